@@ -1,0 +1,332 @@
+//! The string front door: every operation of the [`Detector`] over JSON text.
+//!
+//! Events, verdicts, configuration, status, metrics and the JSON report travel in the published schemas. Lone
+//! surrogates in `\u` escapes become U+FFFD (as they do wherever JavaScript strings are encoded as UTF-8); of duplicate
+//! keys the last one counts; integers outside 64 bits become the nearest double.
+
+use crate::detector::Detector;
+use crate::model::{
+    Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Level, ReportFormat,
+    ResetReason, Scenario, Scope, TraceEvent,
+};
+use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+/// A detector from a configuration document; blank text means the recommended configuration.
+///
+/// # Errors
+/// `invalid-json` or `invalid-config`, naming the field.
+pub fn detector(config: &str) -> Result<Detector, Error> {
+    Detector::new(self::config(config)?)
+}
+
+/// Reads a configuration document without validating its thresholds.
+///
+/// # Errors
+/// `invalid-json` or `invalid-config`, naming the field.
+pub fn config(text: &str) -> Result<Config, Error> {
+    if text.trim().is_empty() {
+        return Ok(Config::default());
+    }
+    typed(value(text)?, ErrorCode::InvalidConfig, "")
+}
+
+/// Reads one event.
+///
+/// # Errors
+/// `invalid-json`, `unknown-event` or `invalid-event`, naming the field.
+pub fn event(text: &str) -> Result<Event, Error> {
+    event_from(object(value(text)?, ErrorCode::InvalidEvent, "")?, "")
+}
+
+/// Reads one line of a trace: an event that may carry `pending: true`.
+///
+/// # Errors
+/// As [`event`].
+pub fn trace_event(text: &str) -> Result<TraceEvent, Error> {
+    trace_event_from(value(text)?, "")
+}
+
+/// Reads one line of a scenario file.
+///
+/// # Errors
+/// `invalid-json`, or the error of the part that is wrong, its field prefixed with where it stands.
+pub fn scenario(text: &str) -> Result<Scenario, Error> {
+    /// The keys this library reads; the others are ignored.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Labels {
+        id: String,
+        expect: Option<Expectation>,
+        expect_at: Option<u32>,
+        #[serde(default)]
+        first_at: bool,
+        min_level: Option<Level>,
+        #[serde(default)]
+        checkpoints: Vec<Checkpoint>,
+        success: Option<bool>,
+    }
+    let mut map = object(value(text)?, ErrorCode::InvalidEvent, "")?;
+    let events = match map.remove("events") {
+        Some(Value::Array(events)) => events
+            .into_iter()
+            .enumerate()
+            .map(|(index, value)| trace_event_from(value, &format!("events[{index}].")))
+            .collect::<Result<Vec<_>, _>>()?,
+        Some(_) => return Err(Error::new(ErrorCode::InvalidEvent, "expected a list of events").at("events")),
+        None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at("events")),
+    };
+    let config = match map.remove("config") {
+        None | Some(Value::Null) => None,
+        Some(value) => Some(typed(value, ErrorCode::InvalidConfig, "config.")?),
+    };
+    let labels: Labels = typed(Value::Object(map), ErrorCode::InvalidEvent, "")?;
+    Ok(Scenario {
+        id: labels.id,
+        events,
+        config,
+        expect: labels.expect,
+        expect_at: labels.expect_at,
+        first_at: labels.first_at,
+        min_level: labels.min_level,
+        checkpoints: labels.checkpoints,
+        success: labels.success,
+    })
+}
+
+/// [`Detector::record`] over JSON text.
+///
+/// # Errors
+/// As [`event`], and as [`Detector::record`].
+pub fn record(detector: &mut Detector, event: &str) -> Result<String, Error> {
+    Ok(to_string(&detector.record(&self::event(event)?)?))
+}
+
+/// [`Detector::check`] over JSON text.
+///
+/// # Errors
+/// As [`event`], and as [`Detector::check`].
+pub fn check(detector: &Detector, event: &str) -> Result<String, Error> {
+    Ok(to_string(&detector.check(&self::event(event)?)?))
+}
+
+/// Reads a scope; blank text means the default scope.
+///
+/// # Errors
+/// `invalid-json` or `invalid-argument`, naming the field.
+pub fn scope(text: &str) -> Result<Scope, Error> {
+    if text.trim().is_empty() {
+        return Ok(Scope::default());
+    }
+    typed(value(text)?, ErrorCode::InvalidArgument, "scope.")
+}
+
+/// [`Detector::status`] over JSON text.
+///
+/// # Errors
+/// As [`scope`].
+pub fn status(detector: &Detector, scope: &str) -> Result<String, Error> {
+    Ok(to_string(&detector.status(&self::scope(scope)?)))
+}
+
+/// [`Detector::reset`] over JSON text; `reason` is the bare kebab-case word.
+///
+/// # Errors
+/// As [`scope`]; `invalid-argument` at `reason`.
+pub fn reset(detector: &mut Detector, scope: &str, reason: &str) -> Result<(), Error> {
+    let reason: ResetReason = word(reason, "reason")?;
+    detector.reset(&self::scope(scope)?, reason);
+    Ok(())
+}
+
+/// [`Detector::acknowledge`] over JSON text.
+///
+/// # Errors
+/// As [`scope`]; `invalid-argument` at `decision`.
+pub fn acknowledge(detector: &mut Detector, scope: &str, decision: &str) -> Result<(), Error> {
+    let decision: Decision = typed(value(decision)?, ErrorCode::InvalidArgument, "decision.")?;
+    detector.acknowledge(&self::scope(scope)?, &decision)
+}
+
+/// [`Detector::report`] over JSON text; `format` is `markdown` or `json`.
+///
+/// # Errors
+/// As [`scope`]; `invalid-argument` at `format`.
+pub fn report(detector: &Detector, scope: &str, format: &str) -> Result<String, Error> {
+    let scope = self::scope(scope)?;
+    Ok(match word(format, "format")? {
+        ReportFormat::Markdown => detector.report_markdown(&scope),
+        ReportFormat::Json => to_string(&detector.report(&scope)),
+    })
+}
+
+/// [`Detector::metrics`] as JSON text.
+#[must_use]
+pub fn metrics(detector: &Detector) -> String {
+    to_string(&detector.metrics())
+}
+
+/// Serialises a value of the model.
+#[must_use]
+pub fn to_string(value: &impl Serialize) -> String {
+    // INVARIANT: the model has string keys only and its `Serialize` impls do not fail, so this cannot be an error.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn trace_event_from(value: Value, path: &str) -> Result<TraceEvent, Error> {
+    let mut map = object(value, ErrorCode::InvalidEvent, path)?;
+    let pending = match map.remove("pending") {
+        None => false,
+        Some(Value::Bool(pending)) => pending,
+        Some(other) => {
+            let error = Error::new(ErrorCode::InvalidEvent, "expected true or false");
+            return Err(error.at(format!("{path}pending")).with(other));
+        }
+    };
+    Ok(TraceEvent { event: event_from(map, path)?, pending })
+}
+
+/// Reads an event from its flat object: the context's fields, the `type`, and the fields of that type.
+fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
+    const CONTEXT: [&str; 9] = ["at", "run", "task", "parentTask", "agent", "round", "step", "synthetic", "labels"];
+    let kind = match map.remove("type") {
+        Some(Value::String(kind)) => kind,
+        Some(other) => {
+            let error = Error::new(ErrorCode::InvalidEvent, "expected the name of an event type");
+            return Err(error.at(format!("{path}type")).with(other));
+        }
+        None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at(format!("{path}type"))),
+    };
+    let mut common = Map::new();
+    for name in CONTEXT {
+        if let Some(value) = map.remove(name)
+            && !value.is_null()
+        {
+            common.insert(name.to_string(), value);
+        }
+    }
+    let context = if common.is_empty() {
+        Context::default()
+    } else {
+        typed(Value::Object(common), ErrorCode::InvalidEvent, path)?
+    };
+    let rest = Value::Object(map);
+    /// One arm per type, so that each body is read straight from the object and errors keep their path.
+    macro_rules! bodies {
+        ($($name:literal => $variant:ident),* $(,)?) => {
+            match kind.as_str() {
+                $($name => Body::$variant(typed(rest, ErrorCode::InvalidEvent, path)?),)*
+                _ => {
+                    let known = [$($name),*].join(", ");
+                    let error = Error::new(ErrorCode::UnknownEvent, format!("unknown event type, expected one of {known}"));
+                    return Err(error.at(format!("{path}type")).with(kind));
+                }
+            }
+        };
+    }
+    let body = bodies! {
+        "tool-call" => ToolCall,
+        "tool-result" => ToolResult,
+        "message" => Message,
+        "delta" => Delta,
+        "output" => Output,
+        "failure" => Failure,
+        "progress" => Progress,
+        "evaluation" => Evaluation,
+        "collaboration" => Collaboration,
+        "attempt" => Attempt,
+        "transition" => Transition,
+        "turn" => Turn,
+        "delivery" => Delivery,
+        "host" => Host,
+        "custom" => Custom,
+    };
+    Ok(Event { body, context })
+}
+
+/// Parses JSON text, with lone surrogates repaired.
+fn value(text: &str) -> Result<Value, Error> {
+    serde_json::from_str(&repair_surrogates(text))
+        .map_err(|error| Error::new(ErrorCode::InvalidJson, error.to_string()))
+}
+
+fn object(value: Value, code: ErrorCode, path: &str) -> Result<Map<String, Value>, Error> {
+    match value {
+        Value::Object(map) => Ok(map),
+        other => {
+            let error = Error::new(code, "expected an object").with(other);
+            let field = path.trim_end_matches('.');
+            Err(if field.is_empty() { error } else { error.at(field) })
+        }
+    }
+}
+
+fn word<T: DeserializeOwned>(text: &str, field: &str) -> Result<T, Error> {
+    typed(Value::String(text.to_string()), ErrorCode::InvalidArgument, "").map_err(|error| error.at(field).with(text))
+}
+
+/// Reads a value of the model; an error names the path of the offending field.
+fn typed<T: DeserializeOwned>(value: Value, code: ErrorCode, path: &str) -> Result<T, Error> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let inner = error.path().to_string();
+        let message = error.into_inner().to_string();
+        // serde names an unknown or missing field in its message, not in the path of the object that holds it.
+        let named = ["unknown field `", "missing field `"]
+            .iter()
+            .find_map(|prefix| message.strip_prefix(prefix)?.split_once('`'));
+        let (field, message) = match named {
+            Some((name, rest)) => {
+                let known = inner.ends_with(name) && message.starts_with("unknown");
+                let outer = if inner == "." || known { String::new() } else { format!("{inner}.") };
+                let field = if known { inner } else { format!("{outer}{name}") };
+                let kind = if message.starts_with("unknown") { "unknown field" } else { "missing field" };
+                (field, format!("{kind}{rest}"))
+            }
+            None if inner == "." => (String::new(), message),
+            None => (inner, message),
+        };
+        let field = format!("{path}{field}");
+        let field = field.trim_end_matches('.');
+        let error = Error::new(code, message);
+        if field.is_empty() { error } else { error.at(field) }
+    })
+}
+
+/// Replaces every `\u` escape of half a surrogate pair with U+FFFD; JavaScript can produce them, JSON text cannot
+/// carry them as text.
+fn repair_surrogates(text: &str) -> Cow<'_, str> {
+    let mut repaired: Option<String> = None;
+    let mut copied = 0;
+    let mut rest = text.bytes().enumerate();
+    let escape = |at: usize| -> Option<u16> {
+        (text.get(at..at + 2)? == "\\u").then_some(())?;
+        u16::from_str_radix(text.get(at + 2..at + 6)?, 16).ok()
+    };
+    while let Some((at, byte)) = rest.next() {
+        if byte != b'\\' {
+            continue;
+        }
+        let unit = escape(at);
+        let skip = match unit {
+            Some(0xD800..=0xDBFF) if matches!(escape(at + 6), Some(0xDC00..=0xDFFF)) => 11,
+            Some(0xD800..=0xDFFF) => {
+                let out = repaired.get_or_insert_with(|| String::with_capacity(text.len()));
+                out.push_str(text.get(copied..at).unwrap_or_default());
+                out.push_str("\\ufffd");
+                copied = at + 6;
+                5
+            }
+            Some(_) => 5,
+            None => 1,
+        };
+        rest.nth(skip - 1);
+    }
+    match repaired {
+        Some(mut out) => {
+            out.push_str(text.get(copied..).unwrap_or_default());
+            Cow::Owned(out)
+        }
+        None => Cow::Borrowed(text),
+    }
+}

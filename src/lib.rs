@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+extern crate alloc;
+#[cfg(any(test, feature = "js", feature = "schema"))]
+extern crate std;
+
+mod detector;
+pub mod json;
+pub mod model;
+mod policy;
+mod report;
+mod rules;
+mod state;
+mod text;
+mod transcript;
+
+pub use detector::{Detector, RULES_VERSION, version};
+
+#[cfg(feature = "component")]
+mod component;
+#[cfg(feature = "js")]
+mod js;

@@ -1,0 +1,202 @@
+use crate::model::Level;
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Everything a host can set. An empty object is the recommended configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Config {
+    /// The thresholds that the rest of this document changes.
+    pub preset: Preset,
+    /// The one switch that silences everything.
+    pub enabled: bool,
+    /// Whether verdicts ask for action.
+    pub mode: Mode,
+    /// Whether a human can answer a gate.
+    pub attended: bool,
+    /// What a gate becomes when nobody attends: `nudge`, `block` or `halt`.
+    pub unattended_level: Level,
+    /// Settings per rule, by rule id.
+    pub rules: BTreeMap<String, RuleConfig>,
+    /// Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry
+    /// applies, the ones with more literal characters last.
+    pub tools: BTreeMap<String, ToolConfig>,
+    /// Limits of a run.
+    pub budgets: Budgets,
+    /// Limits of the detector's own memory.
+    pub memory: Memory,
+    /// The user's regular expressions.
+    pub patterns: Patterns,
+    /// What may leave in a verdict.
+    pub privacy: Privacy,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            preset: Preset::default(),
+            enabled: true,
+            mode: Mode::default(),
+            attended: true,
+            unattended_level: Level::Halt,
+            rules: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            budgets: Budgets::default(),
+            memory: Memory::default(),
+            patterns: Patterns::default(),
+            privacy: Privacy::default(),
+        }
+    }
+}
+
+/// A set of thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Measured on real runs: the recommended one.
+    #[default]
+    Balanced,
+    /// About two thirds of the balanced thresholds.
+    Sensitive,
+    /// About one and a half times the balanced thresholds.
+    Conservative,
+}
+
+/// Whether verdicts ask for action.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// They do.
+    #[default]
+    Enforce,
+    /// Never above `observe`; `wouldBe` tells what it would have been.
+    Shadow,
+}
+
+/// Settings of one rule. What is absent keeps the preset's value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RuleConfig {
+    /// Whether the rule runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Evidence from which the rule nudges; 0 never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nudge: Option<u32>,
+    /// Evidence from which the rule blocks; 0 never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<u32>,
+    /// Evidence from which the rule asks a human; 0 never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<u32>,
+    /// Evidence from which the rule ends the run; 0 never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halt: Option<u32>,
+    /// How far the rule looks back, in the rule's own unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+}
+
+/// Settings of the tools whose name matches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ToolConfig {
+    /// Whether calls of the tool are judged at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Rule settings for this tool.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rules: BTreeMap<String, RuleConfig>,
+    /// Top-level argument fields that do not make two calls differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore_args: Vec<String>,
+    /// The only top-level argument fields that make two calls differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identity_args: Vec<String>,
+    /// The tool is meant to be asked again and again: thresholds of call rules are trebled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polling: Option<bool>,
+    /// Whether a successful call changes something; guessed from name and arguments where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutates: Option<bool>,
+}
+
+/// Limits of a run; 0 means none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Budgets {
+    /// Iterations of the agent loop: `output`, `turn`, `turn-start` events or distinct rounds, whichever are most.
+    pub max_iterations: u32,
+    /// Milliseconds of event time since the run's first event.
+    pub max_runtime_ms: u64,
+    /// Failing results or failures in a row.
+    pub consecutive_errors: u32,
+}
+
+/// Limits of the detector's own memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Memory {
+    /// Runs kept at once, 1 to 65536; the least recently used goes first.
+    pub max_runs: u32,
+    /// Milliseconds of event time after which an idle run is forgotten.
+    pub idle_ms: u64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { max_runs: 256, idle_ms: 24 * 60 * 60 * 1000 }
+    }
+}
+
+/// The user's regular expressions, in the syntax of the `regex` crate; each at most 1,024 characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Patterns {
+    /// Parts of an output that do not make two outputs differ; at most 32.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub volatile: Vec<String>,
+    /// Signatures of outputs that the built-in ones do not know, tried first; at most 32.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<SignaturePattern>,
+}
+
+/// A user's output signature.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SignaturePattern {
+    /// What an output must contain.
+    pub pattern: String,
+    /// The signature; `$1` or `${name}` insert what a group matched.
+    pub signature: String,
+}
+
+/// Whether payloads may leave in a verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Payloads {
+    /// Digests and short signatures only.
+    #[default]
+    None,
+    /// The newest evidence carries the first 120 characters of the event's payload.
+    Excerpt,
+}
+
+/// What may leave in a verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Privacy {
+    /// Whether payloads may leave.
+    pub payloads: Payloads,
+}

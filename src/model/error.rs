@@ -1,0 +1,100 @@
+use alloc::string::{String, ToString};
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// The stable, machine-readable class of an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorCode {
+    /// The text is not JSON.
+    InvalidJson,
+    /// A field of an event is unknown, missing, of the wrong type or out of range.
+    InvalidEvent,
+    /// The event's `type` is not one this version knows.
+    UnknownEvent,
+    /// The configuration has an unknown field, a contradiction or a threshold that can never be reached.
+    InvalidConfig,
+    /// The snapshot is truncated, foreign or corrupt.
+    InvalidSnapshot,
+    /// The snapshot was written by another snapshot format or rule version.
+    SnapshotVersion,
+    /// An operation's argument (scope, reason, decision, format) is malformed.
+    InvalidArgument,
+}
+
+impl ErrorCode {
+    /// The kebab-case name used in JSON, WIT and JavaScript.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidJson => "invalid-json",
+            Self::InvalidEvent => "invalid-event",
+            Self::UnknownEvent => "unknown-event",
+            Self::InvalidConfig => "invalid-config",
+            Self::InvalidSnapshot => "invalid-snapshot",
+            Self::SnapshotVersion => "snapshot-version",
+            Self::InvalidArgument => "invalid-argument",
+        }
+    }
+}
+
+/// Why an input was refused. The state is as it was before the call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Error {
+    /// Stable class, for programs.
+    pub code: ErrorCode,
+    /// Lower-case sentence, for people.
+    pub message: String,
+    /// Path of the offending field, such as `rules.cycle.block`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The offending value, shortened to 80 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+impl Error {
+    /// An error about the input as a whole.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), field: None, value: None }
+    }
+
+    /// Names the offending field.
+    #[must_use]
+    pub fn at(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Adds the offending value, shortened.
+    #[must_use]
+    pub fn with(mut self, value: impl ToString) -> Self {
+        let mut shown: String = value.to_string().chars().take(81).collect();
+        if shown.chars().count() > 80 {
+            shown.pop();
+            shown.push('…');
+        }
+        self.value = Some(shown);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.code.name())?;
+        if let Some(field) = &self.field {
+            write!(f, "`{field}`: ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(value) = &self.value {
+            write!(f, ", got `{value}`")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Error {}

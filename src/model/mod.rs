@@ -1,0 +1,26 @@
+//! What comes in and what goes out: plain serde data, no logic beyond (de)serialisation and lookups.
+
+mod config;
+mod error;
+mod event;
+mod level;
+mod report;
+mod scenario;
+mod verdict;
+
+pub use config::{
+    Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Privacy, RuleConfig, SignaturePattern, ToolConfig,
+};
+pub use error::{Error, ErrorCode};
+pub use event::{
+    Attempt, AttemptStatus, Body, Channel, Checklist, Collaboration, Context, Custom, Delivery, Delta, ErrorType,
+    Evaluation, EvaluationVerdict, Event, Failure, Host, HostKind, Marker, Message, Outcome, Output, Progress, Role,
+    Tests, ToolCall, ToolResult, Transition, Turn,
+};
+pub use level::Level;
+pub use report::{
+    BudgetsLeft, Decision, LevelCounts, Metrics, Report, ReportFormat, ReportOption, ResetReason, RuleMetrics,
+    RuleStanding, Status,
+};
+pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
+pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Scope, Verdict, Wasted};

@@ -1,0 +1,200 @@
+use crate::model::{Finding, Level, Scope};
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Why a scope is reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ResetReason {
+    /// The task is done.
+    TaskCompleted,
+    /// A human changed the context.
+    HumanIntervention,
+    /// The host decided.
+    Manual,
+}
+
+impl ResetReason {
+    /// The kebab-case name used in JSON and WIT.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TaskCompleted => "task-completed",
+            Self::HumanIntervention => "human-intervention",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+/// A human's answer at a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "decision", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Decision {
+    /// Go on; the rules start over once.
+    Continue,
+    /// End the run: every later verdict of it is `halt`.
+    Stop,
+    /// This repetition is meant: a false alarm.
+    Exempt {
+        /// The rule's id.
+        rule: String,
+        /// The finding's signature.
+        signature: String,
+        /// Event time in milliseconds until which it holds; absent, for the rest of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<i64>,
+    },
+}
+
+/// Where one rule stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RuleStanding {
+    /// The rule's id.
+    pub rule: String,
+    /// The most evidence the rule holds now, in its own unit.
+    pub count: u32,
+    /// The next threshold above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_threshold: Option<u32>,
+    /// What happens there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_level: Option<Level>,
+}
+
+/// What is left of the configured budgets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BudgetsLeft {
+    /// Iterations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u32>,
+    /// Milliseconds of event time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_ms: Option<u64>,
+}
+
+/// Where a scope stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Status {
+    /// The scope asked about.
+    pub scope: Scope,
+    /// Whether the detector knows the scope.
+    pub known: bool,
+    /// The level of the scope's latest verdict.
+    pub level: Level,
+    /// Events recorded in the scope.
+    pub events: u64,
+    /// Calls that got an outcome.
+    pub steps: u64,
+    /// Every enabled rule that holds evidence.
+    pub rules: Vec<RuleStanding>,
+    /// The latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trend: Option<String>,
+    /// What is left of the budgets.
+    pub budgets_left: BudgetsLeft,
+}
+
+/// What form a report takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportFormat {
+    /// For a person.
+    #[default]
+    Markdown,
+    /// For a program.
+    Json,
+}
+
+/// One answer a person can give to a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportOption {
+    /// The answer.
+    pub title: String,
+    /// What it leads to.
+    pub effect: String,
+}
+
+/// The machine-readable escalation report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Report {
+    /// The scope asked about.
+    pub scope: Scope,
+    /// The strongest level reached in the scope since its last reset.
+    pub level: Level,
+    /// The latest finding of every loop seen in the scope, newest first, at most 8.
+    pub findings: Vec<Finding>,
+    /// What a person can answer.
+    pub options: Vec<ReportOption>,
+}
+
+/// How often each level was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LevelCounts {
+    /// `observe`.
+    pub observe: u64,
+    /// `nudge`.
+    pub nudge: u64,
+    /// `block`.
+    pub block: u64,
+    /// `gate`.
+    pub gate: u64,
+    /// `halt`.
+    pub halt: u64,
+}
+
+/// Counters of one rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RuleMetrics {
+    /// Loops found: the first finding of each.
+    pub detections: u64,
+    /// Findings by the level they asked for.
+    pub levels: LevelCounts,
+    /// Loops that a human called a false alarm.
+    pub acknowledged: u64,
+}
+
+/// Counters for dashboards, since the detector was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Metrics {
+    /// Events recorded.
+    pub events: u64,
+    /// Verdicts by level.
+    pub verdicts: LevelCounts,
+    /// Loops found, over all rules.
+    pub detections: u64,
+    /// Counters per rule, for every rule that ever fired.
+    pub rules: BTreeMap<String, RuleMetrics>,
+    /// Loops found per agent; at most 64 agents are counted by name.
+    pub detections_by_agent: BTreeMap<String, u64>,
+    /// Runs held now.
+    pub runs: u64,
+    /// Runs forgotten because `memory.maxRuns` was reached (`scope-evicted`).
+    pub runs_evicted: u64,
+    /// Runs forgotten because they were idle.
+    pub runs_collected: u64,
+    /// Resets asked for.
+    pub resets: u64,
+    /// Loops that were over when a reset or `continue` came, and the event time between both.
+    pub resolved: u64,
+    /// Milliseconds of event time from detection to resolution, summed over `resolved`.
+    pub resolution_ms: u64,
+}

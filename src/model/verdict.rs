@@ -1,0 +1,168 @@
+use crate::model::Level;
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Where something happened. Absent parts stand for the one default scope.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Scope {
+    /// The run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The task this task is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_task: Option<String>,
+    /// The agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// Why a run should end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum HaltReason {
+    /// A budget is spent.
+    BudgetExceeded,
+    /// Nothing new came of it.
+    Stalled,
+    /// It goes back and forth.
+    Oscillating,
+    /// It keeps failing.
+    RepeatedError,
+    /// A human said stop.
+    UserStop,
+}
+
+/// What the host might do next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Recommendation {
+    /// Carry on.
+    #[default]
+    Continue,
+    /// Wait, then try again.
+    RetryWithBackoff,
+    /// Try something else.
+    ChangeApproach,
+    /// Leave this task and take the next.
+    ForceNext,
+    /// Allow the agent to remove the blockers.
+    UnblockAuthority,
+    /// Ask a human.
+    Escalate,
+    /// Let a human steer.
+    SwitchToInteractive,
+    /// Let another agent review.
+    SpawnReviewer,
+    /// Use another model.
+    RetryWithNewProvider,
+    /// Undo the latest changes.
+    Rollback,
+    /// Ask for tests.
+    RequestTests,
+}
+
+/// One event that a finding rests on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Evidence {
+    /// The event's sequence number.
+    pub seq: u64,
+    /// The host's step number, where the event carried one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// The first 16 hexadecimal digits of a domain-tagged SHA-256 of what was compared.
+    pub digest: String,
+    /// The beginning of the payload, only where `privacy.payloads` is `excerpt`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+}
+
+/// What was spent since the onset of a loop, as far as the events told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Wasted {
+    /// Events of the scope.
+    pub events: u64,
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Millionths of the host's currency unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+    /// Milliseconds of event time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u64>,
+}
+
+/// A rule that fired.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Finding {
+    /// The rule's id.
+    pub rule: String,
+    /// The rule's case, such as `unchanged-outcome`.
+    pub kind: String,
+    /// The level this finding alone asks for.
+    pub level: Level,
+    /// Where.
+    pub scope: Scope,
+    /// How much evidence there is, in the rule's own unit.
+    pub count: u32,
+    /// The threshold of the strongest rung that `count` reached.
+    pub threshold: u32,
+    /// Steps of one lap, for cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<u32>,
+    /// First event of the loop: where a host may rewind to.
+    pub onset_seq: u64,
+    /// Last event of the loop so far.
+    pub last_seq: u64,
+    /// How sure the rule is, per mille.
+    pub confidence: u16,
+    /// What repeats, printable, without raw arguments.
+    pub signature: String,
+    /// The latest events of the loop, oldest first.
+    pub evidence: Vec<Evidence>,
+    /// What the loop has cost.
+    pub wasted: Wasted,
+    /// One sentence for a log or a person.
+    pub message: String,
+}
+
+/// The answer to one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Verdict {
+    /// The event's number in this detector, counted from 0 and only for recorded events.
+    pub seq: u64,
+    /// What the host should do.
+    pub level: Level,
+    /// What it would have been told in enforce mode; only in shadow mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_be: Option<Level>,
+    /// Every rule that fired, strongest first.
+    pub findings: Vec<Finding>,
+    /// Why the run should end, when `level` is `halt`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halt_reason: Option<HaltReason>,
+    /// What to do next.
+    pub recommendation: Recommendation,
+    /// Text to put before the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidance: Option<String>,
+    /// Whether an outside judge should answer with an `evaluation` event.
+    pub needs_evaluation: bool,
+    /// Further ideas for the host or a human.
+    pub suggested_actions: Vec<String>,
+}
