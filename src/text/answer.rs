@@ -18,8 +18,10 @@ enum Meaning {
     Negative,
     Waiting,
     CertainlyWaiting,
+    /// A state of what was asked about; but at the head of a longer answer an acknowledgement of what was asked for.
+    Taken,
 }
-use Meaning::{CertainlyWaiting, Negative, Waiting};
+use Meaning::{CertainlyWaiting, Negative, Taken, Waiting};
 
 /// Phrases by first word, sorted by it: first word, the words after it, meaning. English, then what other languages say
 /// in ASCII letters; what they say in others is in [`OTHER_SCRIPTS`].
@@ -99,9 +101,9 @@ const PHRASES: [(&str, &str, Meaning); 88] = [
     ("pending", "", Waiting),
     ("processing", "", Waiting),
     ("provisioning", "", Waiting),
-    ("queued", "", Waiting),
+    ("queued", "", Taken),
     ("results", "0", Negative),
-    ("scheduled", "", Waiting),
+    ("scheduled", "", Taken),
     ("sin", "resultados", Negative),
     ("still", "building", CertainlyWaiting),
     ("still", "pending", CertainlyWaiting),
@@ -194,48 +196,64 @@ pub(super) fn says(text: &str) -> Says {
     says
 }
 
-/// For every first letter (and digit 0) the lengths of the first words that begin with it, one bit each: most words of a
-/// text are none of them, and are told so by one look.
+/// For every first byte of a word the second bytes that a phrase's first word goes on with, one bit each (modulo 64: a
+/// letter and its capital differ by 32, so both are set). Most words of a text begin no phrase, and are told so by one
+/// look.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-static LENGTHS: [u16; 256] = {
+static SECONDS: [u64; 256] = {
     let mut table = [0; 256];
     let mut at = 0;
     while at < PHRASES.len() {
         let word = PHRASES[at].0.as_bytes();
-        table[word[0] as usize] |= 1 << word.len();
-        table[word[0].to_ascii_uppercase() as usize] |= 1 << word.len();
+        let second = if word.len() > 1 { word[1] } else { b' ' };
+        let bits = 1 << (second & 63) | 1 << (second.to_ascii_uppercase() & 63);
+        table[word[0] as usize] |= bits;
+        table[word[0].to_ascii_uppercase() as usize] |= bits;
         at += 1;
+    }
+    // After a digit alone anything may come.
+    table[b'0' as usize] = u64::MAX;
+    table
+};
+
+/// Whether a byte belongs to a word: here `_` separates (`in_progress`) and an apostrophe does not (`couldn't`).
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+static IN_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte >= 128 || (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'\'';
+        byte += 1;
     }
     table
 };
 
 fn in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'\'' || !byte.is_ascii()
+    IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
 fn scan(text: &str, says: &mut Says) {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    let mut ascii = true;
-    while let Some(first) = bytes.get(at) {
-        if !in_word(*first) {
-            at += 1;
+    let following = bytes.iter().skip(1).copied().chain(core::iter::once(0));
+    let mut inside = false;
+    for (at, (first, second)) in bytes.iter().zip(following).enumerate() {
+        // One condition that is seldom true, instead of several that are hard to foresee.
+        let begins = in_word(*first) & !inside;
+        inside = in_word(*first);
+        let seconds = SECONDS.get(usize::from(*first)).copied().unwrap_or(0);
+        if u64::from(begins) & (seconds >> (second & 63)) == 0 {
             continue;
         }
         let rest = bytes.get(at..).unwrap_or_default();
         let length = rest.iter().position(|byte| !in_word(*byte)).unwrap_or(rest.len());
-        let word = rest.get(..length).unwrap_or_default();
-        let lengths = LENGTHS.get(usize::from(*first)).copied().unwrap_or(0);
-        if length < 16 && lengths >> length & 1 == 1 {
-            let after = rest.get(length..).unwrap_or_default();
-            for meaning in meanings(word, after) {
+        let (word, after) = rest.split_at_checked(length).unwrap_or_default();
+        for meaning in meanings(word, after) {
+            if meaning != Taken || at > 0 || after.is_empty() {
                 note(meaning, says, || text.get(..at).is_some_and(ended));
             }
         }
-        ascii &= first.is_ascii();
-        at += length;
     }
-    if !ascii {
+    if !text.is_ascii() {
         for (phrase, meaning) in &OTHER_SCRIPTS {
             if text.contains(phrase) {
                 note(*meaning, says, || false);
@@ -247,9 +265,9 @@ fn scan(text: &str, says: &mut Says) {
 fn note(meaning: Meaning, says: &mut Says, ended: impl Fn() -> bool) {
     match meaning {
         Negative => says.negative = true,
-        CertainlyWaiting | Waiting if ended() => {}
+        CertainlyWaiting | Waiting | Taken if ended() => {}
         CertainlyWaiting => (says.waiting, says.certainly_waiting) = (true, true),
-        Waiting => says.waiting = true,
+        Waiting | Taken => says.waiting = true,
     }
 }
 
@@ -351,6 +369,7 @@ mod tests {
             ("job PENDING", false),
             ("[10%] Building CXX object", false),
             ("queued", false),
+            ("job 7 is queued", false),
             ("en attente", false),
             ("处理中", false),
         ] {
@@ -360,7 +379,9 @@ mod tests {
         }
         let file = |word: &str| alloc::format!("{0} {word} {0}", "word ".repeat(100));
         let huge = alloc::format!("pending {}", "word ".repeat(2000));
-        let texts: [String; 8] = [
+        let texts: [String; 10] = [
+            "queued b3f365e0".into(),
+            "Scheduled for tomorrow".into(),
             "no pending migrations".into(),
             "0 pending".into(),
             "done waiting".into(),

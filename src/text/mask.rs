@@ -144,12 +144,14 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
                 self.skip_ordinary();
             }
             let byte = self.byte(self.at);
-            if is(byte, BLANK) {
+            if HEAVY && byte == b' ' && !self.classed(self.at + 1, BLANK | CONTROL) {
+                self.at += 1;
+            } else if is(byte, BLANK) {
                 self.blanks();
             } else if is(byte, CONTROL) {
                 self.control(byte);
             } else if HEAVY && is(byte, WORD | PATH) && self.at >= self.looked && self.path() {
-                // Masked.
+                // Masked, or nothing to mask.
             } else if is(byte, DIGIT) {
                 self.number();
             } else if HEAVY && is(byte, QUOTE) {
@@ -186,15 +188,21 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         const fn below(word: u64, limit: u64) -> u64 {
             word.wrapping_sub(ONES * limit) & !word & HIGHS
         }
-        while let Some(chunk) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        // The high bit of the first byte, where the byte before it is a blank.
+        let mut after_blank = 0;
+        for chunk in rest.as_chunks::<8>().0 {
             let word = u64::from_le_bytes(*chunk);
             let blanks = below(word ^ (ONES * 0x20), 1);
-            if below(word, 0x20) | below(word ^ (ONES * 0x30), 10) | (blanks & (blanks >> 8)) != 0 {
+            let pairs = blanks & (blanks << 8 | after_blank);
+            if below(word, 0x20) | below(word ^ (ONES * 0x30), 10) | pairs != 0 {
                 break;
             }
-            // A blank at the end is looked at again, together with what follows it.
-            self.at += if blanks >> 63 == 0 { 8 } else { 7 };
+            after_blank = blanks >> 56;
+            self.at += 8;
         }
+        // A blank at the end is looked at again, together with what follows it.
+        self.at -= usize::from(after_blank != 0);
         while self.at < self.bytes.len() {
             let byte = self.byte(self.at);
             let pair = byte == b' ' && self.classed(self.at + 1, BLANK);
@@ -567,14 +575,15 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
     }
 
-    /// Heavy: masks a path, a URL or a file name that begins here.
+    /// Heavy: masks a path, a URL or a file name that begins here, or steps over a token without digits.
     fn path(&mut self) -> bool {
         let start = self.at;
         let mut end = start;
-        let mut slash = false;
-        let mut word = false;
+        let (mut slash, mut dot, mut word, mut digit) = (false, false, false, false);
         loop {
             let byte = self.byte(end);
+            digit |= is(byte, DIGIT);
+            dot |= byte == b'.';
             slash |= matches!(byte, b'/' | b'\\');
             word |= is(byte, WORD);
             let scheme = byte == b':' && matches!(self.byte(end + 1), b'/' | b'\\') && word;
@@ -588,11 +597,13 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             end -= 1;
         }
         let token = self.text.get(start..end).unwrap_or_default();
-        let found = word && (slash || has_extension(token));
+        let found = word && (slash || dot && has_extension(token));
         if found {
             self.mask(start, end, "<path>");
+        } else if !digit {
+            self.at = self.looked;
         }
-        found
+        found || !digit
     }
 }
 

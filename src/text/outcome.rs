@@ -153,6 +153,7 @@ pub(crate) fn outcome(
 
     let mut middle = "";
     let mut letters = 0;
+    let mut numbers = answer.is_some();
     if let Some(answer) = &answer {
         if volatile.patterns.is_empty() {
             answer.write(light);
@@ -167,19 +168,25 @@ pub(crate) fn outcome(
         let (first, last) = clip(text);
         middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
         for end in [first, last] {
-            letters += normalise(&volatile.apply(end), Strength::Light, light).letters;
+            let masked = normalise(&volatile.apply(end), Strength::Light, light);
+            letters += masked.letters;
+            numbers |= masked.digits;
         }
         letters = letters.min(LETTERS_COUNTED);
     }
     // JSON has been masked value by value.
     let comparable = answer.is_some() || letters >= LETTERS_TO_MASK;
     let middle = (!middle.is_empty()).then(|| key("output/middle", middle.as_bytes()));
-    let light_text = if comparable { key("output/light", light.as_bytes()) } else { raw };
+    let light_digest = key("output/light", light.as_bytes());
+    let light_text = if comparable { light_digest } else { raw };
     let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
 
-    let digits = digits_masked(light, other);
-    let shape = (digits.words >= SHAPE_WORDS && !digits.progress_mark).then(|| {
-        let shape = key("output/shape", if digits.any { other.as_bytes() } else { light.as_bytes() });
+    other.clear();
+    let progress_mark = numbers && digits_masked(light, other);
+    let words = light.bytes().filter(|byte| *byte == b' ').count() + 1;
+    let shape = (words >= SHAPE_WORDS && !progress_mark).then(|| {
+        // Without numbers the shape is the text.
+        let shape = if numbers { key("output/light", other.as_bytes()) } else { light_digest };
         combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])
     });
 
@@ -199,7 +206,7 @@ pub(crate) fn outcome(
         },
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
-        progress_mark: digits.progress_mark,
+        progress_mark,
     }
 }
 
@@ -268,17 +275,8 @@ fn class(
     (Some(key("class", normal.as_bytes())), false)
 }
 
-struct Digits {
-    words: usize,
-    /// Whether there are digits at all: else nothing was written.
-    any: bool,
-    progress_mark: bool,
-}
-
-/// Writes `text` with every number as `#`, and finds marks of progress on the way.
-fn digits_masked(text: &str, out: &mut String) -> Digits {
-    out.clear();
-    let words = text.bytes().filter(|byte| *byte == b' ').count() + usize::from(!text.is_empty());
+/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress.
+fn digits_masked(text: &str, out: &mut String) -> bool {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let digits_end = |at: usize| {
@@ -301,10 +299,8 @@ fn digits_masked(text: &str, out: &mut String) -> Digits {
         copied = end;
         at = end;
     }
-    if copied > 0 {
-        out.push_str(text.get(copied..).unwrap_or_default());
-    }
-    Digits { words, any: copied > 0, progress_mark }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    progress_mark
 }
 
 /// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.

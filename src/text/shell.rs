@@ -121,7 +121,8 @@ impl<'a> Lexer<'a> {
             match byte {
                 b'\\' if quote != b'\'' => self.at += 1,
                 b'\'' | b'"' if quote == 0 => quote = byte,
-                _ if quote != 0 => quote = if byte == quote { 0 } else { quote },
+                _ if quote != 0 && byte == quote => quote = 0,
+                _ if quote != 0 => {}
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'|' | b'&' | b'(' | b')' | b'<' | b'>' | b'`' => break,
                 _ => {}
             }

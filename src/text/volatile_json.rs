@@ -167,6 +167,8 @@ fn prune(value: &mut Value, buffer: &mut String) -> usize {
             0
         }
         Value::Number(_) => 1,
+        // Nothing volatile is without digits.
+        Value::String(text) if !text.bytes().any(|byte| byte.is_ascii_digit()) => 1,
         Value::String(text) => {
             buffer.clear();
             let masked = normalise(text, Strength::Light, buffer);
