@@ -149,7 +149,7 @@ impl Detector {
             ResetReason::TaskCompleted => {
                 if let Some(run) = self.state.store.get_mut(scope) {
                     resolve(metrics, run);
-                    run.start_over();
+                    run.start_over(scope.task.as_deref().map_or(0, task_key));
                 }
             }
             ResetReason::HumanIntervention | ResetReason::Manual => {
@@ -173,7 +173,7 @@ impl Detector {
             Decision::Continue => {
                 resolve(metrics, run);
                 run.stopped = false;
-                run.start_over();
+                run.start_over(scope.task.as_deref().map_or(0, task_key));
             }
             Decision::Stop => run.stopped = true,
             Decision::Exempt { rule, signature, until } => {
@@ -291,7 +291,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
         Body::ToolResult(result) => judging.result(result),
-        _ if event.context.synthetic => {}
+        _ if event.context.synthetic => judging.show(&Fact::Synthetic(event)),
         Body::Message(message) if message.role == Role::User => judging.run.forget_evidence(),
         Body::Output(output) => {
             let signature = settings.signatures.signature(&output.text);
@@ -348,7 +348,11 @@ impl Judging<'_> {
         let run = RunView::of(self.run);
         let here = self.sighting(0);
         let onset = self.run.onset();
-        self.run.rules.observe(fact, limits, |limits| Cx { limits, run, here, onset }, &mut self.raised);
+        let task = |name: &Option<String>| name.as_deref().map(task_key);
+        let (config, context) = (&self.settings.config, &self.event.context);
+        let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
+        let cx = |limits| Cx { limits, config, task, parent_task, run, here, onset };
+        self.run.rules.observe(fact, limits, cx, &mut self.raised);
     }
 
     fn sighting(&self, key: Key) -> Sighting {
@@ -361,7 +365,8 @@ impl Judging<'_> {
         self.tool.enabled
     }
 
-    fn call(&mut self, call: &ToolCall) {
+    fn call(&mut self, payload: &ToolCall) {
+        let call = payload;
         // The host's own calls are no evidence of what the agent does.
         if self.event.context.synthetic || !self.configure(&call.tool) {
             return;
@@ -382,7 +387,7 @@ impl Judging<'_> {
         if !self.run.pairing.call(call.clone()) {
             return;
         }
-        self.show(&Fact::Call(&call));
+        self.show(&Fact::Call(&call, payload));
     }
 
     fn result(&mut self, result: &ToolResult) {
@@ -427,7 +432,7 @@ impl Judging<'_> {
             facts,
             call,
         };
-        self.show(&Fact::Step(&step));
+        self.show(&Fact::Step(&step, result));
     }
 
     fn decide(self) -> Judgement {
@@ -448,6 +453,11 @@ impl Judging<'_> {
         }
         judgement
     }
+}
+
+/// Key of a task's name.
+fn task_key(name: &str) -> Key {
+    key("task", name.as_bytes())
 }
 
 /// Puts the beginning of the event's payload into the evidence that it is.

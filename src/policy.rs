@@ -112,11 +112,19 @@ pub(crate) fn decide(
     }
     raised.sort_by_key(|(rule, _)| *rule);
     let mut fresh = Vec::new();
+    let mut question = None;
     let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
     for (index, signal) in raised {
         let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
-        let Some((raw, threshold)) = limits.level(signal.count, signal.scale) else { continue };
+        let asked = signal.ask.map(|level| (level, signal.count));
+        let Some((raw, threshold)) = asked.or_else(|| limits.level(signal.count, signal.scale)) else { continue };
         if run.ladder.is_exempt(rule.id, &signal.signature, run.now) {
+            continue;
+        }
+        if signal.extra.question.is_some() {
+            question.clone_from(&signal.extra.question);
+        }
+        if raw == Level::Continue {
             continue;
         }
         let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
@@ -129,13 +137,19 @@ pub(crate) fn decide(
     }
     // Stable: at equal level the rule that is checked earlier leads.
     judged.sort_by_key(|(finding, _)| core::cmp::Reverse(finding.level));
-    let mut verdict = Verdict { seq, ..Verdict::default() };
+    let mut verdict = Verdict { seq, needs_evaluation: question.is_some(), question, ..Verdict::default() };
+    for (_, signal) in &judged {
+        verdict.records.extend_from_slice(&signal.extra.records);
+    }
     if let Some((lead, signal)) = judged.first() {
         verdict.level = lead.level;
         if lead.level >= Level::Nudge {
             verdict.recommendation = signal.advice.recommendation;
             verdict.guidance = Some(guidance(lead.level, signal));
-            verdict.suggested_actions = actions(lead);
+            let own = &signal.extra.actions;
+            verdict.suggested_actions = if own.is_empty() { actions(lead) } else { own.clone() };
+            verdict.label.clone_from(&signal.extra.label);
+            verdict.recovery.clone_from(&signal.extra.recovery);
         }
         if lead.level == Level::Halt {
             verdict.halt_reason = Some(signal.advice.halt_reason);
@@ -157,6 +171,8 @@ pub(crate) fn decide(
         verdict.recommendation = Recommendation::Continue;
         verdict.guidance = None;
         verdict.suggested_actions.clear();
+        verdict.label = None;
+        verdict.recovery = None;
     }
     Judgement { verdict, fresh }
 }

@@ -4,6 +4,7 @@ mod config;
 mod error;
 mod event;
 mod level;
+mod record;
 mod report;
 mod scenario;
 mod verdict;
@@ -18,9 +19,10 @@ pub use event::{
     Tests, ToolCall, ToolResult, Transition, Turn,
 };
 pub use level::Level;
+pub use record::Record;
 pub use report::{
     BudgetsLeft, Decision, LevelCounts, Metrics, Report, ReportFormat, ReportOption, ResetReason, RuleInfo,
     RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
-pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Scope, Verdict, Wasted};
+pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Recovery, RecoveryTopic, Scope, Verdict, Wasted};

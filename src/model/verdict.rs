@@ -1,4 +1,4 @@
-use crate::model::Level;
+use crate::model::{Level, Record};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -139,6 +139,35 @@ pub struct Finding {
     pub message: String,
 }
 
+/// What an orchestrator should put into its context after a loop of attempts at one task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Recovery {
+    /// What kind of entry it is.
+    pub topic: RecoveryTopic,
+    /// The entry.
+    pub text: String,
+    /// The task it is about, and nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The blockers it is about, and no others.
+    pub blockers: Vec<String>,
+}
+
+/// The kinds of recovery entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RecoveryTopic {
+    /// Leave the task and take the next.
+    LoopRecovery,
+    /// The blockers may be removed.
+    UnblockAuthority,
+    /// A human is needed.
+    LoopEscalation,
+}
+
 /// The answer to one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -163,6 +192,18 @@ pub struct Verdict {
     pub guidance: Option<String>,
     /// Whether an outside judge should answer with an `evaluation` event.
     pub needs_evaluation: bool,
+    /// What the judge should be asked: compact, without payloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// Further ideas for the host or a human.
     pub suggested_actions: Vec<String>,
+    /// The label that a gate asks the host to set, such as `hitl:loop-prevention`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What an orchestrator should put into its context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+    /// Telemetry records, for the host to log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<Record>,
 }

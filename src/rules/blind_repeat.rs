@@ -3,7 +3,7 @@
 //! Idea: a changed outcome is progress, but not without end.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal, repeated_call::signature};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, repeated_call::signature};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, printable};
 use alloc::format;
@@ -38,7 +38,7 @@ impl Rule for BlindRepeat {
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Step(step) = fact else { return None };
+        let Fact::Step(step, _) = fact else { return None };
         let call = step.call.as_ref()?;
         let known = state.agents.iter().position(|streak| streak.agent == step.agent);
         let mut streak = known
@@ -80,6 +80,8 @@ impl Rule for BlindRepeat {
                     recommendation: Recommendation::ChangeApproach,
                     halt_reason: HaltReason::Stalled,
                 },
+                ask: None,
+                extra: Extra::default(),
                 message,
             }
         });

@@ -4,7 +4,7 @@
 //! Idea: the last safety check of every agent loop.
 
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, key};
 use alloc::{format, string::ToString};
@@ -40,11 +40,11 @@ impl Rule for ConsecutiveErrors {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Step(step) if step.facts.class.is_some() => Self::failed(state, step.facts.light, cx),
+            Fact::Step(step, _) if step.facts.class.is_some() => Self::failed(state, step.facts.light, cx),
             Fact::Event(Event { body: Body::Failure(failure), .. }) => {
                 Self::failed(state, key("failure", failure.message.as_bytes()), cx);
             }
-            Fact::Step(step) if step.outcome == Outcome::Ok && !step.facts.failed => *state = State::default(),
+            Fact::Step(step, _) if step.outcome == Outcome::Ok && !step.facts.failed => *state = State::default(),
             Fact::Output { .. } => *state = State::default(),
             _ => return None,
         }
@@ -68,6 +68,8 @@ impl Rule for ConsecutiveErrors {
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::RepeatedError,
             },
+            ask: None,
+            extra: Extra::default(),
             message,
         })
     }

@@ -4,7 +4,7 @@
 //! Idea: the periodic suffix of the sequence of (call, outcome, agent).
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, evidence, printable};
 use alloc::{format, vec::Vec};
@@ -84,6 +84,8 @@ impl State {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,
             },
+            ask: None,
+            extra: Extra::default(),
             message,
         })
     }
@@ -99,12 +101,12 @@ impl Rule for Cycle {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             // Refusing one step of the lap would only move the loop to the others, so every one is named.
-            Fact::Call(call) => {
+            Fact::Call(call, _) => {
                 let (period, ..) = state.lap(cx)?;
                 let mut lap = state.steps.iter().rev().take(period as usize);
                 lap.any(|seen| seen.call == Some(call.key)).then(|| state.signal(&call.name, cx))?
             }
-            Fact::Step(step) => {
+            Fact::Step(step, _) => {
                 let call = step.call.as_ref();
                 let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), step.facts.light, step.agent]);
                 for (run, period) in state.runs.iter_mut().zip(2..) {

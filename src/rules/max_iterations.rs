@@ -3,7 +3,7 @@
 //! Idea: the first safety check of every agent loop.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
 use crate::text::key;
 use alloc::{format, string::ToString, vec};
 
@@ -42,6 +42,8 @@ impl Rule for MaxIterations {
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::BudgetExceeded,
             },
+            ask: None,
+            extra: Extra::default(),
             message,
         })
     }

@@ -3,7 +3,7 @@
 //! Idea: the second safety check of every agent loop.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
 use crate::text::key;
 use alloc::{format, string::ToString, vec};
 
@@ -43,6 +43,8 @@ impl Rule for MaxRuntime {
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::BudgetExceeded,
             },
+            ask: None,
+            extra: Extra::default(),
             message,
         })
     }

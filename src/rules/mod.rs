@@ -20,7 +20,9 @@ pub(crate) mod testing;
 pub(crate) use limits::Limits;
 pub(crate) use settings::{Settings, ToolSettings};
 
-use crate::model::{Event, HaltReason, Level, Outcome, Recommendation, RuleInfo};
+use crate::model::{
+    Config, Event, HaltReason, Level, Outcome, Recommendation, Record, Recovery, RuleInfo, ToolCall, ToolResult,
+};
 use crate::state::{Call, Onset, Run, Sighting, Step};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String, vec::Vec};
@@ -31,14 +33,16 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub(crate) enum Fact<'a> {
     /// Any event at all, before it is looked at more closely: for rules about the run as a whole.
     Tick,
-    /// A call that is about to run.
-    Call(&'a Call),
-    /// A call and what came of it.
-    Step(&'a Step),
+    /// A call that is about to run, and its payload.
+    Call(&'a Call, &'a ToolCall),
+    /// A call and what came of it, and the result's payload.
+    Step(&'a Step, &'a ToolResult),
     /// The whole output of one iteration: its signature and its first line, shortened.
     Output { signature: &'a str, line: &'a str },
     /// Any other event that the host did not make itself.
     Event(&'a Event),
+    /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
+    Synthetic(&'a Event),
 }
 
 /// What a rule may ask of its surroundings.
@@ -46,6 +50,12 @@ pub(crate) enum Fact<'a> {
 pub(crate) struct Cx<'a> {
     /// The thresholds in force for this rule and tool.
     pub(crate) limits: &'a Limits,
+    /// The configuration, for what is no threshold.
+    pub(crate) config: &'a Config,
+    /// Key of the event's task; 0 where it names none.
+    pub(crate) task: Key,
+    /// Key of the task that this task is a part of.
+    pub(crate) parent_task: Option<Key>,
     /// The run, without its rules.
     pub(crate) run: RunView,
     /// The event as evidence, its key still to be set by the rule.
@@ -98,6 +108,24 @@ pub(crate) struct Signal {
     /// One sentence for a log or a person.
     pub(crate) message: String,
     pub(crate) advice: Advice,
+    /// The level the rule asks for, where its limits do not decide; its threshold is then `count`.
+    pub(crate) ask: Option<Level>,
+    pub(crate) extra: Extra,
+}
+
+/// What some rules have to say beyond a finding.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extra {
+    /// An outside judge is asked, with this summary. With `ask: Some(Level::Continue)` that is all the signal says.
+    pub(crate) question: Option<String>,
+    /// What an orchestrator should put into its context.
+    pub(crate) recovery: Option<Recovery>,
+    /// The label a gate carries.
+    pub(crate) label: Option<String>,
+    /// What the host or a human can do, instead of the policy's own list.
+    pub(crate) actions: Vec<String>,
+    /// Telemetry.
+    pub(crate) records: Vec<Record>,
 }
 
 /// What to tell the agent and the host.
@@ -136,6 +164,10 @@ pub(crate) trait Rule {
 
     /// Takes a fact in and answers with the evidence it adds up to.
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal>;
+
+    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name. For rules
+    /// with [`Self::OUTLIVES_EVIDENCE`].
+    fn forget_task(_state: &mut Self::State, _task: Key) {}
 
     /// The most evidence held now.
     fn standing(state: &Self::State) -> u32;
@@ -204,6 +236,11 @@ macro_rules! registry {
             /// Drops the evidence of every rule whose evidence a human's message ends.
             pub(crate) fn forget(&mut self) {
                 $(if !<$rule>::OUTLIVES_EVIDENCE { self.$name = Default::default(); })*
+            }
+
+            /// Drops what every rule keeps about one task.
+            pub(crate) fn forget_task(&mut self, task: Key) {
+                $(<$rule>::forget_task(&mut self.$name, task);)*
             }
 
             /// The most evidence each rule holds.

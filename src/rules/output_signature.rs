@@ -4,7 +4,7 @@
 //! the window, then a gate with three options.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -87,6 +87,8 @@ impl Rule for OutputSignature {
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::Stalled,
             },
+            ask: None,
+            extra: Extra::default(),
             message,
         })
     }

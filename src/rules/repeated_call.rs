@@ -9,7 +9,7 @@
 //! 1 after a minute's wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal, outcome_words};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, printable};
 use alloc::{format, string::String};
@@ -161,6 +161,8 @@ impl Entry {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: if self.outcome.failed { HaltReason::RepeatedError } else { HaltReason::Stalled },
             },
+            ask: None,
+            extra: Extra::default(),
             message,
         })
     }
@@ -187,7 +189,7 @@ impl Rule for RepeatedCall {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let window = u64::from(cx.limits.window);
         match fact {
-            Fact::Call(call) => {
+            Fact::Call(call, _) => {
                 let entry = state.entries.iter().find(|entry| entry.call == call.key && entry.agent == call.agent)?;
                 // The steps between are counted as they would be if the call ran now.
                 if (cx.run.steps + 1).saturating_sub(entry.index) > window {
@@ -195,7 +197,7 @@ impl Rule for RepeatedCall {
                 }
                 entry.signal(call, cx)
             }
-            Fact::Step(step) => {
+            Fact::Step(step, _) => {
                 let call = step.call.as_ref()?;
                 let known = state.entries.iter().position(|entry| entry.call == call.key && entry.agent == step.agent);
                 let entry = match known.and_then(|index| state.entries.remove(index)) {

@@ -4,7 +4,7 @@
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
-use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, printable};
 use alloc::format;
@@ -85,6 +85,8 @@ impl Tool {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
             },
+            ask: None,
+            extra: Extra::default(),
             message,
         })
     }
@@ -138,7 +140,7 @@ impl Rule for RepeatedError {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(call) => {
+            Fact::Call(call, _) => {
                 let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
                 // Only what looks like one more of the same; another target deserves its chance.
                 let alike = tool.calls.iter().rev().find(|failed| {
@@ -147,7 +149,7 @@ impl Rule for RepeatedError {
                 })?;
                 tool.signal(&call.name, alike.class?, cx)
             }
-            Fact::Step(step) => {
+            Fact::Step(step, _) => {
                 let known = state.tools.iter().position(|tool| tool.tool == step.tool);
                 let mut tool = known
                     .and_then(|index| state.tools.remove(index))

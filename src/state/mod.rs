@@ -153,9 +153,11 @@ impl Run {
         self.pairing.forget();
     }
 
-    /// Re-arms every rule: evidence and the ladder's memory go; budgets, seen call ids and exemptions stay.
-    pub(crate) fn start_over(&mut self) {
+    /// Re-arms every rule: evidence, what is kept about the task and the ladder's memory go; budgets, seen call ids and
+    /// exemptions stay.
+    pub(crate) fn start_over(&mut self, task: Key) {
         self.forget_evidence();
+        self.rules.forget_task(task);
         self.ladder.rearm();
         self.findings.clear();
         self.level = Level::Continue;

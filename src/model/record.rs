@@ -1,0 +1,83 @@
+use crate::model::HaltReason;
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// A telemetry record: what a host logs, under the names that the systems it comes from gave it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Record {
+    /// A failure or request was counted as a loop.
+    #[serde(rename = "loop_detected")]
+    LoopDetected {
+        /// The task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<String>,
+        /// The agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_id: Option<String>,
+        /// Loops counted so far.
+        loop_count: u32,
+        /// What repeats, printable.
+        error_signature: String,
+        /// Whether the messages were equal to the byte.
+        is_exact_match: bool,
+        /// Why it counts.
+        reasoning: String,
+        /// Event time in milliseconds since the Unix epoch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timestamp: Option<i64>,
+    },
+    /// A human is asked.
+    #[serde(rename = "gate_triggered")]
+    GateTriggered {
+        /// The task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<String>,
+        /// The agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_id: Option<String>,
+        /// Loops counted.
+        loop_count: u32,
+        /// Why.
+        trigger_reason: String,
+        /// Signatures of the task's recent failures, oldest first.
+        failure_history: Vec<String>,
+        /// Event time in milliseconds since the Unix epoch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timestamp: Option<i64>,
+    },
+    /// A cycle of the workflow graph was stopped.
+    #[serde(rename = "loop.halted")]
+    LoopHalted {
+        /// Stable id of the cycle.
+        cycle_id: String,
+        /// Why.
+        halt_reason: HaltReason,
+        /// Digests of the last diffs, oldest first.
+        diff_hashes: Vec<String>,
+        /// Digests of the last sets of failing tests, oldest first.
+        failing_test_signatures: Vec<String>,
+        /// Digests of the last node outputs, oldest first.
+        output_hashes: Vec<String>,
+        /// What the host or a human can do.
+        suggested_actions: Vec<String>,
+        /// Event time in milliseconds since the Unix epoch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timestamp: Option<i64>,
+    },
+    /// A task's counter went back to zero.
+    #[serde(rename = "loop_counter_reset")]
+    LoopCounterReset {
+        /// The task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<String>,
+        /// Why.
+        reason: String,
+        /// What the counter had reached.
+        previous_count: u32,
+        /// Newest event time of the run, in milliseconds since the Unix epoch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timestamp: Option<i64>,
+    },
+}
