@@ -12,6 +12,7 @@ const shared: UserConfig = {
   outDir: "dist",
   hash: false,
   loader: { ".wasm": "base64" },
+  inputOptions: { resolve: { mainFields: ["module", "main"] } },
   plugins: [keepWasmImport],
   outExtensions: ({ format }) => (format === "cjs" ? { js: ".cjs", dts: ".d.cts" } : { js: ".js", dts: ".d.ts" }),
 };
@@ -24,10 +25,11 @@ const builds: UserConfig[] = [
       "index.workerd": "src/entry/workerd.ts",
       "index.edge-light": "src/entry/edge-light.ts",
       slim: "src/entry/slim.ts",
+      cli: "src/cli/main.ts",
     },
     format: "esm",
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts"] },
-    deps: { neverBundle: [/^node:/] },
+    deps: { neverBundle: [/^node:/], alwaysBundle: ["jsonc-parser"] },
     copy: [{ from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" }],
   },
   {

@@ -13,7 +13,7 @@ names.sort((a, b) => Number(written.includes(a)) - Number(written.includes(b)));
 const definitions = {};
 const documents = {};
 for (const name of names) {
-  const { $schema: _, $defs, ...root } = JSON.parse(await readFile(new URL(name, folder), "utf8"));
+  const { $schema: _, $id: __, $defs, ...root } = JSON.parse(await readFile(new URL(name, folder), "utf8"));
   Object.assign(definitions, $defs, { [root.title]: root });
   documents[name.replace(".schema.json", "")] = { $ref: `#/$defs/${root.title}` };
 }
@@ -22,7 +22,6 @@ definitions.TraceEvent = {
   description: definitions.TraceEvent.description,
   tsType: "Event & { pending?: boolean }",
 };
-// biome-ignore lint/suspicious/noExplicitAny: this walks schemas of any shape
 const strip = (/** @type {any} */ node) => {
   if (Array.isArray(node)) return node.map(strip);
   if (node === null || typeof node !== "object") return node;
@@ -50,7 +49,10 @@ const compiled = await compile(strip(schema), "Documents", {
 });
 
 // Where a definition was found in the schemas is no news to who reads the types.
-const text = compiled.replaceAll(/ \*\n \* This interface was referenced by `Documents`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "");
+const text = compiled.replaceAll(
+  / \*\n \* This interface was referenced by `Documents`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g,
+  "",
+);
 
 if (process.argv.includes("--check")) {
   if ((await readFile(target, "utf8").catch(() => "")) !== text) {

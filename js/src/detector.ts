@@ -1,7 +1,17 @@
 import { Core } from "../glue/loopwarden.js";
 import { call } from "./core.ts";
 import { LoopwardenError } from "./errors.ts";
-import type { Config, Decision, Event, Metrics, Report, ResetReason, Scope, Status, Verdict } from "./generated/types.ts";
+import type {
+  Config,
+  Decision,
+  Event,
+  Metrics,
+  Report,
+  ResetReason,
+  Scope,
+  Status,
+  Verdict,
+} from "./generated/types.ts";
 
 /** The longest accepted text, in UTF-16 code units: what the core can surely parse within its 4 GiB of memory. */
 const MAX_TEXT = 32 * 1024 * 1024;

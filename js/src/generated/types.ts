@@ -42,7 +42,7 @@ export type Decision =
       until?: number | null;
     };
 /**
- * One thing that happened in a run: a flat object whose `type` says what.
+ * One thing that happened in a run.
  */
 export type Event =
   | ToolCallEvent
@@ -115,7 +115,7 @@ export type Expectation = "loop" | "no-loop";
  */
 export type TraceEvent = Event & {pending?: boolean};
 /**
- * The stable, machine-readable class of an [`Error`].
+ * The stable, machine-readable class of an `Error`.
  */
 export type ErrorCode =
   | "invalid-json"
@@ -204,8 +204,7 @@ export interface Config {
     [k: string]: RuleConfig;
   };
   /**
-   * Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry
-   * applies, the ones with more literal characters last.
+   * Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry applies, the ones with more literal characters last.
    */
   tools?: {
     [k: string]: ToolConfig;
