@@ -18,6 +18,7 @@ export class LoopwardenError extends Error {
   readonly field: string | undefined;
   /** The offending value, shortened to 80 characters. */
   readonly value: string | undefined;
+  readonly #reason: string;
 
   constructor(
     error: { code: ErrorCode; message: string; field?: string | undefined; value?: string | undefined },
@@ -29,5 +30,16 @@ export class LoopwardenError extends Error {
     this.code = error.code;
     this.field = error.field;
     this.value = error.value;
+    this.#reason = error.message;
+  }
+
+  /** The error as a record for logs; its `message` is the bare reason, without field and value. */
+  toJSON(): { code: ErrorCode; message: string; field?: string; value?: string } {
+    return {
+      code: this.code,
+      message: this.#reason,
+      ...(this.field !== undefined && { field: this.field }),
+      ...(this.value !== undefined && { value: this.value }),
+    };
   }
 }
