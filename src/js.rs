@@ -100,6 +100,16 @@ pub fn version() -> String {
     crate::version()
 }
 
+/// Reads a recorded run into events.
+///
+/// # Errors
+/// As [`crate::transcript::read_json`].
+#[wasm_bindgen(js_name = readTranscript)]
+#[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
+pub fn read_transcript(text: &str, format: Option<String>) -> Result<String, JsValue> {
+    crate::transcript::read_json(text, format.as_deref()).map_err(thrown)
+}
+
 /// What JavaScript sees thrown: the error as JSON text.
 fn thrown(error: Error) -> JsValue {
     JsValue::from_str(&json::to_string(&error))

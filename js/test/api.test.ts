@@ -217,19 +217,19 @@ test("detectors share nothing and give their memory back", () => {
 
 test("a transcript is read into events, broken lines are listed", () => {
   const lines = ['{"type":"output","text":"a"}', "{", '{"type":"output"}', "", '{"type":"output","text":"b"}'];
-  const { events, errors } = readTranscript(lines.join("\n"), "native");
+  const { format, events, lines: numbers, errors } = readTranscript(lines.join("\n"));
+  assert.equal(format, "trace");
   assert.deepEqual(
-    events.map(({ line, event }) => [line, event.type]),
-    [
-      [1, "output"],
-      [5, "output"],
-    ],
+    events.map(({ type }) => type),
+    ["output", "output"],
   );
+  assert.deepEqual(numbers, [1, 5]);
   assert.deepEqual(
-    errors.map(({ line, code, field }) => [line, code, field]),
+    errors.map(({ line, error }) => [line, error.code, error.field]),
     [
       [2, "invalid-json", undefined],
       [3, "invalid-event", "text"],
     ],
   );
+  refused(() => readTranscript("", "xml" as never), "invalid-argument", "format", "xml");
 });

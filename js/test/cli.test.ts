@@ -71,6 +71,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["replay", "a", "b"], /replay: expected one file/],
     [["replay", "a", "--levl", "halt"], /unknown option --levl, did you mean --level\?/],
     [["replay", "a", "--level", "stop"], /--level stop: expected one of observe, nudge, block, gate, halt/],
+    [["replay", "a", "--format", "xml"], /--format xml: expected trace or claude-code/],
     [["eval"], /which files or folders\?/],
     [["config", "chek", "a"], /expected `check FILE`/],
     [["schema", "evnt"], /did you mean event\?/],
@@ -89,7 +90,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
 test("replay: a run without a loop", async () => {
   const { code, stdout, stderr } = await loopwarden("replay", await file("busy.jsonl", jsonLines(busy(6))));
   assert.deepEqual([code, stderr], [0, ""]);
-  assert.match(stdout, /busy\.jsonl · native · 12 events/);
+  assert.match(stdout, /busy\.jsonl · trace · 12 events/);
   assert.match(stdout, /No loop found\./);
 });
 

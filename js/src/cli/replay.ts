@@ -2,7 +2,7 @@ import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
-import { readTranscript } from "../transcript.ts";
+import { readTranscript, type TranscriptFormat } from "../transcript.ts";
 import { level, parse, UsageError } from "./args.ts";
 import { configText, InputError, text } from "./input.ts";
 import { LEVEL_STYLE, LEVELS, painter, reaches, short } from "./style.ts";
@@ -15,7 +15,7 @@ own file) and the advice the agent would have been given, and the report at the 
 
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
   --config FILE    the configuration (JSON); the recommended one where absent
-  --format FORMAT  claude-code (a session's .jsonl) or native (a Loopwarden trace); recognised where absent
+  --format FORMAT  claude-code (a session's .jsonl) or trace (Loopwarden's own); recognised where absent
   --json           one verdict a line instead of the story
 
 Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage, 3 the level was reached.
@@ -34,21 +34,19 @@ export async function run(args: string[]): Promise<number> {
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) throw new UsageError("replay: expected one file");
   const least = level(values.level);
+  const wanted = transcriptFormat(values.format);
   const config = values.config === undefined ? "" : await configText(values.config);
-  const transcript = readTranscript(await text(file), values.format);
-  const { events, errors } = transcript;
+  const { format, events, lines, errors } = readTranscript(await text(file), wanted);
 
   const detector = new LoopDetector(config);
   const story = new Story();
   const complain = (line: number, error: { code: string; message: string }) =>
     process.stderr.write(`${file}:${line}: ${error.code}: ${error.message}\n`);
-  for (const { line, ...error } of errors)
-    complain(
-      line,
-      new LoopwardenError({ ...error, message: error.message.replace(" at line 1 column ", " at column ") }),
-    );
-  if (!values.json) story.title(file, transcript.format, events.length);
-  for (const { line, event, pending } of events) {
+  for (const { line, error } of errors) complain(line, new LoopwardenError(error));
+  if (!values.json) story.title(file, format, events.length);
+  for (const [index, { pending, ...traced }] of events.entries()) {
+    const event = traced as Event;
+    const line = lines[index] ?? 0;
     let verdict: Verdict;
     try {
       verdict = pending ? detector.check(event) : detector.record(event);
@@ -66,6 +64,11 @@ export async function run(args: string[]): Promise<number> {
   detector.free();
   if (events.length === 0 && errors.length > 0) throw new InputError(`${file}: holds no event that can be read`);
   return reaches(story.strongest, least) ? 3 : 0;
+}
+
+function transcriptFormat(name: string | undefined): TranscriptFormat | undefined {
+  if (name === undefined || name === "trace" || name === "claude-code") return name;
+  throw new UsageError(`--format ${name}: expected trace or claude-code`);
 }
 
 /** Tells a run as it unfolds. */
