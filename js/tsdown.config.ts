@@ -12,6 +12,8 @@ const shared: UserConfig = {
   outDir: "dist",
   hash: false,
   loader: { ".wasm": "base64" },
+  // A consumer's own `lib` may not know `Symbol.dispose`.
+  banner: { dts: '/// <reference lib="esnext.disposable" />' },
   inputOptions: { resolve: { mainFields: ["module", "main"] } },
   plugins: [keepWasmImport],
   outExtensions: ({ format }) => (format === "cjs" ? { js: ".cjs", dts: ".d.cts" } : { js: ".js", dts: ".d.ts" }),
