@@ -1,22 +1,67 @@
+//! The operations. One event goes through here in one pass: validated, entered into its run, turned into facts,
+//! shown to the rules, decided upon by the policy.
+
 use crate::model::{
-    Config, Decision, Error, Event, Level, Metrics, Recommendation, Report, ResetReason, Scope, Status, Verdict,
+    Body, BudgetsLeft, Config, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts, Metrics, Outcome,
+    Payloads, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
 };
-use alloc::{string::String, vec::Vec};
+use crate::policy::{Judgement, decide};
+use crate::rules::{Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of};
+use crate::state::{Call, Matched, Run, Sighting, Step, Store, agent, open, seal};
+use crate::text::{self, Key, Scratch, combine, key, printable};
+use crate::{json, report};
+use alloc::{format, string::String, string::ToString, vec::Vec};
+use serde::{Deserialize, Serialize};
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 1;
 
+/// Levels of nesting that arguments and other free JSON may have.
+const DEPTH: usize = 120;
+/// Agents counted by name in the metrics.
+const AGENTS: usize = 64;
+/// Characters of an excerpt, where the configuration asks for excerpts.
+const EXCERPT: usize = 120;
+
 /// The crate's version and [`RULES_VERSION`], as `0.1.0+rules.1`.
 #[must_use]
 pub fn version() -> String {
-    alloc::format!("{}+rules.{RULES_VERSION}", env!("CARGO_PKG_VERSION"))
+    format!("{}+rules.{RULES_VERSION}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The loop detector: see the crate's documentation.
+/// A loop detector for any number of runs.
+///
+/// It has no clock, no randomness and no global state: equal events in equal order give equal verdicts, for ever and
+/// on every platform. `Clone` gives an independent detector with the same history.
+///
+/// ```
+/// use loopwarden::{Detector, json, model::Level};
+///
+/// let mut detector = json::detector("{}")?;
+/// let call = json::event(r#"{"type": "tool-call", "tool": "read", "args": {"path": "a.rs"}}"#)?;
+/// let result = json::event(r#"{"type": "tool-result", "tool": "read", "outcome": "error", "output": "no such file"}"#)?;
+/// for _ in 0..2 {
+///     detector.record(&call)?;
+///     assert_eq!(detector.record(&result)?.level, Level::Continue);
+/// }
+/// detector.record(&call)?;
+/// assert_eq!(detector.record(&result)?.level, Level::Nudge);
+/// # Ok::<(), loopwarden::model::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Detector {
-    config: Config,
+    settings: Settings,
+    state: State,
+    /// Buffers that are reused; no part of the state.
+    scratch: Scratch,
+}
+
+/// All that changes; a snapshot holds it after the configuration's JSON text.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct State {
     seq: u64,
+    metrics: Metrics,
+    store: Store,
 }
 
 impl Detector {
@@ -25,84 +70,452 @@ impl Detector {
     /// # Errors
     /// `invalid-config`, naming the field that contradicts another or can never be reached.
     pub fn new(config: Config) -> Result<Self, Error> {
-        Ok(Self { config, seq: 0 })
+        Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch: Scratch::default() })
     }
 
     /// Appends an event and judges it.
     ///
     /// # Errors
-    /// `invalid-event`; the state is then exactly as it was.
+    /// `invalid-event`, naming the field; the state is then exactly as it was.
     pub fn record(&mut self, event: &Event) -> Result<Verdict, Error> {
-        let verdict = self.check(event)?;
-        self.seq += 1;
-        Ok(verdict)
+        validate(event)?;
+        let seq = self.state.seq;
+        self.state.seq = seq.saturating_add(1);
+        let metrics = &mut self.state.metrics;
+        metrics.events = metrics.events.saturating_add(1);
+        if !self.settings.config.enabled {
+            return Ok(Verdict { seq, ..Verdict::default() });
+        }
+        let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
+        metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
+        metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
+        let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
+        tally(metrics, &judgement, event);
+        Ok(judgement.verdict)
     }
 
     /// Judges an event that has not happened yet and changes nothing: equal to `clone().record(event)`.
     ///
     /// # Errors
     /// As [`Self::record`].
-    pub fn check(&self, _event: &Event) -> Result<Verdict, Error> {
-        Ok(Verdict {
-            seq: self.seq,
-            level: Level::Continue,
-            recommendation: Recommendation::Continue,
-            ..Verdict::default()
-        })
+    pub fn check(&self, event: &Event) -> Result<Verdict, Error> {
+        validate(event)?;
+        let seq = self.state.seq;
+        if !self.settings.config.enabled {
+            return Ok(Verdict { seq, ..Verdict::default() });
+        }
+        let mut run = self.state.store.peek(&event.context, &self.settings.config.memory).into_owned();
+        Ok(judge(&self.settings, &mut Scratch::default(), &mut run, seq, event).verdict)
     }
 
-    /// Where a scope stands.
+    /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
     #[must_use]
     pub fn status(&self, scope: &Scope) -> Status {
-        Status { scope: scope.clone(), ..Status::default() }
+        let Some(run) = self.state.store.get(scope) else {
+            let budgets_left = budgets_left(&self.settings, &Run::default());
+            return Status { scope: scope.clone(), budgets_left, ..Status::default() };
+        };
+        let standing = run.rules.standings();
+        let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
+        let rules =
+            rules.filter(|((_, limits), count)| limits.enabled && *count != 0).map(|((rule, limits), count)| {
+                let next = limits.next(count);
+                RuleStanding {
+                    rule: rule.id.to_string(),
+                    count,
+                    next_threshold: next.map(|(_, threshold)| threshold),
+                    next_level: next.map(|(level, _)| level),
+                }
+            });
+        let trend: Vec<String> = run.trend.iter().map(ToString::to_string).collect();
+        Status {
+            scope: scope.clone(),
+            known: true,
+            level: run.level,
+            events: run.events,
+            steps: run.steps,
+            rules: rules.collect(),
+            trend: (!trend.is_empty()).then(|| trend.join(" → ")),
+            budgets_left: budgets_left(&self.settings, run),
+        }
     }
 
-    /// Forgets what section 5 of the specification says a reset forgets.
-    pub fn reset(&mut self, _scope: &Scope, _reason: ResetReason) {}
+    /// Forgets a scope's evidence. `task-completed` keeps budgets and exemptions; `human-intervention` and `manual`
+    /// start the run over.
+    pub fn reset(&mut self, scope: &Scope, reason: ResetReason) {
+        let metrics = &mut self.state.metrics;
+        metrics.resets = metrics.resets.saturating_add(1);
+        match reason {
+            ResetReason::TaskCompleted => {
+                if let Some(run) = self.state.store.get_mut(scope) {
+                    resolve(metrics, run);
+                    run.start_over();
+                }
+            }
+            ResetReason::HumanIntervention | ResetReason::Manual => {
+                if let Some(mut run) = self.state.store.remove(scope) {
+                    resolve(metrics, &mut run);
+                }
+            }
+        }
+    }
 
-    /// Takes a human's answer.
+    /// Takes a human's answer: `continue` re-arms every rule of the run, `stop` makes every later verdict of it
+    /// `halt`, `exempt` silences one rule about one signature.
     ///
     /// # Errors
-    /// `invalid-argument` for an exemption of a rule that does not exist.
-    pub fn acknowledge(&mut self, _scope: &Scope, _decision: &Decision) -> Result<(), Error> {
+    /// `invalid-argument` for a scope that is not known or a rule that does not exist.
+    pub fn acknowledge(&mut self, scope: &Scope, decision: &Decision) -> Result<(), Error> {
+        let unknown = || Error::new(ErrorCode::InvalidArgument, "no event of this run was recorded").at("scope.run");
+        let run = self.state.store.get_mut(scope).ok_or_else(unknown)?;
+        let metrics = &mut self.state.metrics;
+        match decision {
+            Decision::Continue => {
+                resolve(metrics, run);
+                run.stopped = false;
+                run.start_over();
+            }
+            Decision::Stop => run.stopped = true,
+            Decision::Exempt { rule, signature, until } => {
+                let rule = index_of(rule).and_then(|index| RULES.get(index)).ok_or_else(|| {
+                    Error::new(ErrorCode::InvalidArgument, "unknown rule").at("decision.rule").with(rule)
+                })?;
+                run.ladder.exempt(rule.id, signature, *until);
+                let counters = metrics.rules.entry(rule.id.to_string()).or_default();
+                counters.acknowledged = counters.acknowledged.saturating_add(1);
+            }
+        }
         Ok(())
     }
 
-    /// The whole state, versioned and compact.
+    /// The whole state with its configuration, versioned and compact.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        Vec::new()
+        seal(&(json::to_string(self.config()), &self.state), RULES_VERSION)
     }
 
-    /// A detector from a snapshot.
+    /// A detector from a snapshot: it goes on as the one that was snapshot would have.
     ///
     /// # Errors
-    /// `invalid-snapshot` or `snapshot-version`.
-    pub fn restore(_bytes: &[u8]) -> Result<Self, Error> {
-        Self::new(Config::default())
+    /// `snapshot-version` where another version of the rules wrote it; `invalid-snapshot` where it is truncated,
+    /// foreign or corrupt. Nothing is ever half restored.
+    pub fn restore(bytes: &[u8]) -> Result<Self, Error> {
+        let (config, state): (String, State) = open(bytes, RULES_VERSION)?;
+        let corrupt = |reason: &str| Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot");
+        let settings =
+            json::config(&config).and_then(Settings::new).map_err(|error| corrupt(&format!("corrupt: {error}")))?;
+        if !state.store.fits(&settings.config.memory) || state.metrics.detections_by_agent.len() > AGENTS {
+            return Err(corrupt("corrupt: more state than the configuration allows"));
+        }
+        Ok(Self { settings, state, scratch: Scratch::default() })
     }
 
     /// The machine-readable escalation report of a scope.
     #[must_use]
     pub fn report(&self, scope: &Scope) -> Report {
-        Report { scope: scope.clone(), ..Report::default() }
+        report::report(scope, self.state.store.get(scope))
     }
 
     /// The escalation report of a scope for a person, in Markdown.
     #[must_use]
-    pub fn report_markdown(&self, _scope: &Scope) -> String {
-        String::new()
+    pub fn report_markdown(&self, scope: &Scope) -> String {
+        report::markdown(scope, self.state.store.get(scope))
     }
 
     /// Counters for dashboards.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        Metrics::default()
+        Metrics { runs: self.state.store.len() as u64, ..self.state.metrics.clone() }
     }
 
     /// The configuration in force.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.settings.config
     }
+}
+
+/// Refuses what the model's types cannot: contradictions, numbers out of range, nesting without end.
+fn validate(event: &Event) -> Result<(), Error> {
+    let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidEvent, message).at(field));
+    let deep = format_args!("nested deeper than {DEPTH} levels").to_string();
+    let shallow =
+        |value: &Option<serde_json::Value>| value.as_ref().is_none_or(|value| text::depth_within(value, DEPTH));
+    match &event.body {
+        Body::ToolCall(call) => {
+            if call.args.is_some() && call.raw_args.is_some() {
+                return fail("rawArgs", "contradicts args: give one of the two");
+            }
+            if !shallow(&call.args) {
+                return fail("args", &deep);
+            }
+        }
+        Body::ToolResult(result) if !shallow(&result.details) => return fail("details", &deep),
+        Body::Turn(turn) if !shallow(&turn.structured_output) => return fail("structuredOutput", &deep),
+        Body::Progress(progress) => {
+            let coverage = progress.tests.as_ref().and_then(|tests| tests.coverage);
+            if coverage.is_some_and(|coverage| !(0.0..=100.0).contains(&coverage)) {
+                return fail("tests.coverage", "expected a percentage from 0 to 100");
+            }
+            if progress.checklist.is_some_and(|checklist| checklist.done > checklist.total) {
+                return fail("checklist.done", "more than there are in all");
+            }
+        }
+        Body::Evaluation(evaluation) if evaluation.confidence.is_some_and(|confidence| confidence > 1000) => {
+            return fail("confidence", "expected 0 to 1000 per mille");
+        }
+        Body::Collaboration(collaboration) => {
+            let embedding = collaboration.embedding.as_deref().unwrap_or_default();
+            if embedding.iter().any(|number| !number.is_finite()) {
+                return fail("embedding", "expected finite numbers");
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// One event, from facts to verdict.
+fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, event: &Event) -> Judgement {
+    if let Body::Host(host) = &event.body
+        && matches!(host.kind, HostKind::RunStart | HostKind::Restart)
+    {
+        *run = Run::default();
+    }
+    run.enter(seq, &event.context);
+    if !event.context.synthetic {
+        count(run, event);
+    }
+    let mut judging = Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default() };
+    judging.show(&Fact::Tick);
+    match &event.body {
+        Body::ToolCall(call) => judging.call(call),
+        Body::ToolResult(result) => judging.result(result),
+        _ if event.context.synthetic => {}
+        Body::Message(message) if message.role == Role::User => judging.run.forget_evidence(),
+        Body::Output(output) => {
+            let signature = settings.signatures.signature(&output.text);
+            let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            judging.show(&Fact::Output { signature: &signature, line: &printable(first, 80) });
+        }
+        _ => judging.show(&Fact::Event(event)),
+    }
+    judging.decide()
+}
+
+/// Counts what the event tells about the run as a whole.
+fn count(run: &mut Run, event: &Event) {
+    let round = event.context.round.as_deref().map(|round| key("round", round.as_bytes()));
+    run.iterations.round(round);
+    match &event.body {
+        Body::Output(_) => run.iterations.outputs = run.iterations.outputs.saturating_add(1),
+        Body::Host(host) if host.kind == HostKind::TurnStart => {
+            run.iterations.turn_starts = run.iterations.turn_starts.saturating_add(1);
+        }
+        Body::Turn(turn) => {
+            run.iterations.turns = run.iterations.turns.saturating_add(1);
+            let add = |sum: &mut Option<u64>, more: Option<u64>| {
+                if let Some(more) = more {
+                    *sum = Some(sum.unwrap_or(0).saturating_add(more));
+                }
+            };
+            add(&mut run.tokens, turn.tokens);
+            add(&mut run.cost_micros, turn.cost_micros);
+        }
+        Body::Progress(progress) => {
+            if let Some(failing) = progress.tests.as_ref().and_then(|tests| tests.failing) {
+                run.reading(failing);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The judging of one event.
+struct Judging<'a> {
+    settings: &'a Settings,
+    scratch: &'a mut Scratch,
+    run: &'a mut Run,
+    event: &'a Event,
+    raised: Vec<Raised>,
+    tool: ToolSettings,
+}
+
+impl Judging<'_> {
+    /// Shows a fact to the rules.
+    fn show(&mut self, fact: &Fact<'_>) {
+        let limits = self.tool.limits(self.settings);
+        let run = RunView::of(self.run);
+        let here = self.sighting(0);
+        let onset = self.run.onset();
+        self.run.rules.observe(fact, limits, |limits| Cx { limits, run, here, onset }, &mut self.raised);
+    }
+
+    fn sighting(&self, key: Key) -> Sighting {
+        Sighting { seq: self.run.touched, step: self.event.context.step, key }
+    }
+
+    /// What is said about a tool comes before everything else about its calls.
+    fn configure(&mut self, tool: &str) -> bool {
+        self.tool = self.settings.tool(tool);
+        self.tool.enabled
+    }
+
+    fn call(&mut self, call: &ToolCall) {
+        // The host's own calls are no evidence of what the agent does.
+        if self.event.context.synthetic || !self.configure(&call.tool) {
+            return;
+        }
+        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
+        let mutates = text::mutates(call, self.tool.mutates);
+        let silent = mutates || text::is_shell(&call.tool);
+        let context = &self.event.context;
+        let call = Call {
+            target: text::target(call),
+            mutates,
+            silent,
+            polling: self.tool.polling,
+            onset: self.run.onset(),
+            echo: text::Echo::of(call),
+            ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
+        };
+        if !self.run.pairing.call(call.clone()) {
+            return;
+        }
+        self.show(&Fact::Call(&call));
+    }
+
+    fn result(&mut self, result: &ToolResult) {
+        let agent = agent(&self.event.context);
+        let call = match self.run.pairing.result(result, agent) {
+            Matched::Call(call) => Some(call),
+            Matched::None => None,
+            Matched::Replay => return,
+        };
+        // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
+        // call that never ran.
+        if self.event.context.synthetic || result.outcome == Outcome::NotExecuted {
+            return;
+        }
+        let name = result.tool.as_deref().or(call.as_ref().map(|call| call.name.as_str())).unwrap_or_default();
+        if !self.configure(name) {
+            return;
+        }
+        let silent = call.as_ref().is_some_and(|call| call.silent);
+        let echo = call.as_ref().map(|call| &call.echo);
+        let facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
+        self.run.steps = self.run.steps.saturating_add(1);
+        let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
+        let mutations_before = self.run.new_mutations;
+        if let Some(call) = &call
+            && call.mutates
+            && result.outcome == Outcome::Ok
+            && !facts.failed
+        {
+            self.run.mutation(call.key);
+        }
+        let step = Step {
+            tool: key("tool", name.as_bytes()),
+            agent,
+            outcome: result.outcome,
+            mutations_before,
+            mutations_after: self.run.new_mutations,
+            index: self.run.steps,
+            at: self.event.context.at,
+            sighting: self.sighting(compared),
+            onset: call.as_ref().map_or_else(|| self.run.onset(), |call| call.onset),
+            facts,
+            call,
+        };
+        self.show(&Fact::Step(&step));
+    }
+
+    fn decide(self) -> Judgement {
+        let context = &self.event.context;
+        let scope = || Scope {
+            run: context.run.clone(),
+            task: context.task.clone(),
+            parent_task: context.parent_task.clone(),
+            agent: context.agent.clone(),
+        };
+        let mut judgement = decide(self.settings, self.tool.limits(self.settings), self.run, self.raised, scope);
+        let verdict = &mut judgement.verdict;
+        if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
+            self.run.pairing.veto();
+        }
+        if self.settings.config.privacy.payloads == Payloads::Excerpt {
+            excerpt(verdict, self.event);
+        }
+        judgement
+    }
+}
+
+/// Puts the beginning of the event's payload into the evidence that it is.
+fn excerpt(verdict: &mut Verdict, event: &Event) {
+    let payload = match &event.body {
+        Body::ToolResult(result) => printable(&result.output, EXCERPT),
+        Body::Output(output) => printable(&output.text, EXCERPT),
+        Body::Failure(failure) => printable(&failure.message, EXCERPT),
+        _ => return,
+    };
+    let seq = verdict.seq;
+    for evidence in verdict.findings.iter_mut().flat_map(|finding| &mut finding.evidence) {
+        if evidence.seq == seq {
+            evidence.excerpt = Some(payload.clone());
+        }
+    }
+}
+
+fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
+    let budgets = &settings.config.budgets;
+    let elapsed = run.now.zip(run.started).map_or(0, |(now, started)| now.saturating_sub(started));
+    let elapsed = u64::try_from(elapsed).unwrap_or(0);
+    BudgetsLeft {
+        iterations: (budgets.max_iterations != 0)
+            .then(|| budgets.max_iterations.saturating_sub(run.iterations.count())),
+        runtime_ms: (budgets.max_runtime_ms != 0).then(|| budgets.max_runtime_ms.saturating_sub(elapsed)),
+    }
+}
+
+/// A loop is over: counts the event time it took.
+fn resolve(metrics: &mut Metrics, run: &mut Run) {
+    if run.peak < Level::Nudge {
+        return;
+    }
+    metrics.resolved = metrics.resolved.saturating_add(1);
+    if let (Some(now), Some(since)) = (run.now, run.detected_at) {
+        let took = u64::try_from(now.saturating_sub(since)).unwrap_or(0);
+        metrics.resolution_ms = metrics.resolution_ms.saturating_add(took);
+    }
+}
+
+fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event) {
+    let verdict = &judgement.verdict;
+    count_level(&mut metrics.verdicts, verdict.level);
+    for finding in &verdict.findings {
+        let counters = metrics.rules.entry(finding.rule.clone()).or_default();
+        count_level(&mut counters.levels, finding.level);
+    }
+    for rule in &judgement.fresh {
+        let counters: &mut RuleMetrics = metrics.rules.entry((*rule).to_string()).or_default();
+        counters.detections = counters.detections.saturating_add(1);
+        metrics.detections = metrics.detections.saturating_add(1);
+        let agent = printable(event.context.agent.as_deref().unwrap_or_default(), 64);
+        if metrics.detections_by_agent.len() < AGENTS || metrics.detections_by_agent.contains_key(&agent) {
+            let detections = metrics.detections_by_agent.entry(agent).or_default();
+            *detections = detections.saturating_add(1);
+        }
+    }
+}
+
+fn count_level(counts: &mut LevelCounts, level: Level) {
+    let count = match level {
+        Level::Continue => return,
+        Level::Observe => &mut counts.observe,
+        Level::Nudge => &mut counts.nudge,
+        Level::Block => &mut counts.block,
+        Level::Gate => &mut counts.gate,
+        Level::Halt => &mut counts.halt,
+    };
+    *count = count.saturating_add(1);
 }

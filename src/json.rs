@@ -211,6 +211,13 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
     } else {
         typed(Value::Object(common), ErrorCode::InvalidEvent, path)?
     };
+    if kind == "tool-result"
+        && let Some(output) = map.get_mut("output")
+        && !output.is_string()
+    {
+        // Structured output is compared as its JSON text.
+        *output = Value::String(output.to_string());
+    }
     let rest = Value::Object(map);
     /// One arm per type, so that each body is read straight from the object and errors keep their path.
     macro_rules! bodies {
@@ -246,7 +253,7 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
 }
 
 /// Parses JSON text, with lone surrogates repaired.
-fn value(text: &str) -> Result<Value, Error> {
+pub(crate) fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(&repair_surrogates(text))
         .map_err(|error| Error::new(ErrorCode::InvalidJson, error.to_string()))
 }

@@ -13,9 +13,10 @@ mod report;
 mod rules;
 mod state;
 mod text;
-mod transcript;
+pub mod transcript;
 
 pub use detector::{Detector, RULES_VERSION, version};
+pub use rules::rules;
 
 #[cfg(feature = "component")]
 mod component;

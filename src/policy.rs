@@ -1,1 +1,239 @@
-//! TBD
+//! From signals to a verdict: the ladder lives here and nowhere else.
+//!
+//! A rule's evidence asks for a raw level. The ladder turns that into the level that is given:
+//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`;
+//! - a block, gate or halt is given as long as the evidence asks for it;
+//! - a loop that comes back after a nudge gets no fresh budget: the rung after the nudge is what it gets, where that
+//!   rung is a block;
+//! - nobody attends: a gate becomes the configured unattended level; in shadow mode nothing is above `observe`.
+
+use crate::model::{Evidence, Finding, HaltReason, Level, Mode, Recommendation, Scope, Verdict, Wasted};
+use crate::rules::{Limits, RULES, Raised, Settings, Signal};
+use crate::state::{Onset, Ring, Run};
+use crate::text::{Key, combine, evidence, key};
+use alloc::{format, string::String, string::ToString, vec, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Loops remembered for what was said about them.
+const REMEMBERED: usize = 64;
+/// Exemptions held at once.
+const EXEMPTIONS: usize = 32;
+
+/// What was said about which loop, and what a human exempted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Ladder {
+    said: Ring<Said>,
+    exempt: Ring<Exemption>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Said {
+    identity: Key,
+    level: Level,
+    /// The loop's onset: another one is a relapse.
+    onset: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Exemption {
+    what: Key,
+    /// Event time until which it holds.
+    until: Option<i64>,
+}
+
+/// A verdict and, of its findings' rules, those whose loop is reported for the first time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    pub(crate) fresh: Vec<&'static str>,
+}
+
+impl Ladder {
+    /// The level to give where the evidence asks for `raw`, and whether this loop is new.
+    fn give(&mut self, identity: Key, raw: Level, onset: u64, limits: &Limits) -> (Level, bool) {
+        let known = self.said.iter().position(|said| said.identity == identity);
+        let (given, remembered, fresh) = match known.and_then(|index| self.said.remove(index)) {
+            None => (raw, raw, true),
+            Some(said) if said.onset == onset => {
+                let given = if raw > said.level || raw >= Level::Block { raw } else { Level::Observe };
+                (given, raw.max(said.level), false)
+            }
+            Some(said) => {
+                let relapse =
+                    limits.rung_above(Level::Nudge).filter(|rung| *rung == Level::Block).unwrap_or(Level::Nudge);
+                let given = if said.level >= Level::Nudge { raw.max(relapse) } else { raw };
+                (given, given, true)
+            }
+        };
+        self.said.push(Said { identity, level: remembered, onset }, REMEMBERED);
+        (given, fresh)
+    }
+
+    pub(crate) fn exempt(&mut self, rule: &str, signature: &str, until: Option<i64>) {
+        self.exempt.push(Exemption { what: exemption(rule, signature), until }, EXEMPTIONS);
+    }
+
+    fn is_exempt(&self, rule: &str, signature: &str, now: Option<i64>) -> bool {
+        // The common case has none, and then nothing is hashed.
+        self.exempt.len() != 0 && {
+            let what = exemption(rule, signature);
+            let holds = |until: Option<i64>| until.is_none_or(|until| now.is_none_or(|now| now < until));
+            self.exempt.iter().any(|exempt| exempt.what == what && holds(exempt.until))
+        }
+    }
+
+    /// Starts over: what was said is forgotten, exemptions stay.
+    pub(crate) fn rearm(&mut self) {
+        self.said.clear();
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.said.len() <= REMEMBERED && self.exempt.len() <= EXEMPTIONS
+    }
+}
+
+fn exemption(rule: &str, signature: &str) -> Key {
+    combine("exemption", &[key("rule", rule.as_bytes()), key("signature", signature.as_bytes())])
+}
+
+/// Turns what the rules raised into the verdict on one event, and lets the run remember it.
+pub(crate) fn decide(
+    settings: &Settings,
+    limits: &[Limits],
+    run: &mut Run,
+    mut raised: Vec<Raised>,
+    scope: impl Fn() -> Scope,
+) -> Judgement {
+    let seq = run.touched;
+    let config = &settings.config;
+    if raised.is_empty() && !run.stopped {
+        run.level = Level::Continue;
+        return Judgement { verdict: Verdict { seq, ..Verdict::default() }, fresh: Vec::new() };
+    }
+    raised.sort_by_key(|(rule, _)| *rule);
+    let mut fresh = Vec::new();
+    let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
+    for (index, signal) in raised {
+        let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
+        let Some((raw, threshold)) = limits.level(signal.count, signal.scale) else { continue };
+        if run.ladder.is_exempt(rule.id, &signal.signature, run.now) {
+            continue;
+        }
+        let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
+        let (given, new) = run.ladder.give(identity, raw, signal.onset.seq, limits);
+        let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
+        if new {
+            fresh.push(rule.id);
+        }
+        judged.push((finding(rule.id, level, threshold, &signal, run, scope()), signal));
+    }
+    // Stable: at equal level the rule that is checked earlier leads.
+    judged.sort_by_key(|(finding, _)| core::cmp::Reverse(finding.level));
+    let mut verdict = Verdict { seq, ..Verdict::default() };
+    if let Some((lead, signal)) = judged.first() {
+        verdict.level = lead.level;
+        if lead.level >= Level::Nudge {
+            verdict.recommendation = signal.advice.recommendation;
+            verdict.guidance = Some(guidance(lead.level, signal));
+            verdict.suggested_actions = actions(lead);
+        }
+        if lead.level == Level::Halt {
+            verdict.halt_reason = Some(signal.advice.halt_reason);
+        }
+    }
+    if run.stopped {
+        verdict.level = Level::Halt;
+        verdict.halt_reason = Some(HaltReason::UserStop);
+        verdict.recommendation = Recommendation::Escalate;
+        verdict.guidance = Some("Loopwarden: a human ended this run.".into());
+        verdict.suggested_actions = vec!["end the run".to_string()];
+    }
+    verdict.findings = judged.into_iter().map(|(finding, _)| finding).collect();
+    remember(run, &verdict);
+    if config.mode == Mode::Shadow {
+        verdict.would_be = Some(verdict.level);
+        verdict.level = verdict.level.min(Level::Observe);
+        verdict.halt_reason = None;
+        verdict.recommendation = Recommendation::Continue;
+        verdict.guidance = None;
+        verdict.suggested_actions.clear();
+    }
+    Judgement { verdict, fresh }
+}
+
+fn remember(run: &mut Run, verdict: &Verdict) {
+    run.level = verdict.level;
+    run.peak = run.peak.max(verdict.level);
+    if verdict.level >= Level::Nudge && run.detected_at.is_none() {
+        run.detected_at = run.now;
+    }
+    for finding in verdict.findings.iter().rev() {
+        // What was only observed must not hide the level that was once given.
+        if finding.level > Level::Observe {
+            run.keep(finding);
+        }
+    }
+}
+
+fn finding(rule: &str, level: Level, threshold: u32, signal: &Signal, run: &Run, scope: Scope) -> Finding {
+    let evidence = signal.sightings.iter().map(|sighting| Evidence {
+        seq: sighting.seq,
+        step: sighting.step,
+        digest: evidence(sighting.key),
+        excerpt: None,
+    });
+    Finding {
+        rule: rule.to_string(),
+        kind: signal.kind.to_string(),
+        level,
+        scope,
+        count: signal.count,
+        threshold,
+        period: signal.period,
+        onset_seq: signal.onset.seq,
+        last_seq: run.touched,
+        confidence: signal.confidence,
+        signature: signal.signature.clone(),
+        evidence: evidence.collect(),
+        wasted: wasted(&signal.onset, run),
+        message: signal.message.clone(),
+    }
+}
+
+fn wasted(onset: &Onset, run: &Run) -> Wasted {
+    let elapsed = run.now.zip(onset.at).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
+    Wasted {
+        events: run.events.saturating_sub(onset.events),
+        tokens: run.tokens.map(|tokens| tokens.saturating_sub(onset.tokens)),
+        cost_micros: run.cost_micros.map(|cost| cost.saturating_sub(onset.cost_micros)),
+        milliseconds: elapsed,
+    }
+}
+
+/// What the agent is told: attributed, factual, one alternative, never an order to finish.
+fn guidance(level: Level, signal: &Signal) -> String {
+    let consequence = match level {
+        Level::Block => " This attempt is refused so that something else can be tried.",
+        Level::Gate => " A human is being asked how to go on.",
+        Level::Halt => " The run is being ended and handed back.",
+        Level::Continue | Level::Observe | Level::Nudge => "",
+    };
+    format!(
+        "Loopwarden (loop detector): {}{consequence} One alternative: {}",
+        signal.advice.what, signal.advice.instead
+    )
+}
+
+/// What the host or a human can do, strongest first.
+fn actions(finding: &Finding) -> Vec<String> {
+    let rewind = format!("rewind to event {} and go on from there", finding.onset_seq);
+    match finding.level {
+        Level::Continue | Level::Observe => Vec::new(),
+        Level::Nudge => vec!["put the guidance before the agent".to_string()],
+        Level::Block => vec!["refuse the call and answer it with the guidance".to_string(), rewind],
+        Level::Gate => {
+            vec!["continue with a different approach".to_string(), "review and debug".to_string(), "cancel".to_string()]
+        }
+        Level::Halt => vec!["end the run and report the reason".to_string(), rewind],
+    }
+}

@@ -193,7 +193,8 @@ pub struct ToolResult {
     pub tool: Option<String>,
     /// What became of the call.
     pub outcome: Outcome,
-    /// What the tool said.
+    /// What the tool said. In JSON it may be any value: what is not text is compared as its JSON text.
+    #[cfg_attr(feature = "schema", schemars(with = "Value"))]
     pub output: String,
     /// Digest of the full output, where `output` is clipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -21,8 +21,8 @@ pub use event::{
 };
 pub use level::Level;
 pub use report::{
-    BudgetsLeft, Decision, LevelCounts, Metrics, Report, ReportFormat, ReportOption, ResetReason, RuleMetrics,
-    RuleStanding, Status,
+    BudgetsLeft, Decision, LevelCounts, Metrics, Report, ReportFormat, ReportOption, ResetReason, RuleInfo,
+    RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]

@@ -48,6 +48,29 @@ pub enum Decision {
     },
 }
 
+/// What a rule sees and when it speaks up, under the balanced preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RuleInfo {
+    /// The rule's id.
+    pub id: &'static str,
+    /// What it sees, in a sentence.
+    pub about: &'static str,
+    /// What its thresholds count.
+    pub unit: &'static str,
+    /// Threshold for `nudge`; 0 for never, here and below.
+    pub nudge: u32,
+    /// Threshold for `block`.
+    pub block: u32,
+    /// Threshold for `gate`.
+    pub gate: u32,
+    /// Threshold for `halt`.
+    pub halt: u32,
+    /// How far it looks back, in its own unit; 0 where it has no window.
+    pub window: u32,
+}
+
 /// Where one rule stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,1 +1,27 @@
-//! TBD
+//! Payload -> something comparable.
+//!
+//! Nothing above this layer looks at a payload: calls, results and messages become fixed-size keys, flags and short
+//! printable names here, in single passes over the bytes. Digests are what windows hold, so that no payload is kept.
+
+mod answer;
+mod canonical;
+mod digest;
+mod echo;
+mod mask;
+mod mutation;
+mod outcome;
+mod safe;
+mod shell;
+mod signature;
+mod target;
+mod volatile_json;
+mod words;
+
+pub(crate) use canonical::{CallKey, call_key, depth_within};
+pub(crate) use digest::{Key, combine, evidence, key};
+pub(crate) use echo::Echo;
+pub(crate) use mutation::{is_shell, mutates};
+pub(crate) use outcome::{OutcomeFacts, Scratch, Volatile, outcome};
+pub(crate) use safe::printable;
+pub(crate) use signature::Signatures;
+pub(crate) use target::target;

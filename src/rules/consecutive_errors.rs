@@ -1,0 +1,97 @@
+//! Catches: nothing but failures, of whatever kind, for as many times as the host allows.
+//! Must not catch: anything, unless `budgets.consecutiveErrors` is set; negative answers (a search that found
+//! nothing has not failed).
+//! Idea: the last safety check of every agent loop.
+
+use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
+use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Key, key};
+use alloc::{format, string::ToString};
+use serde::{Deserialize, Serialize};
+
+const EVIDENCE: usize = 5;
+
+pub(crate) struct ConsecutiveErrors;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    count: u32,
+    onset: Onset,
+    sightings: Ring<Sighting>,
+}
+
+impl ConsecutiveErrors {
+    fn failed(state: &mut State, key: Key, cx: &Cx<'_>) {
+        if state.count == 0 {
+            state.onset = cx.onset;
+        }
+        state.count = state.count.saturating_add(1);
+        state.sightings.push(Sighting { key, ..cx.here }, EVIDENCE);
+    }
+}
+
+impl Rule for ConsecutiveErrors {
+    const ID: &'static str = "consecutive-errors";
+    const ABOUT: &'static str = "Failures in a row, of whatever kind.";
+    const UNIT: &'static str = "failures in a row";
+    const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Step(step) if step.facts.class.is_some() => Self::failed(state, step.facts.light, cx),
+            Fact::Event(Event { body: Body::Failure(failure), .. }) => {
+                Self::failed(state, key("failure", failure.message.as_bytes()), cx);
+            }
+            Fact::Step(step) if step.outcome == Outcome::Ok && !step.facts.failed => *state = State::default(),
+            Fact::Output { .. } => *state = State::default(),
+            _ => return None,
+        }
+        if !cx.limits.reached(state.count, 1) {
+            return None;
+        }
+        let message = format!("{} failures in a row", state.count);
+        Some(Signal {
+            kind: "budget",
+            identity: key("rule", Self::ID.as_bytes()),
+            count: state.count,
+            scale: 1,
+            period: None,
+            onset: state.onset,
+            sightings: state.sightings.iter().copied().collect(),
+            confidence: 1000,
+            signature: Self::ID.to_string(),
+            advice: Advice {
+                what: format!("The last {} results were all failures.", state.count).into(),
+                instead: "Report what was tried and what each attempt answered.",
+                recommendation: Recommendation::Escalate,
+                halt_reason: HaltReason::RepeatedError,
+            },
+            message,
+        })
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.count
+    }
+
+    fn fits(state: &State) -> bool {
+        state.sightings.len() <= EVIDENCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level;
+    use crate::rules::testing::Script;
+
+    #[test]
+    fn table() {
+        let limited = r#"{"budgets":{"consecutiveErrors":3},"rules":{"repeated-error":{"enabled":false}}}"#;
+        Script::new(limited).play("a!x b!y c!z").expect("consecutive-errors", &[(5, Level::Halt)]);
+        Script::new(limited).play("a!x b!y c:z d!x e!y").expect("consecutive-errors", &[]);
+        Script::new(limited).play("a!x b!y | c!z").expect("consecutive-errors", &[]);
+        Script::new("{}").play("a!x b!y c!z").expect("consecutive-errors", &[]);
+    }
+}

@@ -1,0 +1,185 @@
+//! Catches: a lap of two to ten steps that is walked again and again with the same outcomes, across agents too.
+//! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
+//! new change was made: each takes one lap off.
+//! Idea: the periodic suffix of the sequence of (call, outcome, agent).
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Key, combine, evidence, printable};
+use alloc::{format, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Longest lap, in steps.
+const LONGEST: usize = 10;
+/// Lap lengths watched: 2 to [`LONGEST`].
+const PERIODS: usize = LONGEST - 1;
+
+pub(crate) struct Cycle;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// The latest steps.
+    steps: Ring<Seen>,
+    /// For each period, how many steps in a row equalled the one a period before.
+    runs: [Matching; PERIODS],
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Seen {
+    symbol: Key,
+    call: Option<Key>,
+    patient: bool,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Matching {
+    length: u32,
+    /// New mutations when the matching began.
+    mutations: u64,
+    onset: Onset,
+}
+
+impl State {
+    /// The shortest lap whose count of laps reaches a rung.
+    fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
+        self.runs.iter().zip(2_u32..).find_map(|(run, period)| {
+            let lap = self.steps.iter().rev().take(period as usize);
+            // Steps that are all alike are not a cycle of several.
+            if lap.clone().all(|seen| Some(seen.symbol) == self.steps.last().map(|last| last.symbol)) {
+                return None;
+            }
+            let scale = if lap.clone().any(|seen| seen.patient) { 3 } else { 1 };
+            let news = cx.run.new_mutations.saturating_sub(run.mutations);
+            let laps = (run.length / period + 1).saturating_sub(u32::try_from(news).unwrap_or(u32::MAX));
+            (run.length >= period && cx.limits.reached(laps, scale)).then_some((period, laps, scale, run.onset))
+        })
+    }
+
+    fn signal(&self, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
+        let (period, laps, scale, onset) = self.lap(cx)?;
+        let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
+        // Independent of where in the lap we are.
+        let mut symbols: Vec<Key> = lap.iter().map(|seen| seen.symbol).collect();
+        symbols.sort_unstable();
+        let identity = combine("cycle", &symbols);
+        let tool = printable(tool, 48);
+        let message =
+            format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with the same outcomes");
+        Some(Signal {
+            kind: "repeated-lap",
+            identity,
+            count: laps,
+            scale,
+            period: Some(period),
+            onset,
+            sightings: lap.iter().map(|seen| seen.sighting).collect(),
+            confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
+            signature: format!("cycle:{period}#{}", evidence(identity).get(..8).unwrap_or_default()),
+            advice: Advice {
+                what: format!("{message}.").into(),
+                instead: "Decide which of the steps should have had another outcome, and change what feeds it.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Oscillating,
+            },
+            message,
+        })
+    }
+}
+
+impl Rule for Cycle {
+    const ID: &'static str = "cycle";
+    const ABOUT: &'static str = "The same two to ten steps with the same outcomes, lap after lap.";
+    const UNIT: &'static str = "laps";
+    const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            // Refusing one step of the lap would only move the loop to the others, so every one is named.
+            Fact::Call(call) => {
+                let (period, ..) = state.lap(cx)?;
+                let mut lap = state.steps.iter().rev().take(period as usize);
+                lap.any(|seen| seen.call == Some(call.key)).then(|| state.signal(&call.name, cx))?
+            }
+            Fact::Step(step) => {
+                let call = step.call.as_ref();
+                let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), step.facts.light, step.agent]);
+                for (run, period) in state.runs.iter_mut().zip(2..) {
+                    match state.steps.nth_back(period - 1) {
+                        Some(before) if before.symbol == symbol => {
+                            if run.length == 0 {
+                                *run = Matching { length: 0, mutations: step.mutations_before, onset: before.onset };
+                            }
+                            run.length = run.length.saturating_add(1);
+                        }
+                        _ => *run = Matching::default(),
+                    }
+                }
+                let seen = Seen {
+                    symbol,
+                    call: call.map(|call| call.key),
+                    patient: step.facts.waiting || call.is_some_and(|call| call.polling),
+                    sighting: step.sighting,
+                    onset: step.onset,
+                };
+                state.steps.push(seen, LONGEST);
+                state.signal(call.map_or("a tool", |call| &call.name), cx)
+            }
+            _ => None,
+        }
+    }
+
+    fn standing(state: &State) -> u32 {
+        let laps = state
+            .runs
+            .iter()
+            .zip(2_u32..)
+            .map(|(run, period)| if run.length >= period { run.length / period + 1 } else { 0 });
+        laps.max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.steps.len() <= LONGEST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Halt, Nudge};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "cycle";
+    /// Only the rule in question.
+    const ALONE: &str = r#"{"rules":{"repeated-call":{"enabled":false},"repeated-error":{"enabled":false}}}"#;
+
+    #[test]
+    fn laps() {
+        Script::new(ALONE).play("a:x b:y a:x b:y a:x").expect(RULE, &[]);
+        Script::new(ALONE).play("a:x b:y a:x b:y a:x b:y").expect(RULE, &[(11, Nudge)]);
+        Script::new(ALONE).play("a:x b:y c:z a:x b:y c:z a:x b:y c:z").expect(RULE, &[(17, Nudge)]);
+        Script::new(ALONE).play("a:x b:y a:x b:y a:x b:y a:x b:y a:x b:y").last(RULE, Block);
+        let ten = "a:0 b:1 c:2 d:3 e:4 f:5 g:6 h:7 i:8 j:9 ";
+        Script::new(ALONE).play(&ten.repeat(3)).last(RULE, Nudge);
+        Script::new(ALONE).play(&ten.repeat(9)).last(RULE, Halt);
+    }
+
+    #[test]
+    fn no_laps() {
+        // One step alone, another outcome in each lap, a new change in each lap.
+        Script::new(ALONE).play("a:x a:x a:x a:x a:x a:x a:x a:x").expect(RULE, &[]);
+        Script::new(ALONE).play("a:x b:1 a:x b:2 a:x b:3 a:x b:4").expect(RULE, &[]);
+        Script::new(ALONE).play("*1 b!y *2 b!y *3 b!y *4 b!y *5 b!y").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn every_step_of_the_lap_is_refused() {
+        let laps = "a:x b:y a:x b:y a:x b:y a:x b:y a:x b:y ";
+        for (next, refused) in [("?a", true), ("?b", true), ("?c", false)] {
+            let played = Script::new(ALONE).play(&(alloc::string::String::from(laps) + next));
+            if refused { played.last(RULE, Block) } else { played.last_silent(RULE) }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+use crate::model::{Error, ErrorCode, Level, Preset, RuleConfig};
+use crate::rules::{Description, rungs};
+use alloc::format;
+
+/// The thresholds of one rule: the evidence from which each rung of the ladder is reached, 0 for never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) enabled: bool,
+    pub(crate) nudge: u32,
+    pub(crate) block: u32,
+    pub(crate) gate: u32,
+    pub(crate) halt: u32,
+    /// How far the rule looks back, in its own unit.
+    pub(crate) window: u32,
+}
+
+impl Limits {
+    /// Thresholds for nudge, block and halt.
+    pub(crate) const fn ladder(nudge: u32, block: u32, halt: u32, window: u32) -> Self {
+        Self { enabled: true, nudge, block, gate: 0, halt, window }
+    }
+
+    /// The strongest rung that `count` reaches, and its threshold.
+    pub(crate) fn level(&self, count: u32, scale: u32) -> Option<(Level, u32)> {
+        let reached = |threshold: u32| threshold != 0 && count >= threshold.saturating_mul(scale);
+        let strongest = rungs(self).into_iter().rev().find(|(_, threshold)| reached(*threshold));
+        strongest.map(|(level, threshold)| (level, threshold.saturating_mul(scale)))
+    }
+
+    /// Whether `count` reaches any rung.
+    pub(crate) fn reached(&self, count: u32, scale: u32) -> bool {
+        self.level(count, scale).is_some()
+    }
+
+    /// The weakest rung that `count` has not reached.
+    pub(crate) fn next(&self, count: u32) -> Option<(Level, u32)> {
+        rungs(self).into_iter().find(|(_, threshold)| *threshold != 0 && count < *threshold)
+    }
+
+    /// The next rung above a level.
+    pub(crate) fn rung_above(&self, level: Level) -> Option<Level> {
+        rungs(self).into_iter().find(|(rung, threshold)| *threshold != 0 && *rung > level).map(|(rung, _)| rung)
+    }
+
+    /// The thresholds a preset makes of the balanced ones, kept apart and reachable.
+    pub(crate) fn preset(self, preset: Preset, reach: u32) -> Self {
+        let scaled = |threshold: u32| match preset {
+            Preset::Balanced => threshold,
+            Preset::Sensitive => threshold - threshold / 3,
+            Preset::Conservative => threshold.saturating_add(threshold.div_ceil(2)),
+        };
+        let mut limits = self;
+        let mut floor = 2;
+        for threshold in [&mut limits.nudge, &mut limits.block, &mut limits.gate, &mut limits.halt] {
+            if *threshold != 0 {
+                let wanted = scaled(*threshold).max(floor);
+                // A rung that the window cannot hold falls away rather than never firing silently.
+                *threshold = if wanted <= reach {
+                    wanted
+                } else if floor <= reach {
+                    reach
+                } else {
+                    0
+                };
+                floor = threshold.saturating_add(1);
+            }
+        }
+        limits
+    }
+
+    /// Applies a user's settings.
+    pub(crate) fn overridden(mut self, config: &RuleConfig) -> Self {
+        let set = |to: &mut u32, from: Option<u32>| *to = from.unwrap_or(*to);
+        self.enabled = config.enabled.unwrap_or(self.enabled);
+        set(&mut self.nudge, config.nudge);
+        set(&mut self.block, config.block);
+        set(&mut self.gate, config.gate);
+        set(&mut self.halt, config.halt);
+        set(&mut self.window, config.window);
+        self
+    }
+
+    /// Refuses thresholds that contradict each other or can never be reached; `path` is where they stand.
+    pub(crate) fn validate(&self, rule: &Description, path: &str) -> Result<(), Error> {
+        let fail = |name: &str, value: u32, message| {
+            Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}.{name}")).with(value))
+        };
+        if rule.max_window == 0 {
+            if self.window != 0 {
+                return fail("window", self.window, format!("the rule {} has no window", rule.id));
+            }
+        } else if self.window == 0 || self.window > rule.max_window {
+            return fail("window", self.window, format!("expected 1 to {}", rule.max_window));
+        }
+        let reach = (rule.reach)(self.window);
+        let mut weaker: Option<(Level, u32)> = None;
+        for (level, threshold) in rungs(self) {
+            if threshold == 0 {
+                continue;
+            }
+            if threshold == 1 {
+                return fail(level.name(), 1, "1 would fire on the first occurrence, expected 0 or at least 2".into());
+            }
+            if threshold > reach {
+                let message =
+                    format!("can never be reached: with window {} at most {reach} {} add up", self.window, rule.unit);
+                return fail(level.name(), threshold, message);
+            }
+            if let Some((below, value)) = weaker
+                && threshold <= value
+            {
+                return fail(level.name(), threshold, format!("must be above {} ({value})", below.name()));
+            }
+            weaker = Some((level, threshold));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+    use crate::model::{Level, Preset, RuleConfig};
+    use crate::rules::{RULES, index_of};
+
+    #[test]
+    fn the_strongest_rung_reached_counts() {
+        let limits = Limits::ladder(3, 5, 9, 32);
+        let cases = [
+            (2, 1, None),
+            (3, 1, Some(Level::Nudge)),
+            (8, 1, Some(Level::Block)),
+            (9, 1, Some(Level::Halt)),
+            (8, 3, None),
+            (9, 3, Some(Level::Nudge)),
+            (26, 3, Some(Level::Block)),
+            (27, 3, Some(Level::Halt)),
+        ];
+        for (count, scale, level) in cases {
+            assert_eq!(limits.level(count, scale).map(|(level, _)| level), level, "{count} × {scale}");
+        }
+    }
+
+    #[test]
+    fn every_rule_is_valid_under_every_preset() {
+        for rule in RULES {
+            for preset in [Preset::Balanced, Preset::Sensitive, Preset::Conservative] {
+                let limits = rule.limits.preset(preset, (rule.reach)(rule.limits.window));
+                limits.validate(rule, rule.id).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_and_unreachable_thresholds_are_named() {
+        let cycle = &RULES[index_of("cycle").unwrap()];
+        let error = |config: RuleConfig| {
+            cycle.limits.overridden(&config).validate(cycle, "rules.cycle").unwrap_err().field.unwrap()
+        };
+        assert_eq!(error(RuleConfig { block: Some(2), ..RuleConfig::default() }), "rules.cycle.block");
+        assert_eq!(error(RuleConfig { nudge: Some(1), ..RuleConfig::default() }), "rules.cycle.nudge");
+        assert_eq!(error(RuleConfig { window: Some(9999), ..RuleConfig::default() }), "rules.cycle.window");
+        let error_rule = &RULES[index_of("repeated-error").unwrap()];
+        let unreachable = RuleConfig { halt: Some(9), ..RuleConfig::default() };
+        let error =
+            error_rule.limits.overridden(&unreachable).validate(error_rule, "rules.repeated-error").unwrap_err();
+        assert!(error.message.starts_with("can never be reached"), "{error}");
+    }
+}

@@ -1,0 +1,306 @@
+//! Catches: the same call with the same outcome, again and again, also with other calls between.
+//! Must not catch: polls whose answer changes, checks re-run after a new edit, batches, paging, copies of a call
+//! in one parallel round, waiting that takes its time.
+//! Idea: a repeat is (same call and same outcome), counted with weights; only something new is progress. Weights
+//! and thresholds were measured on recorded runs, see the README.
+//!
+//! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
+//! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
+//! 1 after a minute's wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
+
+use crate::model::{HaltReason, Outcome, Recommendation};
+use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal, outcome_words};
+use crate::state::{Call, Onset, Ring, Sighting, Step};
+use crate::text::{Key, combine, evidence, printable};
+use alloc::{format, string::String};
+use serde::{Deserialize, Serialize};
+
+/// Calls remembered at once.
+const ENTRIES: usize = 32;
+const EVIDENCE: usize = 5;
+/// Milliseconds between two occurrences from which they count as waiting.
+const PATIENT: i64 = 60_000;
+
+pub(crate) struct RepeatedCall;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    entries: Ring<Entry>,
+}
+
+/// One call that may repeat.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    call: Key,
+    agent: Key,
+    points: u32,
+    /// Occurrences since the onset.
+    times: u32,
+    exact: Key,
+    light: Key,
+    shape: Option<Key>,
+    outcome: OutcomeKind,
+    /// Waiting is expected of this call, so thresholds are trebled.
+    patient: bool,
+    /// Where the latest occurrence was.
+    index: u64,
+    mutations: u64,
+    at: Option<i64>,
+    round: Option<Key>,
+    onset: Onset,
+    sightings: Ring<Sighting>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct OutcomeKind {
+    outcome: Outcome,
+    failed: bool,
+}
+
+impl Entry {
+    fn first(step: &Step, call: &Call) -> Self {
+        let mut sightings = Ring::default();
+        sightings.push(step.sighting, EVIDENCE);
+        Self {
+            call: call.key,
+            agent: step.agent,
+            points: 0,
+            times: 1,
+            exact: step.facts.exact,
+            light: step.facts.light,
+            shape: step.facts.shape,
+            outcome: OutcomeKind { outcome: step.outcome, failed: step.facts.failed },
+            patient: call.polling || step.facts.waiting,
+            index: step.index,
+            mutations: step.mutations_after,
+            at: step.at,
+            round: call.round,
+            onset: step.onset,
+            sightings,
+        }
+    }
+
+    /// Points that a further occurrence adds; `None` when its outcome is another one.
+    fn worth(&self, step: &Step) -> Option<u32> {
+        let facts = &step.facts;
+        let near = facts.shape.is_some() && facts.shape == self.shape;
+        if facts.light != self.light && facts.exact != self.exact && !near {
+            return None;
+        }
+        let mut points = if step.mutations_before > self.mutations {
+            u32::from(facts.failed)
+        } else if step.index == self.index + 1 {
+            3
+        } else {
+            2
+        };
+        if facts.exact != self.exact {
+            points = if facts.light == self.light { points.saturating_sub(1) } else { points.min(1) };
+        }
+        if let (Some(last), Some(now)) = (self.at, step.at)
+            && now.saturating_sub(last) >= PATIENT
+        {
+            points = points.min(1);
+        }
+        Some(points)
+    }
+
+    fn again(&mut self, step: &Step, call: &Call) {
+        match self.worth(step) {
+            Some(points) => {
+                self.points = self.points.saturating_add(points);
+                self.times = self.times.saturating_add(1);
+                self.sightings.push(step.sighting, EVIDENCE);
+            }
+            None => {
+                self.points /= 2;
+                if self.points == 0 {
+                    *self = Self::first(step, call);
+                    return;
+                }
+                self.sightings.push(step.sighting, EVIDENCE);
+            }
+        }
+        self.exact = step.facts.exact;
+        self.light = step.facts.light;
+        self.shape = step.facts.shape;
+        self.outcome = OutcomeKind { outcome: step.outcome, failed: step.facts.failed };
+        self.patient = call.polling || step.facts.waiting;
+        self.index = step.index;
+        self.mutations = step.mutations_after;
+        self.at = step.at;
+        self.round = call.round;
+    }
+
+    fn signal(&self, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+        let scale = if self.patient { 3 } else { 1 };
+        if !cx.limits.reached(self.points, scale) {
+            return None;
+        }
+        let tool = printable(&call.name, 48);
+        let came = outcome_words(self.outcome.outcome, self.outcome.failed);
+        let message =
+            format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times);
+        Some(Signal {
+            kind: "unchanged-outcome",
+            identity: combine("repeated-call", &[self.call, self.agent]),
+            count: self.points,
+            scale,
+            period: None,
+            onset: self.onset,
+            sightings: self.sightings.iter().copied().collect(),
+            confidence: confidence(self.points),
+            signature: signature(&tool, self.call),
+            advice: Advice {
+                what: format!("{message}.").into(),
+                instead: if self.outcome.failed {
+                    "Read what the outcome says and change what it complains about, or reach the goal with another tool."
+                } else {
+                    "Use the answer that is already there, or ask for something it does not contain."
+                },
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: if self.outcome.failed { HaltReason::RepeatedError } else { HaltReason::Stalled },
+            },
+            message,
+        })
+    }
+}
+
+/// A printable name for a call that shows nothing of its arguments.
+pub(super) fn signature(tool: &str, call: Key) -> String {
+    format!("{tool}#{}", evidence(call).get(..8).unwrap_or_default())
+}
+
+/// Six points are a suspicion, twenty-four are as good as certain.
+fn confidence(points: u32) -> u16 {
+    u16::try_from(600 + points.min(24) * 16).unwrap_or(1000).min(980)
+}
+
+impl Rule for RepeatedCall {
+    const ID: &'static str = "repeated-call";
+    const ABOUT: &'static str = "The same call with the same outcome, in a row or with other work between.";
+    const UNIT: &'static str = "points";
+    const LIMITS: Limits = Limits::ladder(6, 12, 24, 32);
+    const MAX_WINDOW: u32 = 256;
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let window = u64::from(cx.limits.window);
+        match fact {
+            Fact::Call(call) => {
+                let entry = state.entries.iter().find(|entry| entry.call == call.key && entry.agent == call.agent)?;
+                // The steps between are counted as they would be if the call ran now.
+                if (cx.run.steps + 1).saturating_sub(entry.index) > window {
+                    return None;
+                }
+                entry.signal(call, cx)
+            }
+            Fact::Step(step) => {
+                let call = step.call.as_ref()?;
+                let known = state.entries.iter().position(|entry| entry.call == call.key && entry.agent == step.agent);
+                let entry = match known.and_then(|index| state.entries.remove(index)) {
+                    Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
+                    // The copies of a call within one round are one decision of the agent.
+                    Some(entry) if entry.round.is_some() && entry.round == call.round => entry,
+                    Some(mut entry) => {
+                        entry.again(step, call);
+                        entry
+                    }
+                    None => Entry::first(step, call),
+                };
+                let signal = entry.signal(call, cx);
+                state.entries.push(entry, ENTRIES);
+                signal
+            }
+            _ => None,
+        }
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.entries.iter().map(|entry| entry.points).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.entries.len() <= ENTRIES && state.entries.iter().all(|entry| entry.sightings.len() <= EVIDENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Halt, Nudge, Observe};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "repeated-call";
+
+    #[test]
+    fn in_a_row() {
+        let levels = [
+            (5, Nudge),
+            (6, Observe),
+            (7, Observe),
+            (8, Observe),
+            (9, Block),
+            (10, Block),
+            (11, Block),
+            (12, Block),
+            (13, Block),
+            (14, Block),
+            (15, Block),
+            (16, Block),
+            (17, Halt),
+        ];
+        Script::new(r#"{"rules":{"repeated-error":{"enabled":false}}}"#)
+            .play("a:x a:x a:x a:x a:x a:x a:x a:x a:x")
+            .expect(RULE, &levels);
+    }
+
+    #[test]
+    fn with_other_work_between() {
+        // Four times with one other call between each is a nudge; three times is not yet.
+        Script::new("{}").play("a:x b:1 a:x c:2 a:x d:3").expect(RULE, &[]);
+        Script::new("{}").play("a:x b:1 a:x c:2 a:x d:3 a:x").strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn after_new_edits() {
+        // A failing check re-run after each of six new edits is a nudge at the seventh; after five it is not.
+        Script::new("{}").play("a!x *1 a!x *2 a!x *3 a!x *4 a!x *5 a!x").expect(RULE, &[]);
+        Script::new("{}").play("a!x *1 a!x *2 a!x *3 a!x *4 a!x *5 a!x *6 a!x").strongest(RULE, Nudge);
+        // A check that keeps passing is no loop at all.
+        Script::new("{}").play("a:x *1 a:x *2 a:x *3 a:x *4 a:x *5 a:x *6 a:x *7 a:x *8 a:x").expect(RULE, &[]);
+        // The same edit again is nothing new.
+        Script::new("{}").play("a!x *1 a!x *1 a!x *1 a!x *1 a!x").strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_changed_outcome_halves() {
+        Script::new("{}").play("a:x a:x a:y a:y a:z a:z a:w a:w").expect(RULE, &[]);
+        Script::new("{}").play("a:p1 a:p2 a:p3 a:p4 a:p5 a:p6 a:p7 a:p8").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn honest_repetition() {
+        // Other arguments, another agent's identical call, a minute's wait, a human's message.
+        Script::new("{}").play("a:x b:x c:x d:x e:x f:x").expect(RULE, &[]);
+        Script::new("{}").play("a:x @61 a:x @61 a:x @61 a:x @61 a:x @61 a:x").expect(RULE, &[]);
+        Script::new("{}").play("a:x a:x | a:x a:x").expect(RULE, &[]);
+        Script::new(r#"{"tools":{"re*":{"polling":true}}}"#).play("a:x a:x a:x a:x a:x a:x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn synthetic_messages_end_nothing() {
+        Script::new("{}").play("a:x a:x ~ a:x").strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn judged_before_the_call_runs() {
+        Script::new("{}").play("a:x a:x a:x a:x a:x ?a").last(RULE, Block);
+        Script::new("{}").play("a:x a:x a:x a:x a:x ?b").last_silent(RULE);
+    }
+
+    #[test]
+    fn a_relapse_gets_no_fresh_budget() {
+        // Nudged, then other answers until nothing is left, then the same again: the next rung comes at once.
+        Script::new("{}").play("a:x a:x a:x a:1 a:2 a:3 a:y a:y a:y").last(RULE, Block);
+    }
+}

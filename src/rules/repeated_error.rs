@@ -1,0 +1,224 @@
+//! Catches: one tool failing in the same way again and again although its arguments change.
+//! Must not catch: different errors of one tool, an edit-and-test rhythm whose error moves on, searches that find
+//! nothing (a negative answer is no error), refusals.
+//! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
+
+use crate::model::{HaltReason, Outcome, Recommendation};
+use crate::rules::{Advice, Cx, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting, Step};
+use crate::text::{Key, combine, evidence, printable};
+use alloc::format;
+use serde::{Deserialize, Serialize};
+
+/// Tools watched at once.
+const TOOLS: usize = 32;
+/// Calls of a tool looked back at, at most.
+const MAX_WINDOW: u32 = 32;
+const EVIDENCE: usize = 5;
+/// What an ordinary error weighs; one that came again unchanged after a new change weighs half.
+const WHOLE: u8 = 2;
+const HALF: u8 = 1;
+
+pub(crate) struct RepeatedError;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    tools: Ring<Tool>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Tool {
+    tool: Key,
+    calls: Ring<Outing>,
+}
+
+/// One call of a tool.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Outing {
+    /// Class of its error; `None` when it did not fail, or no longer counts.
+    class: Option<Key>,
+    weight: u8,
+    light: Key,
+    call: Option<Key>,
+    target: Option<Key>,
+    mutations: u64,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+impl Tool {
+    /// The evidence for one class: weight, first and number of occurrences.
+    fn evidence(&self, class: Key) -> Option<(u32, &Outing)> {
+        let same = self.calls.iter().filter(|call| call.class == Some(class));
+        let first = same.clone().find(|call| call.weight > 0)?;
+        let often = same.clone().count() * 2 >= self.calls.len();
+        let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
+        often.then_some((weight / u32::from(WHOLE), first))
+    }
+
+    fn signal(&self, name: &str, class: Key, cx: &Cx<'_>) -> Option<Signal> {
+        let (count, first) = self.evidence(class)?;
+        if !cx.limits.reached(count, 1) {
+            return None;
+        }
+        let same = self.calls.iter().filter(|call| call.class == Some(class));
+        let times = same.clone().count();
+        let different = same.clone().any(|call| call.call != first.call);
+        let tool = printable(name, 48);
+        let arguments = if different { "different arguments" } else { "the same arguments" };
+        let message = format!("`{tool}` failed {times} times in the same way with {arguments}");
+        let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.sighting).collect();
+        let identity = combine("repeated-error", &[self.tool, class]);
+        Some(Signal {
+            kind: if different { "changing-arguments" } else { "same-arguments" },
+            identity,
+            count,
+            scale: 1,
+            period: None,
+            onset: first.onset,
+            sightings,
+            confidence: u16::try_from(650 + count.min(8) * 40).unwrap_or(1000),
+            signature: format!("{tool}!{}", evidence(class).get(..8).unwrap_or_default()),
+            advice: Advice {
+                what: format!("{message}.").into(),
+                instead: "Look at the current state of what the call is about before trying again, or take another way to the goal.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::RepeatedError,
+            },
+            message,
+        })
+    }
+
+    fn took(&mut self, step: &Step, window: usize) {
+        let facts = &step.facts;
+        let call = step.call.as_ref();
+        let target = call.and_then(|call| call.target);
+        let counted = !matches!(step.outcome, Outcome::Denied | Outcome::NotExecuted);
+        let class = facts.class.filter(|_| counted);
+        let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
+        let weight = match before {
+            Some(before) if step.mutations_before > before.mutations => {
+                if before.light == facts.light {
+                    HALF
+                } else {
+                    0
+                }
+            }
+            _ => WHOLE,
+        };
+        if step.outcome == Outcome::Ok && !facts.failed && target.is_some() {
+            // It works now: what failed on this target before is settled.
+            self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.class = None);
+        }
+        let outing = Outing {
+            class,
+            weight,
+            light: facts.light,
+            call: call.map(|call| call.key),
+            target,
+            mutations: step.mutations_after,
+            sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
+            onset: step.onset,
+        };
+        self.calls.push(outing, window);
+    }
+}
+
+impl Rule for RepeatedError {
+    const ID: &'static str = "repeated-error";
+    const ABOUT: &'static str = "One tool failing in the same way although its arguments change.";
+    const UNIT: &'static str = "errors";
+    const LIMITS: Limits = Limits::ladder(3, 6, 8, 8);
+    const MAX_WINDOW: u32 = MAX_WINDOW;
+    type State = State;
+
+    fn reach(window: u32) -> u32 {
+        window
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Call(call) => {
+                let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
+                // Only what looks like one more of the same; another target deserves its chance.
+                let alike = tool.calls.iter().rev().find(|failed| {
+                    failed.class.is_some()
+                        && (failed.call == Some(call.key) || (call.target.is_some() && failed.target == call.target))
+                })?;
+                tool.signal(&call.name, alike.class?, cx)
+            }
+            Fact::Step(step) => {
+                let known = state.tools.iter().position(|tool| tool.tool == step.tool);
+                let mut tool = known
+                    .and_then(|index| state.tools.remove(index))
+                    .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
+                tool.took(step, cx.limits.window as usize);
+                let class = tool.calls.last().and_then(|call| call.class);
+                let name = step.call.as_ref().map_or("a tool", |call| &call.name);
+                let signal = class.and_then(|class| tool.signal(name, class, cx));
+                state.tools.push(tool, TOOLS);
+                signal
+            }
+            _ => None,
+        }
+    }
+
+    fn standing(state: &State) -> u32 {
+        let counts = state
+            .tools
+            .iter()
+            .flat_map(|tool| tool.calls.iter().filter_map(|call| tool.evidence(call.class?)).map(|(count, _)| count));
+        counts.max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.tools.len() <= TOOLS && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Halt, Nudge};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "repeated-error";
+
+    #[test]
+    fn arguments_do_not_matter() {
+        Script::new("{}").play("a!x b!x").expect(RULE, &[]);
+        Script::new("{}").play("a!x b!x c!x").expect(RULE, &[(5, Nudge)]);
+        Script::new("{}").play("a!x b!x c!x d!x e!x f!x").last(RULE, Block);
+        Script::new("{}").play("a!x b!x c!x d!x e!x f!x g!x h!x").last(RULE, Halt);
+    }
+
+    #[test]
+    fn half_of_the_latest_calls() {
+        Script::new("{}").play("a!x b:1 c!x d:2 e!x").last(RULE, Nudge);
+        Script::new("{}").play("a!x b:1 c:2 d!x e:3 f:4 g!x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn different_errors_are_different() {
+        Script::new("{}").play("a!x b!y c!z d!w e!v f!u").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_new_change_that_moves_the_error_is_work() {
+        // The same class, but each time another text (the error class masks digits, the outcome does not).
+        Script::new("{}").play("a!x1 *1 a!x2 *2 a!x3 *3 a!x4 *4 a!x5 *5 a!x6").expect(RULE, &[]);
+        // The very same error after every change counts half.
+        Script::new("{}").play("a!x *1 a!x *2 a!x *3 a!x *4 a!x").last(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_human_ends_the_evidence() {
+        Script::new("{}").play("a!x b!x | c!x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn another_target_deserves_its_chance() {
+        let six = "a!x b!x c!x d!x e!x f!x ";
+        Script::new("{}").play(&(alloc::string::String::from(six) + "?f")).last(RULE, Block);
+        Script::new("{}").play(&(alloc::string::String::from(six) + "?z")).last_silent(RULE);
+    }
+}

@@ -1,0 +1,261 @@
+use crate::model::{Budgets, Config, Error, ErrorCode, Level, ToolConfig};
+use crate::rules::{Limits, RULES, index_of};
+use crate::text::{Signatures, Volatile};
+use alloc::{format, string::String, vec::Vec};
+use regex::Regex;
+
+type Table = [Limits; RULES.len()];
+
+/// A validated configuration, compiled: thresholds per rule, tools by pattern, regular expressions.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) config: Config,
+    limits: Table,
+    /// Patterns and the settings they give, least specific first.
+    tools: Vec<(Regex, ToolConfig)>,
+    pub(crate) volatile: Volatile,
+    pub(crate) signatures: Signatures,
+}
+
+/// What the configuration says about one tool.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolSettings {
+    pub(crate) enabled: bool,
+    pub(crate) ignore_args: Vec<String>,
+    pub(crate) identity_args: Vec<String>,
+    pub(crate) polling: bool,
+    pub(crate) mutates: Option<bool>,
+    /// Thresholds, where the tool has its own.
+    limits: Option<alloc::boxed::Box<Table>>,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            ignore_args: Vec::new(),
+            identity_args: Vec::new(),
+            polling: false,
+            mutates: None,
+            limits: None,
+        }
+    }
+}
+
+impl ToolSettings {
+    pub(crate) fn limits<'a>(&'a self, settings: &'a Settings) -> &'a Table {
+        self.limits.as_deref().unwrap_or(&settings.limits)
+    }
+}
+
+impl Settings {
+    /// # Errors
+    /// `invalid-config`, naming the field.
+    pub(crate) fn new(config: Config) -> Result<Self, Error> {
+        let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidConfig, message).at(field));
+        if !matches!(config.unattended_level, Level::Nudge | Level::Block | Level::Halt) {
+            return fail("unattendedLevel", "expected nudge, block or halt")
+                .map_err(|error: Error| error.with(config.unattended_level));
+        }
+        if !(1..=4096).contains(&config.memory.max_runs) {
+            return fail("memory.maxRuns", "expected 1 to 4096")
+                .map_err(|error: Error| error.with(config.memory.max_runs));
+        }
+        if config.memory.idle_ms == 0 {
+            return fail("memory.idleMs", "expected at least 1 millisecond").map_err(|error: Error| error.with(0));
+        }
+        let limits = limits(&config)?;
+        let mut tools = Vec::with_capacity(config.tools.len());
+        for (pattern, tool) in &config.tools {
+            let mut table = limits;
+            apply(&mut table, tool, &format!("tools.{pattern}."))?;
+            tools.push((glob(pattern)?, literal_characters(pattern), tool.clone()));
+        }
+        // Stable: patterns with equally many literal characters apply in the order of their names.
+        tools.sort_by_key(|(_, literals, _)| *literals);
+        Ok(Self {
+            limits,
+            tools: tools.into_iter().map(|(pattern, _, tool)| (pattern, tool)).collect(),
+            volatile: Volatile::compile(&config.patterns.volatile)?,
+            signatures: Signatures::compile(&config.patterns.signatures)?,
+            config,
+        })
+    }
+
+    pub(crate) fn limits(&self) -> &Table {
+        &self.limits
+    }
+
+    /// What holds for a tool: every matching entry, the most specific last.
+    pub(crate) fn tool(&self, name: &str) -> ToolSettings {
+        let mut settings = ToolSettings::default();
+        for (pattern, tool) in &self.tools {
+            if !pattern.is_match(name) {
+                continue;
+            }
+            settings.enabled = tool.enabled.unwrap_or(settings.enabled);
+            settings.polling = tool.polling.unwrap_or(settings.polling);
+            settings.mutates = tool.mutates.or(settings.mutates);
+            if !tool.ignore_args.is_empty() {
+                settings.ignore_args.clone_from(&tool.ignore_args);
+            }
+            if !tool.identity_args.is_empty() {
+                settings.identity_args.clone_from(&tool.identity_args);
+            }
+            if !tool.rules.is_empty() {
+                let table = settings.limits.get_or_insert_with(|| alloc::boxed::Box::new(self.limits));
+                for (limits, rule) in table.iter_mut().zip(RULES) {
+                    if let Some(rule) = tool.rules.get(rule.id) {
+                        *limits = limits.overridden(rule);
+                    }
+                }
+            }
+        }
+        settings
+    }
+}
+
+/// The thresholds of every rule: preset, then budgets, then the user's settings.
+fn limits(config: &Config) -> Result<Table, Error> {
+    let mut table = [Limits::default(); RULES.len()];
+    for (limits, rule) in table.iter_mut().zip(RULES) {
+        *limits = rule.limits.preset(config.preset, (rule.reach)(rule.limits.window));
+    }
+    budgets(&mut table, &config.budgets)?;
+    for name in config.rules.keys() {
+        known(name, "rules.")?;
+    }
+    for (limits, rule) in table.iter_mut().zip(RULES) {
+        if let Some(user) = config.rules.get(rule.id) {
+            *limits = limits.overridden(user);
+            limits.validate(rule, &format!("rules.{}", rule.id))?;
+        }
+    }
+    Ok(table)
+}
+
+/// A budget is the halt threshold of the rule that watches it.
+fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
+    let Ok(runtime) = u32::try_from(budgets.max_runtime_ms) else {
+        let error = Error::new(ErrorCode::InvalidConfig, "expected at most 4294967295 (49 days)");
+        return Err(error.at("budgets.maxRuntimeMs").with(budgets.max_runtime_ms));
+    };
+    let spent = [
+        ("max-iterations", "budgets.maxIterations", budgets.max_iterations),
+        ("max-runtime", "budgets.maxRuntimeMs", runtime),
+        ("consecutive-errors", "budgets.consecutiveErrors", budgets.consecutive_errors),
+    ];
+    for (id, field, budget) in spent {
+        if budget == 1 {
+            let error = Error::new(ErrorCode::InvalidConfig, "1 would end the run at once, expected 0 or at least 2");
+            return Err(error.at(field).with(budget));
+        }
+        for (limits, rule) in table.iter_mut().zip(RULES) {
+            if rule.id == id && budget != 0 {
+                limits.halt = budget;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn apply(table: &mut Table, tool: &ToolConfig, path: &str) -> Result<(), Error> {
+    for name in tool.rules.keys() {
+        known(name, &format!("{path}rules."))?;
+    }
+    for (limits, rule) in table.iter_mut().zip(RULES) {
+        if let Some(user) = tool.rules.get(rule.id) {
+            if user.window.is_some() {
+                let error =
+                    Error::new(ErrorCode::InvalidConfig, "a window belongs to the whole run, set it under rules");
+                return Err(error.at(format!("{path}rules.{}.window", rule.id)));
+            }
+            *limits = limits.overridden(user);
+            limits.validate(rule, &format!("{path}rules.{}", rule.id))?;
+        }
+    }
+    if !tool.ignore_args.is_empty() && !tool.identity_args.is_empty() {
+        let error = Error::new(ErrorCode::InvalidConfig, "contradicts identityArgs: give one of the two");
+        return Err(error.at(format!("{path}ignoreArgs")));
+    }
+    Ok(())
+}
+
+fn known(id: &str, path: &str) -> Result<(), Error> {
+    if index_of(id).is_some() {
+        return Ok(());
+    }
+    let known: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    let message = format!("unknown rule, expected one of {}", known.join(", "));
+    Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}{id}")))
+}
+
+/// A tool pattern as a regular expression: `*` for any characters, `?` for one.
+fn glob(pattern: &str) -> Result<Regex, Error> {
+    let invalid = |message: &str| Error::new(ErrorCode::InvalidConfig, message).at(format!("tools.{pattern}"));
+    if pattern.is_empty() || pattern.len() > 256 {
+        return Err(invalid("expected a pattern of 1 to 256 bytes"));
+    }
+    let mut expression = String::from("^(?s:");
+    for character in pattern.chars() {
+        match character {
+            '*' => expression.push_str(".*"),
+            '?' => expression.push('.'),
+            other => expression.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    expression.push_str(")$");
+    Regex::new(&expression).map_err(|_| invalid("the pattern is too large"))
+}
+
+fn literal_characters(pattern: &str) -> usize {
+    pattern.chars().filter(|character| !matches!(character, '*' | '?')).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Settings;
+    use crate::json;
+
+    fn error(config: &str) -> (String, String) {
+        let error = json::config(config).and_then(Settings::new).unwrap_err();
+        (error.field.unwrap_or_default(), error.message)
+    }
+    use alloc::string::String;
+
+    #[test]
+    fn mistakes_are_named() {
+        let cases = [
+            (r#"{"prest":"balanced"}"#, "prest"),
+            (r#"{"preset":"wild"}"#, "preset"),
+            (r#"{"rules":{"cycles":{}}}"#, "rules.cycles"),
+            (r#"{"rules":{"cycle":{"nudge":"three"}}}"#, "rules.cycle.nudge"),
+            (r#"{"rules":{"cycle":{"nugde":3}}}"#, "rules.cycle.nugde"),
+            (r#"{"rules":{"cycle":{"nudge":5}}}"#, "rules.cycle.block"),
+            (r#"{"rules":{"output-signature":{"gate":7}}}"#, "rules.output-signature.gate"),
+            (r#"{"tools":{"mcp__*":{"rules":{"cycle":{"halt":4}}}}}"#, "tools.mcp__*.rules.cycle.halt"),
+            (r#"{"tools":{"a":{"ignoreArgs":["x"],"identityArgs":["y"]}}}"#, "tools.a.ignoreArgs"),
+            (r#"{"tools":{"":{}}}"#, "tools."),
+            (r#"{"budgets":{"maxIterations":1}}"#, "budgets.maxIterations"),
+            (r#"{"budgets":{"maxRuntimeMs":99999999999}}"#, "budgets.maxRuntimeMs"),
+            (r#"{"memory":{"maxRuns":0}}"#, "memory.maxRuns"),
+            (r#"{"unattendedLevel":"gate"}"#, "unattendedLevel"),
+            (r#"{"patterns":{"volatile":["ok","("]}}"#, "patterns.volatile[1]"),
+            (r#"{"patterns":{"signatures":[{"pattern":"[","signature":"x"}]}}"#, "patterns.signatures[0].pattern"),
+        ];
+        for (config, field) in cases {
+            assert_eq!(error(config).0, field, "{config}");
+        }
+    }
+
+    #[test]
+    fn the_most_specific_pattern_wins() {
+        let config = r#"{"tools":{"*":{"polling":true},"mcp__*":{"polling":false,"mutates":true},"mcp__git__?ull":{"enabled":false}}}"#;
+        let settings = Settings::new(json::config(config).unwrap()).unwrap();
+        assert!(settings.tool("bash").polling);
+        let pull = settings.tool("mcp__git__pull");
+        assert!(!pull.polling && !pull.enabled && pull.mutates == Some(true));
+        assert!(settings.tool("mcp__git__push").enabled);
+        assert!(settings.tool("xmcp__").polling);
+    }
+}

@@ -1,0 +1,160 @@
+use crate::model::{Context, Outcome, ToolResult};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{CallKey, Echo, Key, OutcomeFacts, combine, key};
+use alloc::string::String;
+use serde::{Deserialize, Serialize};
+
+/// Calls that may wait for their result at once.
+const PENDING: usize = 64;
+/// Call ids remembered, to tell a replay.
+const SEEN: usize = 128;
+/// Characters of a tool name kept for results that do not repeat it.
+const NAME: usize = 64;
+
+/// A call: what the rules see before it runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Call {
+    /// The tool's name, at most [`NAME`] characters.
+    pub(crate) name: String,
+    pub(crate) tool: Key,
+    pub(crate) key: Key,
+    /// The key byte for byte.
+    pub(crate) raw: Key,
+    pub(crate) agent: Key,
+    pub(crate) round: Option<Key>,
+    pub(crate) target: Option<Key>,
+    pub(crate) mutates: bool,
+    /// The tool is declared to be asked again and again.
+    pub(crate) polling: bool,
+    /// A blank success of it says that all went well, not that nothing was found.
+    pub(crate) silent: bool,
+    pub(crate) onset: Onset,
+    /// What an error may repeat of the arguments.
+    pub(crate) echo: Echo,
+    pub(crate) id: Option<Key>,
+    /// Refused by a verdict: a result is more likely another call's.
+    pub(crate) vetoed: bool,
+}
+
+/// A call with its outcome: what most rules count.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// Absent for a result whose call was never seen.
+    pub(crate) call: Option<Call>,
+    pub(crate) tool: Key,
+    pub(crate) agent: Key,
+    pub(crate) outcome: Outcome,
+    pub(crate) facts: OutcomeFacts,
+    /// New mutations of the run before this step.
+    pub(crate) mutations_before: u64,
+    /// The same after it: one more where the step itself changed something new.
+    pub(crate) mutations_after: u64,
+    /// Number of this step in the run, counted from 1.
+    pub(crate) index: u64,
+    pub(crate) at: Option<i64>,
+    pub(crate) sighting: Sighting,
+    pub(crate) onset: Onset,
+}
+
+impl Call {
+    /// A call that is not yet looked at closely: without target, hints and onset.
+    pub(crate) fn new(name: &str, keys: CallKey, call_id: Option<&str>, context: &Context) -> Self {
+        Self {
+            name: name.chars().take(NAME).collect(),
+            tool: key("tool", name.as_bytes()),
+            key: keys.key,
+            raw: keys.raw,
+            agent: agent(context),
+            round: context.round.as_deref().map(|round| key("round", round.as_bytes())),
+            target: None,
+            mutates: false,
+            polling: false,
+            silent: false,
+            onset: Onset::default(),
+            echo: Echo::default(),
+            id: call_id.map(|id| key("call-id", id.as_bytes())),
+            vetoed: false,
+        }
+    }
+}
+
+/// Key of the agent that acted.
+pub(crate) fn agent(context: &Context) -> Key {
+    context.agent.as_deref().map_or(0, |agent| key("agent", agent.as_bytes()))
+}
+
+/// What a result belongs to.
+#[expect(clippy::large_enum_variant, reason = "made once per result and taken apart at once")]
+pub(crate) enum Matched {
+    /// A call that waited for it.
+    Call(Call),
+    /// No call was seen.
+    None,
+    /// The call was answered before: a re-played transcript.
+    Replay,
+}
+
+/// Which calls wait for a result, and which call ids were seen.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Pairing {
+    pending: Ring<Call>,
+    /// Combined keys of (call id, call), and call ids alone.
+    seen: Ring<(Key, Key)>,
+}
+
+impl Pairing {
+    /// Adds a call; false when it is a replay of one seen before.
+    pub(crate) fn call(&mut self, call: Call) -> bool {
+        if let Some(id) = call.id {
+            let pair = combine("replay", &[id, call.raw]);
+            if self.seen.iter().any(|(known, _)| *known == pair) {
+                return false;
+            }
+            self.seen.push((pair, id), SEEN);
+        }
+        self.pending.push(call, PENDING);
+        true
+    }
+
+    /// Marks the newest call as refused.
+    pub(crate) fn veto(&mut self) {
+        if let Some(call) = self.pending.iter_mut().next_back() {
+            call.vetoed = true;
+        }
+    }
+
+    /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
+    /// refused, else the oldest of that tool.
+    pub(crate) fn result(&mut self, result: &ToolResult, agent: Key) -> Matched {
+        if let Some(id) = result.call_id.as_deref() {
+            let id = key("call-id", id.as_bytes());
+            let waiting = self.pending.iter().position(|call| call.id == Some(id));
+            if let Some(index) = waiting {
+                return self.take(index);
+            }
+            if self.seen.iter().any(|(_, known)| *known == id) {
+                return Matched::Replay;
+            }
+        }
+        let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
+        let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent;
+        let index = (self.pending.iter().position(|call| fits(call) && !call.vetoed))
+            .or_else(|| self.pending.iter().position(fits));
+        index.map_or(Matched::None, |index| self.take(index))
+    }
+
+    fn take(&mut self, index: usize) -> Matched {
+        self.pending.remove(index).map_or(Matched::None, Matched::Call)
+    }
+
+    /// Forgets the waiting calls; seen call ids stay, since a replay may span a user's message.
+    pub(crate) fn forget(&mut self) {
+        self.pending.clear();
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.pending.len() <= PENDING
+            && self.seen.len() <= SEEN
+            && self.pending.iter().all(|call| call.name.len() <= NAME * 4 && call.echo.fits())
+    }
+}

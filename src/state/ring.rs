@@ -1,0 +1,77 @@
+use alloc::collections::VecDeque;
+use serde::{Deserialize, Serialize};
+
+/// The latest items, oldest first. The cap is the caller's, so that a window can be configured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Ring<T>(VecDeque<T>);
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> Ring<T> {
+    /// Appends, dropping the oldest items beyond `cap`.
+    pub(crate) fn push(&mut self, item: T, cap: usize) {
+        while self.0.len() >= cap.max(1) {
+            self.0.pop_front();
+        }
+        self.0.push_back(item);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
+        self.0.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> + ExactSizeIterator {
+        self.0.iter_mut()
+    }
+
+    /// The item `back` places before the newest: `nth_back(0)` is the newest.
+    pub(crate) fn nth_back(&self, back: usize) -> Option<&T> {
+        self.0.len().checked_sub(back + 1).and_then(|index| self.0.get(index))
+    }
+
+    pub(crate) fn last(&self) -> Option<&T> {
+        self.0.back()
+    }
+
+    pub(crate) fn remove(&mut self, index: usize) -> Option<T> {
+        self.0.remove(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ring;
+
+    #[test]
+    fn keeps_the_latest_items() {
+        let mut ring = Ring::default();
+        for item in 0..5 {
+            ring.push(item, 3);
+        }
+        assert_eq!(ring.iter().copied().collect::<alloc::vec::Vec<_>>(), [2, 3, 4]);
+        assert_eq!(ring.nth_back(0), Some(&4));
+        assert_eq!(ring.nth_back(2), Some(&2));
+        assert_eq!(ring.nth_back(3), None);
+    }
+
+    #[test]
+    fn a_smaller_cap_drops_the_surplus() {
+        let mut ring = Ring::default();
+        (0..8).for_each(|item| ring.push(item, 8));
+        ring.push(8, 2);
+        assert_eq!(ring.len(), 2);
+    }
+}

@@ -1,0 +1,400 @@
+//! What a short answer says: that there is nothing, or that it is too early to tell.
+//!
+//! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for nothing.
+
+/// What an answer says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Says {
+    /// There is nothing of the kind asked for.
+    pub(super) negative: bool,
+    /// Something is still going on.
+    pub(super) waiting: bool,
+    /// The same, in words that mean it even in an error.
+    pub(super) certainly_waiting: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Negative,
+    Waiting,
+    CertainlyWaiting,
+    /// A state of what was asked about; but at the head of a longer answer an acknowledgement of what was asked for.
+    Taken,
+}
+use Meaning::{CertainlyWaiting, Negative, Taken, Waiting};
+
+/// Phrases by first word, sorted by it: first word, the words after it, meaning. English, then what other languages say
+/// in ASCII letters; what they say in others is in [`OTHER_SCRIPTS`].
+const PHRASES: [(&str, &str, Meaning); 88] = [
+    ("0", "documents", Negative),
+    ("0", "entries", Negative),
+    ("0", "files", Negative),
+    ("0", "hits", Negative),
+    ("0", "items", Negative),
+    ("0", "matches", Negative),
+    ("0", "records", Negative),
+    ("0", "results", Negative),
+    ("0", "rows", Negative),
+    ("aguardando", "", Waiting),
+    ("aucun", "fichier", Negative),
+    ("aucun", "résultat", Negative),
+    ("aucune", "correspondance", Negative),
+    ("ausstehend", "", Waiting),
+    ("building", "", Waiting),
+    ("cannot", "be found", Negative),
+    ("cannot", "find", Negative),
+    ("could", "not be found", Negative),
+    ("could", "not find", Negative),
+    ("couldn't", "find", Negative),
+    ("did", "not find", Negative),
+    ("does", "not exist", Negative),
+    ("doesn't", "exist", Negative),
+    ("em", "andamento", Waiting),
+    ("en", "attente", Waiting),
+    ("en", "cours", Waiting),
+    ("en", "curso", Waiting),
+    ("en", "espera", Waiting),
+    ("esperando", "", Waiting),
+    ("found", "0", Negative),
+    ("found", "no", Negative),
+    ("found", "nothing", Negative),
+    ("in", "attesa", Waiting),
+    ("in", "bearbeitung", Waiting),
+    ("in", "progress", CertainlyWaiting),
+    ("initializing", "", Waiting),
+    ("keine", "daten", Negative),
+    ("keine", "ergebnisse", Negative),
+    ("keine", "treffer", Negative),
+    ("matches", "0", Negative),
+    ("nenhum", "resultado", Negative),
+    ("nessun", "risultato", Negative),
+    ("nicht", "bereit", Waiting),
+    ("nicht", "gefunden", Negative),
+    ("no", "data", Negative),
+    ("no", "documents", Negative),
+    ("no", "encontrado", Negative),
+    ("no", "entries", Negative),
+    ("no", "files", Negative),
+    ("no", "hits", Negative),
+    ("no", "items", Negative),
+    ("no", "match", Negative),
+    ("no", "matches", Negative),
+    ("no", "matching", Negative),
+    ("no", "occurrences", Negative),
+    ("no", "records", Negative),
+    ("no", "references", Negative),
+    ("no", "relevant", Negative),
+    ("no", "results", Negative),
+    ("no", "rows", Negative),
+    ("no", "search results", Negative),
+    ("no", "such", Negative),
+    ("non", "trovato", Negative),
+    ("not", "exist", Negative),
+    ("not", "finished", Waiting),
+    ("not", "found", Negative),
+    ("not", "ready", CertainlyWaiting),
+    ("not", "yet", CertainlyWaiting),
+    ("nothing", "found", Negative),
+    ("nothing", "matched", Negative),
+    ("pendente", "", Waiting),
+    ("pendiente", "", Waiting),
+    ("pending", "", Waiting),
+    ("processing", "", Waiting),
+    ("provisioning", "", Waiting),
+    ("queued", "", Taken),
+    ("results", "0", Negative),
+    ("scheduled", "", Taken),
+    ("sin", "resultados", Negative),
+    ("still", "building", CertainlyWaiting),
+    ("still", "pending", CertainlyWaiting),
+    ("still", "processing", CertainlyWaiting),
+    ("still", "running", CertainlyWaiting),
+    ("still", "waiting", CertainlyWaiting),
+    ("waiting", "", Waiting),
+    ("warte", "auf", Waiting),
+    ("wartet", "", Waiting),
+    ("zero", "results", Negative),
+];
+
+/// Phrases of scripts without ASCII letters or without blanks: found anywhere.
+const OTHER_SCRIPTS: [(&str, Meaning); 22] = [
+    ("не найден", Negative),
+    ("ничего не найдено", Negative),
+    ("нет результатов", Negative),
+    ("ожидани", Waiting),
+    ("выполняется", Waiting),
+    ("не знайдено", Negative),
+    ("未找到", Negative),
+    ("没有找到", Negative),
+    ("没有结果", Negative),
+    ("找不到", Negative),
+    ("等待中", Waiting),
+    ("处理中", Waiting),
+    ("排队", Waiting),
+    ("進行中", Waiting),
+    ("进行中", Waiting),
+    ("見つかりません", Negative),
+    ("該当なし", Negative),
+    ("待機中", Waiting),
+    ("処理中", Waiting),
+    ("찾을 수 없", Negative),
+    ("결과가 없", Negative),
+    ("대기 중", Waiting),
+];
+
+/// Values of a status field that say the same.
+pub(super) const WAITING_STATES: [&str; 22] = [
+    "accepted",
+    "activating",
+    "building",
+    "containercreating",
+    "creating",
+    "deploying",
+    "enqueued",
+    "initializing",
+    "inprogress",
+    "notready",
+    "pending",
+    "processing",
+    "progressing",
+    "provisioning",
+    "queued",
+    "running",
+    "scheduled",
+    "starting",
+    "stillrunning",
+    "updating",
+    "waiting",
+    "working",
+];
+
+/// Words before a waiting word that turn it round: nothing pending, done waiting.
+const ENDED: [&str; 11] =
+    ["0", "after", "completed", "done", "finished", "isn't", "no", "not", "nothing", "without", "zero"];
+
+/// A negative answer is no longer than this.
+const SHORT_ANSWER: usize = 240;
+/// Up to this length a text is believed as a whole when it says wait, up to [`LONG`] its ends are.
+const SHORT: usize = 600;
+const LONG: usize = 4 * 1024;
+const END: usize = 200;
+
+/// What `text`, with single blanks, says.
+pub(super) fn says(text: &str) -> Says {
+    let mut says = Says::default();
+    if text.len() <= SHORT {
+        scan(text, &mut says);
+    } else if text.len() <= LONG {
+        let (head, tail) = super::mask::clip_to(text, END);
+        scan(head, &mut says);
+        scan(tail, &mut says);
+    }
+    let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
+    says.negative |=
+        ["none", "null", "nil", "empty", "undefined", "nothing"].iter().any(|all| whole.eq_ignore_ascii_case(all));
+    says.negative &= text.len() <= SHORT_ANSWER;
+    says
+}
+
+/// For every first byte of a word the second bytes that a phrase's first word goes on with, one bit each (modulo 64: a
+/// letter and its capital differ by 32, so both are set). Most words of a text begin no phrase, and are told so by one
+/// look.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+static SECONDS: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < PHRASES.len() {
+        let word = PHRASES[at].0.as_bytes();
+        let second = if word.len() > 1 { word[1] } else { b' ' };
+        let bits = 1 << (second & 63) | 1 << (second.to_ascii_uppercase() & 63);
+        table[word[0] as usize] |= bits;
+        table[word[0].to_ascii_uppercase() as usize] |= bits;
+        at += 1;
+    }
+    // After a digit alone anything may come.
+    table[b'0' as usize] = u64::MAX;
+    table
+};
+
+/// Whether a byte belongs to a word: here `_` separates (`in_progress`) and an apostrophe does not (`couldn't`).
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+static IN_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte >= 128 || (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'\'';
+        byte += 1;
+    }
+    table
+};
+
+fn in_word(byte: u8) -> bool {
+    IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+fn scan(text: &str, says: &mut Says) {
+    let bytes = text.as_bytes();
+    let following = bytes.iter().skip(1).copied().chain(core::iter::once(0));
+    let mut inside = false;
+    for (at, (first, second)) in bytes.iter().zip(following).enumerate() {
+        // One condition that is seldom true, instead of several that are hard to foresee.
+        let begins = in_word(*first) & !inside;
+        inside = in_word(*first);
+        let seconds = SECONDS.get(usize::from(*first)).copied().unwrap_or(0);
+        if u64::from(begins) & (seconds >> (second & 63)) == 0 {
+            continue;
+        }
+        let rest = bytes.get(at..).unwrap_or_default();
+        let length = rest.iter().position(|byte| !in_word(*byte)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at_checked(length).unwrap_or_default();
+        for meaning in meanings(word, after) {
+            if meaning != Taken || at > 0 || after.is_empty() {
+                note(meaning, says, || text.get(..at).is_some_and(ended));
+            }
+        }
+    }
+    if !text.is_ascii() {
+        for (phrase, meaning) in &OTHER_SCRIPTS {
+            if text.contains(phrase) {
+                note(*meaning, says, || false);
+            }
+        }
+    }
+}
+
+fn note(meaning: Meaning, says: &mut Says, ended: impl Fn() -> bool) {
+    match meaning {
+        Negative => says.negative = true,
+        CertainlyWaiting | Waiting | Taken if ended() => {}
+        CertainlyWaiting => (says.waiting, says.certainly_waiting) = (true, true),
+        Waiting | Taken => says.waiting = true,
+    }
+}
+
+/// The meanings of the phrases that `word` begins and `after` continues.
+fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
+    let order = |entry: &str| entry.bytes().cmp(word.iter().map(u8::to_ascii_lowercase));
+    let first = PHRASES.partition_point(|(entry, _, _)| order(entry).is_lt());
+    PHRASES
+        .iter()
+        .skip(first)
+        .take_while(move |(entry, _, _)| order(entry).is_eq())
+        .filter(move |(_, rest, _)| rest.is_empty() || continues(after, rest.as_bytes()))
+        .map(|(_, _, meaning)| *meaning)
+}
+
+/// Whether `text` goes on with one separator, `phrase` and the end of a word. `in_progress` and `in-progress` are
+/// phrases too, and so is `found: 0`.
+fn continues(text: &[u8], phrase: &[u8]) -> bool {
+    let Some(text) = text
+        .strip_prefix(b": ")
+        .or_else(|| text.split_first().filter(|(first, _)| b" _-:=".contains(first)).map(|(_, rest)| rest))
+    else {
+        return false;
+    };
+    let same = text.get(..phrase.len()).is_some_and(|start| start.eq_ignore_ascii_case(phrase));
+    same && !text.get(phrase.len()).is_some_and(|next| in_word(*next))
+}
+
+/// Whether the last word before a phrase turns it round.
+fn ended(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', '_', '-']);
+    let start = before.bytes().rev().take_while(|byte| in_word(*byte)).count();
+    before.get(before.len() - start..).is_some_and(|word| super::words::listed(&ENDED, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::String;
+
+    #[test]
+    fn lists_are_sorted() {
+        super::super::words::assert_sorted(&WAITING_STATES);
+        super::super::words::assert_sorted(&ENDED);
+        for pair in PHRASES.windows(2) {
+            assert!(pair[0].0 <= pair[1].0, "{} stands before {}", pair[0].0, pair[1].0);
+        }
+    }
+
+    #[test]
+    fn negative_answers() {
+        for text in [
+            "not found",
+            "File not found: a.txt",
+            "No results.",
+            "no matches found",
+            "0 matches",
+            "Found 0 files",
+            "None",
+            "null",
+            "Nothing found",
+            "results: 0",
+            "error_code NOT_FOUND",
+            "No such file or directory",
+            "It does not exist",
+            "Keine Treffer",
+            "aucun résultat",
+            "没有结果",
+            "ничего не найдено",
+        ] {
+            assert!(says(text).negative, "{text}");
+        }
+        let long = alloc::format!("{} not found", "word ".repeat(60));
+        for text in [
+            "10 matches",
+            "0 errors",
+            "no errors",
+            "no issues found",
+            "found 01 file",
+            "nonexistent",
+            "one result",
+            "none of the tests failed",
+            "found: notes.txt",
+            "1.0 kg",
+            &long,
+        ] {
+            assert!(!says(text).negative, "{text}");
+        }
+    }
+
+    #[test]
+    fn waiting() {
+        for (text, certainly) in [
+            ("Build is still running", true),
+            ("status: in_progress", true),
+            ("In progress (3/10)", true),
+            ("not ready yet", true),
+            ("Waiting for pods", false),
+            ("job PENDING", false),
+            ("[10%] Building CXX object", false),
+            ("queued", false),
+            ("job 7 is queued", false),
+            ("en attente", false),
+            ("处理中", false),
+        ] {
+            let says = says(text);
+            assert!(says.waiting, "{text}");
+            assert_eq!(says.certainly_waiting, certainly, "{text}");
+        }
+        let file = |word: &str| alloc::format!("{0} {word} {0}", "word ".repeat(100));
+        let huge = alloc::format!("pending {}", "word ".repeat(2000));
+        let texts: [String; 10] = [
+            "queued b3f365e0".into(),
+            "Scheduled for tomorrow".into(),
+            "no pending migrations".into(),
+            "0 pending".into(),
+            "done waiting".into(),
+            "nothing queued".into(),
+            "buildings are awaiting".into(),
+            "in progression".into(),
+            file("pending"),
+            huge,
+        ];
+        for text in &texts {
+            assert!(!says(text).waiting, "{text}");
+        }
+        let tail = alloc::format!("{} pending", "word ".repeat(300));
+        assert!(says(&tail).waiting);
+    }
+}

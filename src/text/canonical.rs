@@ -1,0 +1,530 @@
+//! Calls and structured values -> the bytes that are compared.
+//!
+//! Two calls are the same when they ask for the same thing, however the arguments are spelled: key order, absent
+//! against empty, `1.0` against `1`, `./a//b/` against `a/b`, another rationale or another time limit. That an equal
+//! outcome is needed as well is what makes such tolerance safe. Key order never comes from the map (features of
+//! `serde_json` that any other crate may switch on change it), and numbers are doubles as in RFC 8785, because that is
+//! all a JavaScript host can hand over.
+
+use super::digest::{Key, key};
+use super::words::listed_name;
+use crate::model::ToolCall;
+use alloc::{string::String, vec::Vec};
+use core::fmt::Write;
+use serde_json::{Map, Number, Value};
+
+/// A call, comparable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallKey {
+    /// The canonical call.
+    pub(crate) key: Key,
+    /// The call as it was made: nothing dropped or resolved, only key order and number format are settled.
+    pub(crate) raw: Key,
+}
+
+/// Top-level fields that tell why, not what: they are the payload only where there is nothing else.
+const RATIONALE: [&str; 12] = [
+    "brief",
+    "description",
+    "explanation",
+    "justification",
+    "rationale",
+    "reasoning",
+    "securityrisk",
+    "taskprogress",
+    "thinking",
+    "toolaction",
+    "toolcalldescription",
+    "toolsummary",
+];
+
+/// Top-level fields that tell how, or name this one request.
+const MECHANICS: [&str; 23] = [
+    "callid",
+    "correlationid",
+    "idempotencykey",
+    "invocationid",
+    "nonce",
+    "noop",
+    "requestid",
+    "requestuuid",
+    "spanid",
+    "timeout",
+    "timeoutinmilliseconds",
+    "timeoutinseconds",
+    "timeoutmilliseconds",
+    "timeoutms",
+    "timeouts",
+    "timeoutsec",
+    "timeoutsecond",
+    "timeoutseconds",
+    "timeoutsecs",
+    "timestamp",
+    "toolcallid",
+    "traceid",
+    "waitforprevioustools",
+];
+
+/// Deeper values than this are cut: the doors refuse them long before, and recursion must end whatever comes.
+const MAX_DEPTH: usize = 128;
+
+/// The keys of a call. `ignore` and `identity` are the tool's `ignoreArgs` and `identityArgs`; `buffer` is reused.
+///
+/// A host's `identity` replaces the arguments. Otherwise `identityArgs` are all that counts, where given; then
+/// `ignoreArgs` do not count; then rationale, time limits and request ids do not count as long as something else
+/// remains. No arguments, `null`, `{}` and blank text are one.
+pub(crate) fn call_key(call: &ToolCall, ignore: &[String], identity: &[String], buffer: &mut String) -> CallKey {
+    if let Some(own) = &call.identity {
+        let key = tagged("call-identity", &call.tool, own, buffer);
+        return CallKey { key, raw: key };
+    }
+    if let Some(text) = call.raw_args.as_deref().filter(|text| !text.trim().is_empty()) {
+        let key = tagged("call-text", &call.tool, text.trim(), buffer);
+        return CallKey { key, raw: tagged("call-text", &call.tool, text, buffer) };
+    }
+    begin(&call.tool, buffer);
+    let start = buffer.len();
+    let mut writer = Writer { out: buffer, lenient: true, altered: false };
+    match &call.args {
+        Some(Value::Object(map)) => writer.arguments(map, ignore, identity),
+        Some(value) => {
+            writer.value(value, 0);
+        }
+        None => {}
+    }
+    let altered = writer.altered;
+    let canonical = key("call", buffer.as_bytes());
+    if altered {
+        buffer.truncate(start);
+        Writer { out: buffer, lenient: false, altered: false }.value(call.args.as_ref().unwrap_or(&Value::Null), 0);
+    }
+    CallKey { key: canonical, raw: key("call", buffer.as_bytes()) }
+}
+
+/// Appends `value` with sorted keys and settled numbers; nothing is dropped.
+pub(crate) fn canonical_json(value: &Value, buffer: &mut String) {
+    Writer { out: buffer, lenient: false, altered: false }.value(value, 0);
+}
+
+/// Whether no list or object of `value` is nested deeper than `limit`; a scalar is 0 deep. The recursion ends at the
+/// limit, not at the value's own depth.
+pub(crate) fn depth_within(value: &Value, limit: usize) -> bool {
+    match value {
+        Value::Array(items) => limit > 0 && items.iter().all(|item| depth_within(item, limit - 1)),
+        Value::Object(map) => limit > 0 && map.values().all(|item| depth_within(item, limit - 1)),
+        _ => true,
+    }
+}
+
+fn begin(tool: &str, buffer: &mut String) {
+    buffer.clear();
+    buffer.push_str(tool);
+    buffer.push('\0');
+}
+
+fn tagged(domain: &str, tool: &str, text: &str, buffer: &mut String) -> Key {
+    begin(tool, buffer);
+    buffer.push_str(text);
+    key(domain, buffer.as_bytes())
+}
+
+/// Appends canonical JSON in one pass.
+struct Writer<'a> {
+    out: &'a mut String,
+    /// Drop what is empty and resolve paths; else everything is written as it is.
+    lenient: bool,
+    /// Whether leniency made a difference.
+    altered: bool,
+}
+
+impl Writer<'_> {
+    /// The arguments of a call, its top-level fields chosen.
+    fn arguments(&mut self, map: &Map<String, Value>, ignore: &[String], identity: &[String]) {
+        let start = self.out.len();
+        // A field that says why or how is left out, unless nothing remains without it: then it is the payload.
+        for level in 0..3 {
+            let wrote = self.object(map, 0, |name| {
+                if !identity.is_empty() {
+                    return identity.iter().any(|own| own == name) && !ignore.iter().any(|own| own == name);
+                }
+                let dropped =
+                    (level < 2 && listed_name(&MECHANICS, name)) || (level < 1 && listed_name(&RATIONALE, name));
+                !dropped && !ignore.iter().any(|own| own == name)
+            });
+            if wrote || !identity.is_empty() {
+                return;
+            }
+            self.out.truncate(start);
+        }
+    }
+
+    /// Appends a value and tells whether there was anything to append.
+    fn value(&mut self, value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Null if self.lenient => return self.nothing(),
+            Value::Null => self.out.push_str("null"),
+            Value::Bool(true) => self.out.push_str("true"),
+            Value::Bool(false) => self.out.push_str("false"),
+            Value::Number(number) => self.number(number),
+            Value::String(text) if text.is_empty() && self.lenient => return self.nothing(),
+            Value::String(text) => self.string(text),
+            Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => self.out.push('…'),
+            Value::Array(items) => return self.array(items, depth),
+            Value::Object(map) => return self.object(map, depth, |_| true),
+        }
+        true
+    }
+
+    /// In a list the place counts: an empty item among others is kept as `null`, a list of empty items is empty.
+    fn array(&mut self, items: &[Value], depth: usize) -> bool {
+        let start = self.out.len();
+        let mut any = false;
+        self.out.push('[');
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.out.push(',');
+            }
+            let wrote = self.value(item, depth + 1);
+            if !wrote {
+                self.out.push_str("null");
+            }
+            any |= wrote;
+        }
+        self.out.push(']');
+        self.finish(start, any)
+    }
+
+    fn object(&mut self, map: &Map<String, Value>, depth: usize, counts: impl Fn(&str) -> bool) -> bool {
+        let start = self.out.len();
+        self.out.push('{');
+        let mut any = false;
+        if map.keys().zip(map.keys().skip(1)).all(|(left, right)| left < right) {
+            for (name, value) in map {
+                any |= self.field(name, value, depth, any, &counts);
+            }
+        } else {
+            let mut fields: Vec<_> = map.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            for (name, value) in fields {
+                any |= self.field(name, value, depth, any, &counts);
+            }
+        }
+        self.out.push('}');
+        self.finish(start, any)
+    }
+
+    fn field(&mut self, name: &str, value: &Value, depth: usize, comma: bool, counts: impl Fn(&str) -> bool) -> bool {
+        if !counts(name) {
+            self.altered = true;
+            return false;
+        }
+        let start = self.out.len();
+        if comma {
+            self.out.push(',');
+        }
+        self.quoted(name);
+        self.out.push(':');
+        let wrote = self.value(value, depth + 1);
+        if !wrote {
+            self.out.truncate(start);
+        }
+        wrote
+    }
+
+    /// Takes back a list or object in which nothing was, where that is the same as none.
+    fn finish(&mut self, start: usize, any: bool) -> bool {
+        if any || !self.lenient {
+            return true;
+        }
+        self.out.truncate(start);
+        self.nothing()
+    }
+
+    /// Notes that something empty was left out.
+    fn nothing(&mut self) -> bool {
+        self.altered = true;
+        false
+    }
+
+    fn string(&mut self, text: &str) {
+        if self.lenient && is_unresolved_path(text) {
+            self.altered = true;
+            self.out.push('"');
+            resolve_path(text, self.out);
+            self.out.push('"');
+        } else {
+            self.quoted(text);
+        }
+    }
+
+    /// JSON's own escapes only: what matters is that no two texts look alike and that it is fast.
+    fn quoted(&mut self, text: &str) {
+        self.out.push('"');
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+            let Some((plain, tail)) = rest.split_at_checked(at) else { break };
+            self.out.push_str(plain);
+            let mut tail = tail.chars();
+            match tail.next() {
+                Some('\n') => self.out.push_str("\\n"),
+                Some(control) if control < ' ' => {
+                    self.out.push_str("\\u00");
+                    self.hex_digit(control as u32 >> 4);
+                    self.hex_digit(control as u32 & 15);
+                }
+                Some(escaped) => {
+                    self.out.push('\\');
+                    self.out.push(escaped);
+                }
+                None => {}
+            }
+            rest = tail.as_str();
+        }
+        self.out.push_str(rest);
+        self.out.push('"');
+    }
+
+    fn hex_digit(&mut self, digit: u32) {
+        self.out.extend(char::from_digit(digit, 16));
+    }
+
+    /// Integers within ±2^53 as such, everything else as the nearest double in its shortest form.
+    fn number(&mut self, number: &Number) {
+        const EXACT: i64 = 1 << 53;
+        let integer = number.as_i64().filter(|integer| (-EXACT..=EXACT).contains(integer));
+        let integer = integer.or_else(|| {
+            let double = number.as_f64()?;
+            // The cast saturates, so only a whole number within the range survives the way back.
+            let whole = double as i64;
+            ((-EXACT..=EXACT).contains(&whole) && whole as f64 == double).then_some(whole)
+        });
+        // INVARIANT: writing to a `String` does not fail.
+        let _ = match (integer, number.as_f64()) {
+            (Some(integer), _) => write!(self.out, "{integer}"),
+            (None, Some(double)) => write!(self.out, "{double:e}"),
+            // Only with `arbitrary_precision`: a number beyond every double.
+            (None, None) => write!(self.out, "{number}"),
+        };
+    }
+}
+
+/// Whether `text` looks like a path that can be spelled more simply: no blanks, quotes or scheme, and `./`, `//`, `..`
+/// or a trailing `/` in it.
+fn is_unresolved_path(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.len() > 1024 {
+        return false;
+    }
+    let Some(first_slash) = bytes.iter().position(|byte| *byte == b'/') else { return false };
+    let awkward = text.ends_with('/') && text.len() > 1
+        || text.starts_with("./")
+        || bytes.get(first_slash..).unwrap_or_default().windows(2).any(|pair| matches!(pair, b"//" | b"/."));
+    awkward
+        && !text.contains("://")
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"/._-~@+=,%#*?{}[]:".contains(byte))
+}
+
+/// Appends `path` without `.`, empty and `name/..` components and without a trailing `/`.
+pub(crate) fn resolve_path(path: &str, out: &mut String) {
+    let absolute = path.starts_with('/');
+    let start = out.len();
+    if absolute {
+        out.push('/');
+    }
+    let root = out.len();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                let written = out.get(root..).unwrap_or_default();
+                let last = written.rsplit('/').next().unwrap_or_default();
+                match last {
+                    "" if absolute => {}
+                    "" | ".." => join(out, root, ".."),
+                    _ => {
+                        let keep = written.rfind('/').unwrap_or(0);
+                        out.truncate(root + keep);
+                    }
+                }
+            }
+            name => join(out, root, name),
+        }
+    }
+    if out.len() == start {
+        out.push('.');
+    }
+}
+
+fn join(out: &mut String, root: usize, part: &str) {
+    if out.len() > root {
+        out.push('/');
+    }
+    out.push_str(part);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+    use serde_json::json;
+
+    fn call(args: Value) -> ToolCall {
+        ToolCall { tool: "t".into(), args: Some(args), ..ToolCall::default() }
+    }
+
+    fn keys(call: &ToolCall) -> CallKey {
+        call_key(call, &[], &[], &mut String::new())
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        assert_sorted(&RATIONALE);
+        assert_sorted(&MECHANICS);
+    }
+
+    #[test]
+    fn the_same_call_however_it_is_spelled() {
+        let deep = |leaf: Value| json!({"a": {"b": [leaf, 1]}});
+        for (left, right, same) in [
+            (json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}), true),
+            (json!({"a": 1, "b": null, "c": "", "d": [], "e": {}}), json!({"a": 1}), true),
+            (json!({"a": {"b": [{"c": ""}]}, "d": 1}), json!({"d": 1}), true),
+            (json!({"a": 0}), json!({}), false),
+            (json!({"a": false}), json!({}), false),
+            (json!({"a": " "}), json!({}), false),
+            (json!({"a": [null, "x"]}), json!({"a": ["x"]}), false),
+            (json!({"a": [null, "x"]}), json!({"a": ["", "x"]}), true),
+            (json!({"a": 1.0}), json!({"a": 1}), true),
+            (json!({"a": -0.0}), json!({"a": 0}), true),
+            (json!({"a": 1.5}), json!({"a": 1}), false),
+            (json!({"a": "1"}), json!({"a": 1}), false),
+            (json!({"a": 9_007_199_254_740_993_u64}), json!({"a": 9_007_199_254_740_992_u64}), true),
+            (json!({"a": 9_007_199_254_740_993_u64}), json!({"a": 9_007_199_254_740_994_u64}), false),
+            (json!({"a": u64::MAX}), json!({"a": 18_446_744_073_709_551_615.0}), true),
+            (json!({"a": i64::MIN}), json!({"a": -9_223_372_036_854_775_808.0}), true),
+            (json!({"a": 1e300}), json!({"a": 1e301}), false),
+            (deep(json!(1)), deep(json!(1.0)), true),
+            (deep(json!("x")), deep(json!("y")), false),
+            (json!({"p": "./a//b/"}), json!({"p": "a/b"}), true),
+            (json!({"p": "/a/x/../b"}), json!({"p": "/a/b"}), true),
+            (json!({"p": "../a"}), json!({"p": "a"}), false),
+            (json!({"p": "a//b c"}), json!({"p": "a/b c"}), false),
+            (json!({"u": "https://x.test//a"}), json!({"u": "https://x.test/a"}), false),
+            (json!({"p": "/"}), json!({"p": "."}), false),
+            (json!("x"), json!(["x"]), false),
+            (json!({"a\"": "b"}), json!({"a": "\"b"}), false),
+            (json!({"a": "x\ny"}), json!({"a": "x\\ny"}), false),
+        ] {
+            let (a, b) = (keys(&call(left.clone())), keys(&call(right.clone())));
+            assert_eq!(a.key == b.key, same, "{left} {right}");
+            assert!(a.key == b.key || a.raw != b.raw, "{left} {right}: raw is at least as strict");
+        }
+    }
+
+    #[test]
+    fn raw_keeps_what_canonical_drops() {
+        for (left, right, same) in [
+            (json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}), true),
+            (json!({"a": 1.0}), json!({"a": 1}), true),
+            (json!({"a": 1, "b": null}), json!({"a": 1}), false),
+            (json!({"a": "./x"}), json!({"a": "x"}), false),
+            (json!({"a": 1, "timeout": 5}), json!({"a": 1, "timeout": 6}), false),
+        ] {
+            assert_eq!(keys(&call(left.clone())).raw == keys(&call(right.clone())).raw, same, "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn reasons_and_mechanics_count_only_alone() {
+        for (left, right, same) in [
+            (json!({"q": "x", "description": "one"}), json!({"q": "x", "description": "two"}), true),
+            (json!({"q": "x", "timeout_ms": 5, "requestId": "a"}), json!({"q": "x", "timeout": 9}), true),
+            (json!({"q": "x", "description": "one"}), json!({"q": "y", "description": "one"}), false),
+            (json!({"description": "one"}), json!({"description": "two"}), false),
+            (json!({"description": "one", "timeout": 1}), json!({"description": "one", "timeout": 2}), true),
+            (json!({"description": "one", "q": ""}), json!({"description": "two", "q": ""}), false),
+            (json!({"timeout": 1}), json!({"timeout": 2}), false),
+            (json!({"in": {"timeout": 1}}), json!({"in": {"timeout": 2}}), false),
+        ] {
+            assert_eq!(keys(&call(left.clone())).key == keys(&call(right.clone())).key, same, "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn the_host_decides_first() {
+        let one = call(json!({"path": "a", "note": 1}));
+        let two = call(json!({"path": "a", "note": 2}));
+        let names = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect::<Vec<_>>();
+        let mut buffer = String::new();
+        let mut same = |ignore: &[&str], identity: &[&str]| {
+            call_key(&one, &names(ignore), &names(identity), &mut buffer).key
+                == call_key(&two, &names(ignore), &names(identity), &mut buffer).key
+        };
+        assert!(!same(&[], &[]));
+        assert!(same(&["note"], &[]));
+        assert!(same(&[], &["path"]));
+        assert!(!same(&[], &["note"]));
+        assert!(!same(&["path"], &[]));
+        let own = |args: Value, identity: &str| ToolCall { identity: Some(identity.into()), ..call(args) };
+        assert_eq!(keys(&own(json!(1), "k")), keys(&own(json!(2), "k")));
+        assert_ne!(keys(&own(json!(1), "k")), keys(&own(json!(1), "l")));
+        assert_ne!(keys(&own(json!("k"), "k")).key, keys(&call(json!("k"))).key);
+    }
+
+    #[test]
+    fn no_arguments_are_one() {
+        let none = ToolCall { tool: "t".into(), ..ToolCall::default() };
+        let raw = |text: &str| ToolCall { raw_args: Some(text.into()), ..none.clone() };
+        let key = keys(&none).key;
+        for call in [call(json!({})), call(json!(null)), call(json!({"a": null})), call(json!("")), raw(""), raw(" \n")]
+        {
+            assert_eq!(keys(&call).key, key, "{call:?}");
+        }
+        assert_ne!(keys(&ToolCall { tool: "u".into(), ..none.clone() }).key, key);
+        assert_eq!(keys(&raw("{oops ")).key, keys(&raw(" {oops")).key);
+        assert_ne!(keys(&raw("{oops ")).raw, keys(&raw(" {oops")).raw);
+        assert_ne!(keys(&raw("1")).key, keys(&call(json!(1))).key);
+    }
+
+    #[test]
+    fn paths() {
+        for (path, expected) in [
+            ("./", "."),
+            ("a/./b", "a/b"),
+            ("a/..", "."),
+            ("a/../..", ".."),
+            ("../../a", "../../a"),
+            ("/..", "/"),
+            ("/../a/", "/a"),
+            ("//", "/"),
+            ("a//b///", "a/b"),
+            ("a/b/../../c", "c"),
+            ("~/x/../y", "~/y"),
+            ("日本/../語/", "語"),
+        ] {
+            let mut out = String::from("kept ");
+            resolve_path(path, &mut out);
+            assert_eq!(out.strip_prefix("kept "), Some(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn depth_ends_the_recursion() {
+        let mut value = json!(1);
+        for _ in 0..120 {
+            value = json!([value]);
+        }
+        assert!(depth_within(&value, 120));
+        assert!(!depth_within(&value, 119));
+        assert!(
+            depth_within(&json!({"a": [1]}), 2) && !depth_within(&json!({"a": [1]}), 1) && depth_within(&json!(1), 0)
+        );
+        for _ in 0..500 {
+            value = json!({"a": value});
+        }
+        assert!(!depth_within(&value, 120));
+        assert_ne!(keys(&call(value)).key, 0);
+    }
+}

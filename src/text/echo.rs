@@ -1,0 +1,209 @@
+//! What an error repeats of the arguments that it was given.
+//!
+//! `no such text: <a line of the argument>` is one mistake whatever the line says, so runs of words that stand in
+//! the arguments are taken out of an error before its class is made. A waiting call keeps short hashes of them, not the
+//! words.
+
+use super::digest::key;
+use crate::model::ToolCall;
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Runs of words remembered of one call.
+const RUNS: usize = 32;
+/// Words of one run; a longer line is several runs.
+const LONGEST: usize = 24;
+/// Levels of nesting looked at.
+const DEPTH: usize = 4;
+/// Fewer characters may well be an error's own words.
+const SHORTEST: usize = 8;
+
+/// Hashes of the runs of words in a call's arguments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Echo {
+    /// Number of words and hash of each run.
+    runs: Vec<(u8, u32)>,
+    /// Bit `hash % 64` of every run's first word: most words of an error are told apart by it alone.
+    first: u64,
+}
+
+impl Echo {
+    pub(crate) fn of(call: &ToolCall) -> Self {
+        let mut echo = Self::default();
+        if let Some(args) = &call.args {
+            echo.value(args, DEPTH);
+        }
+        if let Some(raw) = &call.raw_args {
+            echo.text(raw);
+        }
+        echo
+    }
+
+    /// Whether a restored value is within its caps.
+    pub(crate) fn fits(&self) -> bool {
+        self.runs.len() <= RUNS
+    }
+
+    fn value(&mut self, value: &Value, depth: usize) {
+        if depth == 0 || self.runs.len() >= RUNS {
+            return;
+        }
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth - 1)),
+            Value::Object(fields) => fields.values().for_each(|field| self.value(field, depth - 1)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        for line in text.lines() {
+            let mut words = line.split_whitespace().map(bare).filter(|word| !word.is_empty()).peekable();
+            while words.peek().is_some() {
+                if self.runs.len() >= RUNS {
+                    return;
+                }
+                let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
+                let mut telling = false;
+                for word in words.by_ref().take(LONGEST) {
+                    let word_hash = hash_of(word);
+                    first = if count == 0 { word_hash } else { first };
+                    hash = chain(hash, word_hash);
+                    chars += word.len();
+                    telling |= !word.bytes().all(|byte| byte.is_ascii_alphabetic());
+                    count += 1;
+                }
+                // A plain word or two may as well be the error's own.
+                if chars >= SHORTEST && (count > 1 || telling) {
+                    self.runs.push((count, hash));
+                    self.first |= 1 << (first % 64);
+                }
+            }
+        }
+    }
+
+    /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended.
+    pub(crate) fn strip(&self, text: &str, out: &mut String) -> bool {
+        if self.runs.is_empty() {
+            return false;
+        }
+        let words: Vec<(usize, usize, u32)> = spans(text).collect();
+        let mut found = false;
+        let (mut at, mut copied, mut word_end) = (0, 0, 0);
+        while let Some((_, end, _)) = words.get(at).copied() {
+            match self.longest(words.get(at..).unwrap_or_default()) {
+                Some(count) => {
+                    // The punctuation on either side belongs to the argument as often as not.
+                    out.push_str(text.get(copied..word_end.max(copied)).unwrap_or_default());
+                    out.push_str(" § ");
+                    at += count;
+                    copied = words.get(at).map_or(text.len(), |(start, _, _)| *start);
+                    word_end = copied;
+                    found = true;
+                }
+                None => {
+                    word_end = end;
+                    at += 1;
+                }
+            }
+        }
+        if found {
+            out.push_str(text.get(copied..).unwrap_or_default());
+        }
+        found
+    }
+
+    /// The number of words of the longest remembered run that the words begin with.
+    fn longest(&self, words: &[(usize, usize, u32)]) -> Option<usize> {
+        let (_, _, first) = words.first()?;
+        if self.first & (1 << (first % 64)) == 0 {
+            return None;
+        }
+        let mut hash = 0;
+        let mut found = None;
+        for (count, (_, _, word)) in (1_u8..).zip(words.iter().take(LONGEST)) {
+            hash = chain(hash, *word);
+            if self.runs.contains(&(count, hash)) {
+                found = Some(usize::from(count));
+            }
+        }
+        found
+    }
+}
+
+/// The words of a text: where each bare word begins and ends, and its hash.
+fn spans(text: &str) -> impl Iterator<Item = (usize, usize, u32)> {
+    let base = text.as_ptr().addr();
+    text.split_whitespace().map(bare).filter(|word| !word.is_empty()).map(move |word| {
+        let start = word.as_ptr().addr() - base;
+        (start, start + word.len(), hash_of(word))
+    })
+}
+
+/// A word without the punctuation around it.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|character: char| character.is_ascii_punctuation() && character != '_')
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a short hash is meant")]
+fn hash_of(word: &str) -> u32 {
+    key("word", word.as_bytes()) as u32
+}
+
+fn chain(hash: u32, word: u32) -> u32 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn stripped(args: Value, error: &str) -> String {
+        let call = ToolCall { args: Some(args), ..ToolCall::default() };
+        let mut out = String::new();
+        if Echo::of(&call).strip(error, &mut out) { out } else { error.into() }
+    }
+
+    #[test]
+    fn what_the_arguments_said_goes() {
+        for (argument, error, expected) in [
+            (
+                "let total = rows.sum();",
+                "String to replace not found in file.\nString: let total = rows.sum();",
+                "String to replace not found in file.\nString § ",
+            ),
+            (
+                "a b\nfirst_line here\nsecond line here",
+                "not found: first_line here\nsecond line here",
+                "not found §  § ",
+            ),
+            ("snake_case_name", "no module named snake_case_name", "no module named § "),
+            ("weather in Paris", "nothing about 'weather in Paris' today", "nothing about § today"),
+        ] {
+            assert_eq!(stripped(json!({"nested": [argument]}), error), expected);
+        }
+    }
+
+    #[test]
+    fn the_errors_own_words_stay() {
+        for (argument, error) in [
+            ("string", "String to replace string not found"),
+            ("not", "not found"),
+            ("replacement", "the replacement was refused"),
+            ("something else", "String to replace not found"),
+            ("", "anything"),
+        ] {
+            assert_eq!(stripped(json!({"text": argument}), error), error);
+        }
+    }
+
+    #[test]
+    fn long_lines_are_several_runs_and_all_is_bounded() {
+        let line: String = (0..60).map(|n| alloc::format!("word{n} ")).collect();
+        assert_eq!(stripped(json!(line), &alloc::format!("bad input: {line}end")), "bad input §  §  § end");
+        let call = ToolCall { args: Some(json!("many words in a line\n".repeat(10_000))), ..ToolCall::default() };
+        assert!(Echo::of(&call).fits());
+    }
+}

@@ -1,0 +1,815 @@
+//! Whether a call changes the world.
+//!
+//! Progress needs a change, so a call that only looks must not pass for one. The configuration knows best, then the
+//! host's `readOnly` hint; else the name tells, and for a shell the command line. An agent's own notes (to-do lists,
+//! plans) are no change of the world.
+
+use super::shell::{Lexer, Token};
+use super::words::{listed, name_words};
+use crate::model::ToolCall;
+use alloc::{borrow::Cow, vec::Vec};
+use serde_json::Value;
+
+/// Verbs that change something, as words of a tool's name or as its action.
+const WRITES: [&str; 68] = [
+    "add",
+    "append",
+    "apply",
+    "approve",
+    "archive",
+    "assign",
+    "book",
+    "buy",
+    "cancel",
+    "change",
+    "charge",
+    "checkout",
+    "close",
+    "commit",
+    "copy",
+    "create",
+    "delete",
+    "deploy",
+    "disable",
+    "drop",
+    "edit",
+    "enable",
+    "erase",
+    "exchange",
+    "grant",
+    "import",
+    "insert",
+    "install",
+    "invite",
+    "kill",
+    "merge",
+    "mkdir",
+    "modify",
+    "move",
+    "overwrite",
+    "patch",
+    "pay",
+    "post",
+    "publish",
+    "purchase",
+    "push",
+    "put",
+    "rebase",
+    "refund",
+    "register",
+    "remove",
+    "rename",
+    "replace",
+    "reset",
+    "restart",
+    "restore",
+    "return",
+    "revert",
+    "revoke",
+    "rm",
+    "save",
+    "schedule",
+    "send",
+    "set",
+    "submit",
+    "transfer",
+    "undo",
+    "uninstall",
+    "unset",
+    "update",
+    "upload",
+    "upsert",
+    "write",
+];
+
+/// Verbs that look: the first verb of a name decides, so that `get_post` and `list_updates` change nothing.
+const READS: [&str; 37] = [
+    "analyze",
+    "browse",
+    "calculate",
+    "cat",
+    "check",
+    "count",
+    "describe",
+    "diff",
+    "explain",
+    "fetch",
+    "find",
+    "get",
+    "glob",
+    "grep",
+    "head",
+    "inspect",
+    "list",
+    "load",
+    "lookup",
+    "ls",
+    "peek",
+    "poll",
+    "preview",
+    "query",
+    "read",
+    "retrieve",
+    "scan",
+    "search",
+    "show",
+    "status",
+    "summarize",
+    "tail",
+    "validate",
+    "verify",
+    "view",
+    "wait",
+    "watch",
+];
+
+/// What the agent keeps for itself.
+const NOTES: [&str; 5] = ["plan", "plans", "think", "todo", "todos"];
+
+/// Words that make a tool a shell.
+const SHELLS: [&str; 13] = [
+    "bash",
+    "cmd",
+    "command",
+    "commandline",
+    "console",
+    "fish",
+    "powershell",
+    "pwsh",
+    "sh",
+    "shell",
+    "subprocess",
+    "terminal",
+    "zsh",
+];
+
+/// Whether `call` changes something: as configured, else by hint, action, name or command line.
+pub(crate) fn mutates(call: &ToolCall, configured: Option<bool>) -> bool {
+    if let Some(configured) = configured {
+        return configured;
+    }
+    // `false` is what hosts copy from servers that said nothing, so only `true` is a statement.
+    if call.read_only == Some(true) {
+        return false;
+    }
+    if let Some(command) = command(call) {
+        return line_mutates(&command);
+    }
+    if name_words(&call.tool).any(|word| listed(&NOTES, word)) {
+        return false;
+    }
+    if let Some(script) = script(call) {
+        return script_mutates(script);
+    }
+    let by_action = action(call).and_then(verb);
+    let own_name = call.tool.rsplit("__").next().unwrap_or_default();
+    let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
+    by_action.or_else(|| verb(last)).or_else(|| verb(&call.tool)).unwrap_or(false)
+}
+
+/// Whether a tool of this name runs command lines.
+pub(crate) fn is_shell(tool: &str) -> bool {
+    ["exec", "execute", "run"].iter().any(|sole| tool.eq_ignore_ascii_case(sole))
+        || name_words(tool).any(|word| listed(&SHELLS, word))
+}
+
+/// The command line of a call: what a shell is given, or the `command` of any other tool that reads like one. A program
+/// and its arguments given as a list are joined by blanks.
+pub(crate) fn command(call: &ToolCall) -> Option<Cow<'_, str>> {
+    let shell = is_shell(&call.tool);
+    if shell && let Some(text) = &call.raw_args {
+        return Some(Cow::Borrowed(text));
+    }
+    match call.args.as_ref()? {
+        Value::String(line) if shell => Some(Cow::Borrowed(line)),
+        Value::Object(map) => {
+            let names: &[&str] =
+                if shell { &["command", "cmd", "script", "input", "code"] } else { &["command", "cmd"] };
+            let line = names.iter().find_map(|name| match map.get(*name)? {
+                Value::String(line) => Some(Cow::Borrowed(line.as_str())),
+                Value::Array(words) => joined(words),
+                _ => None,
+            })?;
+            (shell || line.trim().contains(char::is_whitespace)).then_some(line)
+        }
+        _ => None,
+    }
+}
+
+/// `["ls", "-l"]` as a line; of `["bash", "-lc", "…"]` the line itself.
+fn joined(words: &[Value]) -> Option<Cow<'_, str>> {
+    let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
+    match words.as_slice() {
+        [] => None,
+        [shell, flags, line] if is_interpreter(&SHELL_PROGRAMS, shell) && flags.starts_with('-') => {
+            Some(Cow::Borrowed(line))
+        }
+        words => Some(Cow::Owned(words.join(" "))),
+    }
+}
+
+/// The first verb of a name that is known; `true` where it changes something.
+fn verb(name: &str) -> Option<bool> {
+    name_words(name).find_map(|word| {
+        let write = listed(&WRITES, word);
+        (write || listed(&READS, word)).then_some(write)
+    })
+}
+
+/// What an editor, browser or HTTP tool with many functions is asked to do.
+fn action(call: &ToolCall) -> Option<&str> {
+    const NAMES: [&str; 7] = ["action", "command", "method", "mode", "op", "operation", "sub_command"];
+    let map = call.args.as_ref()?.as_object()?;
+    let word = NAMES.iter().find_map(|name| map.get(*name)?.as_str())?;
+    (!word.contains(char::is_whitespace)).then_some(word)
+}
+
+/// A program in another language than the shell's.
+fn script(call: &ToolCall) -> Option<&str> {
+    const LANGUAGES: [&str; 10] =
+        ["code", "interpreter", "ipython", "javascript", "jupyter", "node", "notebook", "python", "repl", "ruby"];
+    let map = call.args.as_ref()?.as_object()?;
+    if verb(&call.tool).is_some() || !name_words(&call.tool).any(|word| listed(&LANGUAGES, word)) {
+        return None;
+    }
+    ["code", "script", "source", "input"].iter().find_map(|name| map.get(*name)?.as_str())
+}
+
+/// Programs that always change something.
+const PROGRAMS: [&str; 38] = [
+    "add-content",
+    "chattr",
+    "chgrp",
+    "chmod",
+    "chown",
+    "copy",
+    "cp",
+    "del",
+    "install",
+    "kill",
+    "killall",
+    "ln",
+    "mkdir",
+    "mkfifo",
+    "mktemp",
+    "move",
+    "mv",
+    "new-item",
+    "out-file",
+    "patch",
+    "pkill",
+    "rd",
+    "ren",
+    "rm",
+    "rmdir",
+    "rsync",
+    "scp",
+    "set-content",
+    "setfacl",
+    "shred",
+    "split",
+    "touch",
+    "truncate",
+    "umount",
+    "unlink",
+    "unzip",
+    "useradd",
+    "visudo",
+];
+
+/// Words before the program itself.
+const PREFIXES: [&str; 22] = [
+    "!", "builtin", "command", "do", "doas", "elif", "else", "env", "exec", "if", "ionice", "nice", "nohup", "setsid",
+    "stdbuf", "sudo", "then", "time", "timeout", "until", "while", "xargs",
+];
+
+/// Programs whose first argument says what they do.
+const MANAGERS: [&str; 40] = [
+    "apk",
+    "apt",
+    "apt-get",
+    "brew",
+    "bun",
+    "bundle",
+    "cargo",
+    "choco",
+    "composer",
+    "conda",
+    "deno",
+    "dnf",
+    "dotnet",
+    "firebase",
+    "flyctl",
+    "gem",
+    "gh",
+    "git",
+    "go",
+    "helm",
+    "hg",
+    "jj",
+    "kubectl",
+    "mamba",
+    "mix",
+    "npm",
+    "nvm",
+    "pip",
+    "pip3",
+    "pipenv",
+    "pipx",
+    "pnpm",
+    "poetry",
+    "pulumi",
+    "rustup",
+    "svn",
+    "terraform",
+    "uv",
+    "yarn",
+    "yum",
+];
+
+/// Programs that run other programs for longer.
+const SUPERVISORS: [&str; 9] =
+    ["docker", "docker-compose", "initctl", "launchctl", "pm2", "podman", "service", "supervisorctl", "systemctl"];
+
+/// What managers are asked to do when something is to change.
+const CHANGES: [&str; 52] = [
+    "add",
+    "am",
+    "annotate",
+    "apply",
+    "checkout",
+    "cherry-pick",
+    "ci",
+    "clean",
+    "clone",
+    "close",
+    "commit",
+    "create",
+    "del",
+    "delete",
+    "deploy",
+    "destroy",
+    "edit",
+    "fix",
+    "fmt",
+    "generate",
+    "i",
+    "import",
+    "init",
+    "install",
+    "label",
+    "link",
+    "merge",
+    "mv",
+    "new",
+    "patch",
+    "publish",
+    "pull",
+    "push",
+    "rebase",
+    "remove",
+    "replace",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "rollback",
+    "scale",
+    "stash",
+    "switch",
+    "sync",
+    "tidy",
+    "uninstall",
+    "unlink",
+    "up",
+    "update",
+    "upgrade",
+    "vendor",
+];
+
+/// What supervisors are asked to do when something is to change.
+const RUNS: [&str; 17] = [
+    "build", "create", "disable", "down", "enable", "exec", "kill", "pull", "push", "reload", "restart", "rm", "rmi",
+    "run", "start", "stop", "up",
+];
+
+const SHELL_PROGRAMS: [&str; 7] = ["ash", "bash", "dash", "ksh", "pwsh", "sh", "zsh"];
+
+const SCRIPT_PROGRAMS: [&str; 12] =
+    ["bun", "deno", "ipython", "node", "nodejs", "perl", "php", "py", "python", "python2", "python3", "ruby"];
+
+/// Nested command lines deeper than this change nothing as far as this module is concerned.
+const MAX_NESTING: usize = 4;
+
+/// Whether a shell command line changes something: redirects to files, and programs known to.
+fn line_mutates(line: &str) -> bool {
+    nested_line_mutates(line, 0)
+}
+
+fn nested_line_mutates(line: &str, nesting: usize) -> bool {
+    if nesting >= MAX_NESTING {
+        return false;
+    }
+    let mut lexer = Lexer::new(line);
+    let mut words: Vec<&str> = Vec::new();
+    while let Some(token) = lexer.token() {
+        let found = match token {
+            Token::Word(word) => {
+                words.push(word);
+                false
+            }
+            // `[[ a > b ]]` compares.
+            Token::Write(file) => words.first() != Some(&"[[") && !is_sink(file),
+            Token::Here(text) => match program(&words) {
+                Some((name, _)) if is_interpreter(&SHELL_PROGRAMS, name) => nested_line_mutates(text, nesting + 1),
+                Some((name, _)) if is_interpreter(&SCRIPT_PROGRAMS, name) => script_mutates(text),
+                _ => false,
+            },
+            Token::End => {
+                let found = program(&words).is_some_and(|(name, args)| program_mutates(name, args, nesting));
+                words.clear();
+                found
+            }
+        };
+        if found {
+            return true;
+        }
+    }
+    program(&words).is_some_and(|(name, args)| program_mutates(name, args, nesting))
+}
+
+fn is_interpreter(list: &[&str], program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    // `python3.12` is `python3`.
+    listed(list, name.split_once('.').map_or(name, |(name, _)| name))
+}
+
+/// What swallows what is written to it.
+fn is_sink(file: &str) -> bool {
+    const SINKS: [&str; 8] = ["$null", "&1", "&2", "/dev/null", "/dev/stderr", "/dev/stdout", "/dev/tty", "nul"];
+    file.is_empty() || file == "-" || listed(&SINKS, file)
+}
+
+/// The program of a simple command and its arguments, past assignments and prefixes.
+fn program<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'w [&'a str])> {
+    let mut rest = words;
+    let mut prefixed = false;
+    loop {
+        let (first, after) = rest.split_first()?;
+        let name = first.rsplit('/').next().unwrap_or_default();
+        let assigns = first.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        });
+        let prefix = listed(&PREFIXES, name);
+        // `timeout 60 make`, `xargs -0 rm`
+        let option = prefixed && first.starts_with(|char: char| char == '-' || char.is_ascii_digit());
+        if !(assigns || prefix || option || matches!(name, "{" | "}")) {
+            return Some((name, after));
+        }
+        prefixed |= prefix;
+        rest = after;
+    }
+}
+
+fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
+    let has = |wanted: &[&str]| args.iter().any(|arg| wanted.contains(arg));
+    let plain = || args.iter().copied().filter(|arg| !arg.starts_with('-'));
+    let after = |flags: &[&str]| args.iter().skip_while(|arg| !flags.contains(arg)).nth(1).copied();
+    if has(&["--fix", "--in-place", "--inplace", "--write"]) {
+        return true;
+    }
+    match name {
+        "black" | "isort" | "rustfmt" => !has(&["--check", "--check-only", "--diff"]),
+        "curl" => {
+            let method = after(&["-X", "--request"]).or_else(|| args.iter().find_map(|arg| arg.strip_prefix("-X")));
+            let output = after(&["-o", "--output"]).is_some_and(|file| !is_sink(file));
+            let sends =
+                args.iter().any(|arg| arg.starts_with("--data") || matches!(*arg, "-d" | "-F" | "-T" | "--json"));
+            let method = method.filter(|method| !method.is_empty());
+            method.map_or(sends, |method| !matches!(method, "GET" | "HEAD" | "OPTIONS")) || output || has(&["-O"])
+        }
+        "dd" => args.iter().any(|arg| arg.strip_prefix("of=").is_some_and(|file| !is_sink(file))),
+        "find" => {
+            let exec = args.iter().position(|arg| matches!(*arg, "-exec" | "-execdir"));
+            let run = exec.and_then(|at| program(args.get(at + 1..)?));
+            has(&["-delete"])
+                || run.is_some_and(|(name, args)| nesting < MAX_NESTING && program_mutates(name, args, nesting + 1))
+        }
+        "gofmt" | "goimports" | "prettier" => has(&["-w"]),
+        "perl" | "gsed" | "sed" => {
+            args.iter().any(|arg| {
+                arg.strip_prefix('-')
+                    .is_some_and(|flags| !flags.starts_with(['-', 'M', 'e', 'f']) && flags.contains('i'))
+            }) || runs_script(name, args)
+        }
+        "ssh" => args.iter().any(|arg| arg.contains(' ') && nested_line_mutates(arg, nesting + 1)),
+        "tar" => {
+            args.first().is_some_and(|flags| !flags.starts_with("--") && flags.contains(['c', 'x']))
+                || has(&["--extract", "--create"])
+        }
+        "tee" => plain().any(|file| !is_sink(file)),
+        "unzip" => !has(&["-l", "-v", "-t", "-p"]),
+        "wget" => !has(&["--spider", "-O-", "-qO-"]) && !after(&["-O", "-qO"]).is_some_and(is_sink),
+        "stash" => false,
+        _ if is_interpreter(&SHELL_PROGRAMS, name) => {
+            let line = args.iter().skip_while(|arg| !(arg.starts_with('-') && arg.ends_with('c'))).nth(1);
+            line.is_some_and(|line| nested_line_mutates(line, nesting + 1))
+        }
+        _ if listed(&PROGRAMS, name) => true,
+        _ if name.starts_with("python") && after(&["-m"]).is_some_and(|module| matches!(module, "pip" | "venv")) => {
+            has(&["install", "uninstall", "venv"])
+        }
+        _ if listed(&SUPERVISORS, name) => plain().take(2).any(|arg| listed(&RUNS, arg)),
+        _ if listed(&MANAGERS, name) => manager_mutates(name, args),
+        _ if is_interpreter(&SCRIPT_PROGRAMS, name) => runs_script(name, args),
+        // PowerShell's `Set-Item`, and `create-…-app`.
+        _ => name.contains('-') && name_words(name).next().is_some_and(|word| listed(&WRITES, word)),
+    }
+}
+
+fn manager_mutates(name: &str, args: &[&str]) -> bool {
+    // `git -C dir` and `-c key=value` take an argument.
+    let mut skip = false;
+    let mut plain = args.iter().filter(|arg| {
+        let value = core::mem::replace(&mut skip, matches!(**arg, "-C" | "-c" | "--prefix" | "-n" | "--namespace"));
+        !value && !arg.starts_with('-')
+    });
+    let Some(first) = plain.next() else { return false };
+    let second = plain.next().copied().unwrap_or_default();
+    match (name, *first) {
+        ("go", "get" | "mod") | ("git", "stash") => !matches!(second, "list" | "show" | "graph" | "verify" | "why"),
+        ("cargo" | "terraform" | "go", "fmt") => !args.iter().any(|arg| matches!(*arg, "--check" | "-check" | "-n")),
+        ("gh", _) => listed(&CHANGES, second),
+        (_, first) => listed(&CHANGES, first),
+    }
+}
+
+fn runs_script(name: &str, args: &[&str]) -> bool {
+    is_interpreter(&SCRIPT_PROGRAMS, name)
+        && args
+            .iter()
+            .skip_while(|arg| !matches!(**arg, "-c" | "-e" | "-r" | "--eval"))
+            .nth(1)
+            .is_some_and(|text| script_mutates(text))
+}
+
+/// Whether a script in a general language writes, as far as its text tells.
+fn script_mutates(script: &str) -> bool {
+    const CALLS: [&str; 24] = [
+        ".mkdir(",
+        ".rename(",
+        ".rmdir(",
+        ".to_csv(",
+        ".to_excel(",
+        ".to_json(",
+        ".unlink(",
+        "File.write",
+        "appendFile",
+        "fs.rm",
+        "json.dump(",
+        "makedirs(",
+        "mkdirSync(",
+        "os.remove(",
+        "os.rename(",
+        "os.replace(",
+        "renameSync(",
+        "rmSync(",
+        "rmtree(",
+        "savefig(",
+        "shutil.",
+        "write_bytes(",
+        "write_text(",
+        "writeFile",
+    ];
+    CALLS.iter().any(|call| script.contains(call))
+        || script.match_indices("open(").any(|(at, _)| {
+            // A mode among the arguments: `open(p, 'w')`, `open(p, mode="a+b")`, `p.open('x')`.
+            let method = script.get(..at).is_some_and(|before| before.ends_with('.'));
+            let arguments = script.get(at..).unwrap_or_default();
+            let arguments = arguments.split(['\n', ';']).next().unwrap_or_default();
+            let mut before = "";
+            arguments.split(['\'', '"']).take(16).any(|text| {
+                let before = core::mem::replace(&mut before, text).trim_end();
+                let placed = before.ends_with([',', '=']) || method && before == "open(";
+                let mode = (1..=3).contains(&text.len())
+                    && text.starts_with(['a', 'r', 'w', 'x'])
+                    && (!text.starts_with('r') || text.contains('+'))
+                    && text.bytes().skip(1).all(|byte| b"+bt".contains(&byte));
+                mode && placed
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+    use alloc::string::String;
+    use serde_json::json;
+
+    fn call(tool: &str, args: Value) -> ToolCall {
+        ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() }
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [
+            &WRITES[..],
+            &READS,
+            &NOTES,
+            &SHELLS,
+            &PROGRAMS,
+            &PREFIXES,
+            &MANAGERS,
+            &SUPERVISORS,
+            &CHANGES,
+            &RUNS,
+            &SHELL_PROGRAMS,
+            &SCRIPT_PROGRAMS,
+        ] {
+            assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn names_and_actions() {
+        for (tool, args, expected) in [
+            ("write_file", json!({}), true),
+            ("editFile", json!({}), true),
+            ("mcp__github__create_issue", json!({}), true),
+            ("mcp__update-server__list_issues", json!({}), false),
+            ("fs.remove", json!({}), true),
+            ("str_replace_editor", json!({"command": "str_replace", "path": "a"}), true),
+            ("str_replace_editor", json!({"command": "view", "path": "a"}), false),
+            ("http_request", json!({"method": "POST"}), true),
+            ("http_request", json!({"method": "GET"}), false),
+            ("book_flight", json!({}), true),
+            ("get_book", json!({}), false),
+            ("get_post", json!({}), false),
+            ("list_updates", json!({}), false),
+            ("search", json!({"command": "update"}), true),
+            ("bookshelf", json!({}), false),
+            ("settings", json!({}), false),
+            ("click", json!({}), false),
+            ("TodoWrite", json!({}), false),
+            ("update_plan", json!({}), false),
+            ("apply_patch", json!("*** Begin Patch"), true),
+            ("execute_python", json!({"code": "open('a','w').write('x')"}), true),
+            ("execute_python", json!({"code": "p.open('w')"}), true),
+            ("execute_python", json!({"code": "print(open('a').read())"}), false),
+        ] {
+            let call = call(tool, args);
+            assert_eq!(mutates(&call, None), expected, "{call:?}");
+            assert!(mutates(&call, Some(true)) && !mutates(&call, Some(false)));
+            assert!(!mutates(&ToolCall { read_only: Some(true), ..call.clone() }, None));
+            assert_eq!(mutates(&ToolCall { read_only: Some(false), ..call }, None), expected);
+        }
+    }
+
+    #[test]
+    fn shells() {
+        for tool in
+            ["bash", "Bash", "run_command", "run_terminal_cmd", "mcp__x__shell", "exec", "execute_bash", "local_shell"]
+        {
+            assert!(is_shell(tool), "{tool}");
+        }
+        for tool in ["read_file", "execute_sql", "run_tests", "bashful", "list_commands", "Task", ""] {
+            assert!(!is_shell(tool), "{tool}");
+        }
+        let line = |args: Value| command(&call("bash", args)).map(Cow::into_owned);
+        assert_eq!(line(json!({"command": "ls -l"})).as_deref(), Some("ls -l"));
+        assert_eq!(line(json!({"cmd": ["bash", "-lc", "ls | wc"]})).as_deref(), Some("ls | wc"));
+        assert_eq!(line(json!({"cmd": ["rm", "a"]})).as_deref(), Some("rm a"));
+        assert_eq!(line(json!("ls")).as_deref(), Some("ls"));
+        assert_eq!(line(json!({"path": "ls"})), None);
+        assert_eq!(command(&call("editor", json!({"command": "view"}))), None);
+        assert!(command(&call("sandbox", json!({"command": "ls -l"}))).is_some());
+    }
+
+    #[test]
+    fn command_lines_that_change_something() {
+        for line in [
+            "echo x > a.txt",
+            "echo x >> a.txt",
+            "make &> build.log",
+            "cat > a.py <<'EOF'\nprint(1)\nEOF",
+            "cat <<EOF > a.py\nx\nEOF",
+            "cat <<'EOF' | tee a.txt\nx\nEOF",
+            "ls | tee out.txt",
+            "sed -i 's/a/b/' f",
+            "sed -Ei.bak 's/a/b/' f",
+            "perl -pi -e 's/a/b/' f",
+            "cd /x && mv a b",
+            "cp -r a b; ls",
+            "sudo rm -rf a",
+            "FOO=1 mkdir -p a",
+            "touch a",
+            "find . -name '*.o' -delete",
+            "find . -name x -exec rm {} \\;",
+            "ls | xargs -0 rm",
+            "timeout 60 chmod +x a",
+            "git apply x.patch",
+            "git -C repo commit -m 'a > b'",
+            "git stash",
+            "git add . && git status",
+            "pip install x",
+            "python3 -m pip install -e .",
+            "npm i left",
+            "yarn add x",
+            "cargo add serde",
+            "apt-get -y install jq",
+            "patch -p1 < x.diff",
+            "python -c \"open('a','w').write('1')\"",
+            "python3 - <<'EOF'\nfrom pathlib import Path\nPath('a').write_text('x')\nEOF",
+            "bash -lc 'rm a'",
+            "bash <<EOF\nrm a\nEOF",
+            "cat <<EOF\nx\nEOF\nrm a",
+            "if true; then rm a; fi",
+            "x=$(rm a)",
+            "curl -X POST http://x",
+            "curl -d a=1 http://x",
+            "docker compose up -d",
+            "kubectl -n x apply -f a.yml",
+            "systemctl restart x",
+            "gh pr create --fill",
+            "npx eslint --fix .",
+            "tar -xzf a.tgz",
+            "Set-Content a.txt x",
+            "dd if=a of=b",
+        ] {
+            assert!(line_mutates(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn command_lines_that_only_look() {
+        for line in [
+            "",
+            "ls > /dev/null",
+            "make 2>&1 | tail -5",
+            "make 2> err.txt",
+            "make >/dev/null 2>&1",
+            "ls >&2",
+            "grep 'a > b' f",
+            "grep -rn \"x >> y\" .",
+            "grep rm f",
+            "echo 'rm a'",
+            "echo \\> a",
+            "cat <<EOF\nx > y\nrm a\nEOF",
+            "cat <<< 'a > b'",
+            "[[ a > b ]] && echo yes",
+            "sed -n '1,5p' f",
+            "sed -e 's/i/j/' f",
+            "perl -ne 'print if /i/' f",
+            "git status",
+            "git diff HEAD~1 -- add",
+            "git log --oneline | head",
+            "git stash list",
+            "cargo test add",
+            "cargo fmt --check",
+            "npm test",
+            "npm run install-check",
+            "pip list",
+            "python -c \"print(open('a').read())\"",
+            "python3 - <<'EOF'\nprint('w', open('a.txt').read())\nEOF",
+            "python manage.py test",
+            "diff <(ls a) <(ls b)",
+            "ls # > a",
+            "ls | tee /dev/null",
+            "find . -name '*.rs' -exec grep x {} +",
+            "curl -s http://x | jq .",
+            "curl -o /dev/null http://x",
+            "docker ps",
+            "kubectl get pods",
+            "tar tzf a.tgz",
+            "gh pr view 3",
+            "cd x && ls; pwd",
+            "sleep 110; tail -n 1 build.log",
+            "'unclosed > a",
+            "é > /dev/null",
+            "wc -l < a.txt",
+        ] {
+            assert!(!line_mutates(line), "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_survived(line in "[ \\n'\"\\\\<>&|;()$a-eé-]{0,60}") {
+            let call = call("bash", json!({"command": line}));
+            let _ = mutates(&call, None);
+        }
+    }
+
+    #[test]
+    fn nesting_ends() {
+        let mut line = String::from("rm a");
+        for _ in 0..3 {
+            line = alloc::format!("bash -c \"{}\"", line.replace('"', "'"));
+        }
+        let _ = line_mutates(&line);
+        let finds = "find . -exec ".repeat(2000);
+        assert!(!line_mutates(&finds));
+    }
+}

@@ -1,0 +1,538 @@
+//! What came of a call, comparable.
+//!
+//! Outcomes are compared thrice: to the byte, with what changes by itself masked, and — long ones — with the digits
+//! masked as well. An error is compared by its class: what kind of mistake it is, whatever the arguments were.
+
+use super::answer::{Says, says};
+use super::canonical::canonical_json;
+use super::digest::{Key, combine, key};
+use super::echo::Echo;
+use super::mask::{LETTERS_COUNTED, Strength, clip, clip_to, normalise};
+use super::volatile_json::Answer;
+use crate::model::{Error, ErrorCode, Outcome, ToolResult};
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
+use core::fmt::Write;
+use regex::{NoExpand, Regex, RegexBuilder};
+
+/// What is known of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutcomeFacts {
+    /// Equal for results equal to the byte.
+    pub(crate) exact: Key,
+    /// Equal for results equal but for what changes by itself; always where `exact` is.
+    pub(crate) light: Key,
+    /// Equal for results of at least [`SHAPE_WORDS`] words equal but for digits too; none where a result tells how far it
+    /// is (`42 %`, `3/10`, `3 of 10`).
+    pub(crate) shape: Option<Key>,
+    /// The class of an error; none of a success and of a negative answer.
+    pub(crate) class: Option<Key>,
+    /// The call failed: by its outcome or by its exit code.
+    pub(crate) failed: bool,
+    /// The answer is that there is nothing: of a success in words, of a failure in silence.
+    pub(crate) negative: bool,
+    /// The answer is to wait.
+    pub(crate) waiting: bool,
+    /// Letters outside masked tokens, counted up to 64.
+    pub(crate) letters: u32,
+    /// The answer tells how far something is.
+    pub(crate) progress_mark: bool,
+}
+
+/// Shorter results that differ in digits differ.
+pub(crate) const SHAPE_WORDS: usize = 16;
+
+/// With fewer letters outside masked tokens, what is masked is the answer.
+const LETTERS_TO_MASK: u32 = 4;
+
+/// An error of fewer letters says nothing: `grep` found nothing.
+const LETTERS_OF_ERROR: u32 = 2;
+
+/// How much of either end of an error makes its class.
+const CLASS_END: usize = 800;
+
+/// Buffers that outlive a call, so that judging an event allocates nothing in the long run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// For [`call_key`](super::call_key).
+    pub(crate) call: String,
+    head: String,
+    whole: String,
+    light: String,
+    other: String,
+}
+
+/// The user's patterns of what does not make two outputs differ.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Volatile {
+    patterns: Vec<Regex>,
+}
+
+impl Volatile {
+    const MAX_PATTERNS: usize = 32;
+    const MAX_CHARS: usize = 1024;
+    /// Bytes a compiled pattern may take.
+    const MAX_SIZE: usize = 256 * 1024;
+
+    /// Compiles `patterns.volatile`.
+    ///
+    /// # Errors
+    /// `invalid-config` naming `patterns.volatile` where there are more than 32, or `patterns.volatile[i]` where one is
+    /// longer than 1,024 characters, malformed, too large once compiled, or matches empty text.
+    pub(crate) fn compile(patterns: &[String]) -> Result<Self, Error> {
+        if patterns.len() > Self::MAX_PATTERNS {
+            let error = Error::new(ErrorCode::InvalidConfig, "more than 32 patterns").at("patterns.volatile");
+            return Err(error.with(patterns.len()));
+        }
+        let compile = |(index, pattern): (usize, &String)| {
+            let refuse = |message: String| {
+                Error::new(ErrorCode::InvalidConfig, message).at(format!("patterns.volatile[{index}]")).with(pattern)
+            };
+            if pattern.chars().count() > Self::MAX_CHARS {
+                return Err(refuse("longer than 1,024 characters".into()));
+            }
+            let regex = RegexBuilder::new(pattern).size_limit(Self::MAX_SIZE).build().map_err(|error| match error {
+                regex::Error::CompiledTooBig(_) => refuse("too large once compiled".into()),
+                // The last line of a syntax error says what is wrong; the others draw the pattern.
+                error => refuse(format!("not a regular expression: {}", last_line(&format!("{error}")))),
+            })?;
+            if regex.is_match("") {
+                return Err(refuse("matches empty text, and so everywhere".into()));
+            }
+            Ok(regex)
+        };
+        Ok(Self { patterns: patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()? })
+    }
+
+    /// `text` with every match replaced; without patterns, `text` itself.
+    pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| {
+            match pattern.replace_all(&text, NoExpand("<volatile>")) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(replaced) => Cow::Owned(replaced),
+            }
+        })
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    let line = text.lines().last().unwrap_or_default().trim();
+    line.strip_prefix("error: ").unwrap_or(line)
+}
+
+/// Reads a result of `tool`; `echo` is what its error may repeat of the call's arguments. `silent_ok` tells that the call is one whose success may be silent (a shell's, a
+/// mutation's): blank output is then no negative answer.
+pub(crate) fn outcome(
+    tool: &str,
+    result: &ToolResult,
+    silent_ok: bool,
+    echo: Option<&Echo>,
+    volatile: &Volatile,
+    scratch: &mut Scratch,
+) -> OutcomeFacts {
+    let Scratch { head, whole, light, other, .. } = scratch;
+    let exit_code = result.exit_code.filter(|code| *code != 0);
+    let failed = match result.outcome {
+        Outcome::Ok => exit_code.is_some(),
+        Outcome::NotExecuted => false,
+        Outcome::Error | Outcome::Denied | Outcome::Invalid | Outcome::UnknownTool | Outcome::Timeout => true,
+    };
+    let head = head_key(result, exit_code, head);
+
+    let blank = result.output.trim().is_empty();
+    let details = result.details.as_ref().filter(|details| blank && !details.is_null());
+    whole.clear();
+    light.clear();
+    let (text, answer) = match details {
+        Some(details) => {
+            canonical_json(details, whole);
+            (whole.as_str(), Some(Answer::of(details.clone(), other)).filter(|answer| !answer.is_void()))
+        }
+        None => (result.output.as_str(), Answer::read(&result.output, other)),
+    };
+    let raw = key("output", text.as_bytes());
+
+    let mut middle = "";
+    let mut letters = 0;
+    let mut numbers = answer.is_some();
+    if let Some(answer) = &answer {
+        if volatile.patterns.is_empty() {
+            answer.write(light);
+        } else {
+            other.clear();
+            answer.write(other);
+            light.push_str(&volatile.apply(other));
+        }
+        letters = super::mask::letters(light);
+    } else {
+        // What lies between the ends is compared to the byte: masking megabytes would cost more than it tells.
+        let (first, last) = clip(text);
+        middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
+        for end in [first, last] {
+            let masked = normalise(&volatile.apply(end), Strength::Light, light);
+            letters += masked.letters;
+            numbers |= masked.digits;
+        }
+        letters = letters.min(LETTERS_COUNTED);
+    }
+    // JSON has been masked value by value.
+    let comparable = answer.is_some() || letters >= LETTERS_TO_MASK;
+    let middle = (!middle.is_empty()).then(|| key("output/middle", middle.as_bytes()));
+    let light_digest = key("output/light", light.as_bytes());
+    let light_text = if comparable { light_digest } else { raw };
+    let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
+
+    other.clear();
+    let progress_mark = numbers && digits_masked(light, other);
+    let words = light.bytes().filter(|byte| *byte == b' ').count() + 1;
+    let shape = (words >= SHAPE_WORDS && !progress_mark).then(|| {
+        // Without numbers the shape is the text.
+        let shape = if numbers { key("output/light", other.as_bytes()) } else { light_digest };
+        combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])
+    });
+
+    let said = answer.as_ref().map_or_else(|| says(light), |answer| answer.says);
+    let (class, silent) =
+        if failed { class(tool, result, answer.as_ref(), letters, echo, volatile, other) } else { (None, false) };
+    OutcomeFacts {
+        exact: combine("outcome/exact", &[head, raw]),
+        light: light_key(light_text),
+        shape,
+        class,
+        failed,
+        negative: if failed {
+            silent
+        } else {
+            is_negative(result.outcome, blank && details.is_none(), silent_ok, said)
+        },
+        waiting: if failed { said.certainly_waiting } else { said.waiting },
+        letters,
+        progress_mark,
+    }
+}
+
+/// The key of everything about a result but what it said.
+fn head_key(result: &ToolResult, exit_code: Option<i32>, buffer: &mut String) -> Key {
+    buffer.clear();
+    buffer.push_str(result.outcome.name());
+    if let Some(code) = exit_code {
+        // INVARIANT: writing to a `String` does not fail.
+        let _ = write!(buffer, "\0exit {code}");
+    }
+    for (name, value) in [("\0digest ", &result.digest), ("\0state ", &result.state)] {
+        if let Some(value) = value {
+            buffer.push_str(name);
+            buffer.push_str(value);
+        }
+    }
+    key("outcome/head", buffer.as_bytes())
+}
+
+fn is_negative(outcome: Outcome, blank: bool, silent_ok: bool, said: Says) -> bool {
+    outcome == Outcome::Ok && (said.negative || blank && !silent_ok)
+}
+
+/// The class of an error, or that it is a silent one: a negative answer.
+fn class(
+    tool: &str,
+    result: &ToolResult,
+    answer: Option<&Answer>,
+    letters: u32,
+    echo: Option<&Echo>,
+    volatile: &Volatile,
+    buffer: &mut String,
+) -> (Option<Key>, bool) {
+    let mut normal = String::new();
+    normal.push_str(tool);
+    normal.push('\0');
+    if let Some(own) = result.error_class.as_deref().map(str::trim).filter(|own| !own.is_empty()) {
+        normal.push_str(own);
+        return (Some(key("class/host", normal.as_bytes())), false);
+    }
+    if letters < LETTERS_OF_ERROR {
+        // A refusal, a time-out and an unknown tool say what they are without words.
+        return match result.outcome {
+            Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
+            spoken => {
+                normal.push_str(spoken.name());
+                (Some(key("class/silent", normal.as_bytes())), false)
+            }
+        };
+    }
+    let text = match answer {
+        Some(answer) => {
+            buffer.clear();
+            answer.write_text(buffer);
+            buffer.as_str()
+        }
+        None => result.output.as_str(),
+    };
+    let (first, last) = clip_to(text, CLASS_END);
+    for end in [first, last] {
+        let mut stripped = String::new();
+        let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
+        normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
+    }
+    (Some(key("class", normal.as_bytes())), false)
+}
+
+/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress.
+fn digits_masked(text: &str, out: &mut String) -> bool {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let digits_end = |at: usize| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at + rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len())
+    };
+    let mut progress_mark = false;
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
+        let start = at + found;
+        let mut end = digits_end(start);
+        while bytes.get(end).is_some_and(|byte| matches!(byte, b'.' | b',')) && is_digit(end + 1) {
+            end = digits_end(end + 1);
+        }
+        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
+        out.push_str(text.get(copied..start).unwrap_or_default());
+        out.push('#');
+        copied = end;
+        at = end;
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    progress_mark
+}
+
+/// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.
+fn is_progress_mark(before: u8, after: &[u8]) -> bool {
+    let joins = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b':');
+    if joins(before) {
+        return false;
+    }
+    let after_blank = after.strip_prefix(b" ").unwrap_or(after);
+    if after_blank.first() == Some(&b'%') {
+        // `5 % 3` and `10 %d` are no percentages.
+        return !after_blank.get(1).is_some_and(u8::is_ascii_alphanumeric);
+    }
+    let total = after_blank.strip_prefix(b"of ").or_else(|| {
+        let total = after_blank.strip_prefix(b"/")?;
+        Some(total.strip_prefix(b" ").unwrap_or(total))
+    });
+    total.is_some_and(|total| {
+        let digits = total.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let next = total.get(digits).copied().unwrap_or(b' ');
+        let ends =
+            !joins(next) || matches!(next, b'.' | b':') && !total.get(digits + 1).is_some_and(u8::is_ascii_digit);
+        digits > 0 && ends
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn ok(output: &str) -> ToolResult {
+        ToolResult { output: output.into(), ..ToolResult::default() }
+    }
+
+    fn failed(output: &str) -> ToolResult {
+        ToolResult { outcome: Outcome::Error, ..ok(output) }
+    }
+
+    fn facts(result: &ToolResult) -> OutcomeFacts {
+        outcome("t", result, false, None, &Volatile::default(), &mut Scratch::default())
+    }
+
+    /// How alike two results are: exact 3, light 2, shape 1, else 0.
+    fn alike(left: &ToolResult, right: &ToolResult) -> u32 {
+        let (left, right) = (facts(left), facts(right));
+        if left.exact == right.exact {
+            assert!(left == right);
+            3
+        } else if left.light == right.light {
+            2
+        } else {
+            u32::from(left.shape.is_some() && left.shape == right.shape)
+        }
+    }
+
+    #[test]
+    fn how_alike_two_outputs_are() {
+        let words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
+        let long = |tail: &str| format!("{words} {tail}");
+        for (left, right, expected) in [
+            ("ok", "ok", 3),
+            ("", "", 3),
+            ("ok", "ok ", 0),
+            ("fine here", "fine  here\n", 2),
+            ("done at 12:01:01", "done at 12:02:05", 2),
+            ("2026-07-26T12:01:01Z", "2026-07-26T12:02:01Z", 0),
+            ("ticket number 1", "ticket number 2", 0),
+            ("line one 1", "line two 1", 0),
+            (&long("at 1"), &long("at 2"), 1),
+            (&long("42 %"), &long("43 %"), 0),
+            (&long("3/10"), &long("4/10"), 0),
+            (&long("step 3 of 10"), &long("step 4 of 10"), 0),
+            (&long("on 2026/07/01"), &long("on 2026/07/02"), 1),
+            ("{\"b\":1,\"a\":\"text\"}", "{\"a\":\"text\", \"b\":1.0}", 2),
+            ("{\"ok\":true,\"timestamp\":1}", "{\"ok\":true,\"timestamp\":2}", 2),
+            ("{\"renewTime\":\"2026-07-26T12:01:01Z\"}", "{\"renewTime\":\"2026-07-26T12:02:01Z\"}", 2),
+            ("{\"n\":1}", "{\"n\":2}", 0),
+        ] {
+            assert_eq!(alike(&ok(left), &ok(right)), expected, "{left} | {right}");
+        }
+        assert_eq!(alike(&ok("x"), &failed("x")), 0);
+        assert_eq!(alike(&ok("some text"), &ToolResult { exit_code: Some(0), ..ok("some text") }), 3);
+        assert_eq!(alike(&ok("some text"), &ToolResult { exit_code: Some(1), ..ok("some text") }), 0);
+    }
+
+    #[test]
+    fn the_middle_of_a_long_output_counts_to_the_byte() {
+        let output =
+            |middle: &str, tail: &str| ok(&format!("{}{middle}{}{tail}", "head ".repeat(1000), "tail ".repeat(1000)));
+        assert_eq!(alike(&output("x", "took 1.2s"), &output("x", "took 1.3s")), 2);
+        assert_eq!(alike(&output("x", "took 1.2s"), &output("y", "took 1.2s")), 0);
+        assert_eq!(alike(&output("12:01:01", ""), &output("12:01:02", "")), 0);
+    }
+
+    #[test]
+    fn what_a_host_adds() {
+        let clipped = |digest: &str| ToolResult { digest: Some(digest.into()), ..ok("the start") };
+        assert_eq!(alike(&clipped("a"), &clipped("a")), 3);
+        assert_eq!(alike(&clipped("a"), &clipped("b")), 0);
+        let state = |state: &str| ToolResult { state: Some(state.into()), ..ok("saved") };
+        assert_eq!(alike(&state("a"), &state("b")), 0);
+        assert_eq!(alike(&clipped("a"), &ToolResult { state: Some("a".into()), ..ok("the start") }), 0);
+        let details = |output: &str, details: Value| ToolResult { details: Some(details), ..ok(output) };
+        assert_eq!(alike(&details("saved", json!({"n": 1})), &details("saved", json!({"n": 2}))), 3);
+        assert_eq!(alike(&details(" ", json!({"n": 1})), &details(" ", json!({"n": 2}))), 0);
+        assert_eq!(alike(&details("", json!({"n": 1, "tookMs": 1})), &details("", json!({"n": 1, "tookMs": 2}))), 2);
+    }
+
+    #[test]
+    fn errors_have_a_class() {
+        let class = |tool: &str, result: &ToolResult| {
+            outcome(tool, result, false, None, &Volatile::default(), &mut Scratch::default()).class
+        };
+        for (left, right, same) in [
+            ("File 'a.txt' not found", "file 'b c.txt' not found", true),
+            ("cannot open src/a.rs:12", "cannot open lib/b.rs:140", true),
+            (
+                "{\"error\":\"no user 'a'\",\"requestId\":\"1\"}",
+                "{\"error\":\"no user 'b'\",\"requestId\":\"2\"}",
+                true,
+            ),
+            ("{\"error\":\"no user\"}", "{\"error\":\"no order\"}", false),
+            ("permission denied", "no such file", false),
+        ] {
+            let (a, b) = (class("t", &failed(left)), class("t", &failed(right)));
+            assert!(a.is_some() && b.is_some());
+            assert_eq!(a == b, same, "{left} | {right}");
+            assert_ne!(a, class("u", &failed(left)), "another tool, another class");
+        }
+        let own = |class: &str, output: &str| ToolResult { error_class: Some(class.into()), ..failed(output) };
+        assert_eq!(class("t", &own("E1", "a text")), class("t", &own("E1", "another")));
+        assert_ne!(class("t", &own("E1", "a text")), class("t", &own("E2", "a text")));
+        assert!(class("t", &own("E1", "")).is_some());
+        assert_eq!(class("t", &ok("a text")), None);
+        assert_eq!(class("t", &ToolResult { outcome: Outcome::NotExecuted, ..ok("skipped") }), None);
+        let ends = |tail: &str| failed(&format!("{}{}", "word ".repeat(1000), tail));
+        assert_ne!(class("t", &ends("one")), class("t", &ends("two")));
+    }
+
+    #[test]
+    fn failures_and_negative_answers() {
+        let exit = |code: i32, output: &str| ToolResult { exit_code: Some(code), ..ok(output) };
+        let of = |outcome: Outcome, output: &str| ToolResult { outcome, ..ok(output) };
+        for (result, expected) in [
+            // failed, negative, has a class
+            (ok("fine"), (false, false, false)),
+            (ok(""), (false, true, false)),
+            (ok("[]"), (false, true, false)),
+            (ok("File not found"), (false, true, false)),
+            (exit(0, "fine"), (false, false, false)),
+            (exit(1, ""), (true, true, false)),
+            (exit(1, " 1\n"), (true, true, false)),
+            (exit(2, "grep: bad option"), (true, false, true)),
+            (of(Outcome::Error, ""), (true, true, false)),
+            (of(Outcome::Error, "not found"), (true, false, true)),
+            (of(Outcome::Denied, ""), (true, false, true)),
+            (of(Outcome::Timeout, ""), (true, false, true)),
+            (of(Outcome::UnknownTool, ""), (true, false, true)),
+            (of(Outcome::Invalid, "x must be a number"), (true, false, true)),
+            (of(Outcome::NotExecuted, ""), (false, false, false)),
+        ] {
+            let facts = facts(&result);
+            assert_eq!((facts.failed, facts.negative, facts.class.is_some()), expected, "{result:?}");
+        }
+        let silent = outcome("bash", &ok(""), true, None, &Volatile::default(), &mut Scratch::default());
+        assert!(!silent.negative);
+    }
+
+    #[test]
+    fn waiting() {
+        for (result, expected) in [
+            (ok("still running"), true),
+            (ok("{\"status\":\"queued\"}"), true),
+            (ok("[10%] Building CXX object"), true),
+            (failed("Timeout while waiting for selector"), false),
+            (failed("deployment is still in progress"), true),
+            (ok("all done"), false),
+        ] {
+            assert_eq!(facts(&result).waiting, expected, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn marks_of_progress() {
+        for (text, expected) in [
+            ("42 %", true),
+            ("[10%] Building", true),
+            ("3/10 done", true),
+            ("(3 / 10)", true),
+            ("step 3 of 10.", true),
+            ("99.5%", true),
+            ("on 2026/07/26", false),
+            ("src/3/10", false),
+            ("5 %d", false),
+            ("one of 10", false),
+            ("v1/2", false),
+            ("page 3", false),
+        ] {
+            assert_eq!(facts(&ok(text)).progress_mark, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn user_patterns() {
+        let volatile = Volatile::compile(&["build-[a-z]+".into(), "v\\d+".into()]).expect("patterns");
+        let light = |text: &str| outcome("t", &ok(text), false, None, &volatile, &mut Scratch::default()).light;
+        assert_eq!(light("made build-abc v1 here"), light("made build-xyz v22 here"));
+        assert_ne!(light("made build-abc here"), light("made other here"));
+        assert_eq!(light("{\"made\":\"build-abc\"}"), light("{\"made\":\"build-xyz\"}"));
+        assert!(matches!(Volatile::default().apply("x"), Cow::Borrowed("x")));
+        for (patterns, field) in [
+            (&["fine", "(open"][..], "patterns.volatile[1]"),
+            (&["x*"], "patterns.volatile[0]"),
+            (&["(\\w{100}){100}"], "patterns.volatile[0]"),
+            (&["x"; 33], "patterns.volatile"),
+        ] {
+            let patterns: Vec<String> = patterns.iter().map(|pattern| String::from(*pattern)).collect();
+            let error = Volatile::compile(&patterns).expect_err("refused");
+            assert_eq!((error.code, error.field.as_deref()), (ErrorCode::InvalidConfig, Some(field)), "{error}");
+        }
+        let long = Volatile::compile(&["x".repeat(1025)]).expect_err("refused");
+        assert_eq!(long.message, "longer than 1,024 characters");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_output_is_survived(output in "[ \\x00-\\x7fé日]{0,60}", code in proptest::option::of(0..3i32)) {
+            let mut scratch = Scratch::default();
+            let result = ToolResult { exit_code: code, ..ok(&output) };
+            let first = outcome("t", &result, false, None, &Volatile::default(), &mut scratch);
+            proptest::prop_assert_eq!(first, outcome("t", &result, false, None, &Volatile::default(), &mut scratch));
+        }
+    }
+}

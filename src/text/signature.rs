@@ -1,0 +1,168 @@
+//! What an output says, in one short line: which tests fail, which error stopped it where, what was edited or searched.
+//!
+//! Two runs of the same failure give the same signature (no timings, line numbers, temporary paths; lists are sorted
+//! where tools print them in any order); another failing test, error class or file gives another one. Golden rows: the
+//! table in the tests, from the specification. Everything else is its first 50 characters.
+//!
+//! All scanners are hand-written single passes over a clipped copy, so that megabytes of log cost as much as 32 KiB.
+
+mod compilers;
+mod runners;
+mod stated;
+mod traces;
+mod volatile;
+mod words;
+
+use self::{
+    compilers::diagnostics,
+    runners::failing_tests,
+    stated::{mentioned_error, stated_edit, stated_error, stated_failures, stated_search},
+    traces::trace,
+    volatile::mask,
+    words::{hyphenated, prints, sealed},
+};
+use crate::model::{Error, ErrorCode, SignaturePattern};
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use regex::{Regex, RegexBuilder};
+
+/// Bytes looked at from either end; runners name what failed first or last, compilers first.
+const CLIP: usize = 16 * 1024;
+/// Characters of an output that nothing else is known about.
+const FALLBACK: usize = 50;
+
+const MAX_PATTERNS: usize = 32;
+const MAX_PATTERN: usize = 1024;
+/// Characters of a user's signature template, and groups it may insert: bounds what one match can expand to.
+const MAX_TEMPLATE: usize = 256;
+const MAX_GROUPS: usize = 16;
+/// Bytes of a compiled pattern; `\w{1,1000}` is refused, ordinary patterns need a tenth.
+const PATTERN_SIZE: usize = 256 * 1024;
+
+/// The built-in signature of an output.
+#[cfg(test)]
+fn signature(output: &str) -> String {
+    built_in(&clean(output))
+}
+
+/// The user's signature patterns, tried before the built-in ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signatures {
+    patterns: Vec<(Regex, String)>,
+}
+
+impl Signatures {
+    /// Compiles the patterns of a configuration.
+    ///
+    /// # Errors
+    /// `invalid-config` at `patterns.signatures` for more than 32, or at the pattern or template that is too long or
+    /// does not compile.
+    pub(crate) fn compile(patterns: &[SignaturePattern]) -> Result<Self, Error> {
+        let wrong = |message: String, field: String| Error::new(ErrorCode::InvalidConfig, message).at(field);
+        if patterns.len() > MAX_PATTERNS {
+            let message = format!("expected at most {MAX_PATTERNS} patterns");
+            return Err(wrong(message, "patterns.signatures".to_owned()).with(patterns.len()));
+        }
+        let mut compiled = Vec::with_capacity(patterns.len());
+        for (index, SignaturePattern { pattern, signature }) in patterns.iter().enumerate() {
+            let field = format!("patterns.signatures[{index}].pattern");
+            if pattern.is_empty() || pattern.chars().count() > MAX_PATTERN {
+                return Err(wrong(format!("expected 1 to {MAX_PATTERN} characters"), field).with(pattern));
+            }
+            let regex = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().map_err(|error| {
+                // The parser draws the pattern with a caret over several lines; its last line says what is wrong.
+                let text = error.to_string();
+                let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                wrong(format!("not a usable regular expression: {reason}"), field).with(pattern)
+            })?;
+            if signature.trim().is_empty()
+                || signature.chars().count() > MAX_TEMPLATE
+                || signature.matches('$').count() > MAX_GROUPS
+            {
+                let message = format!("expected 1 to {MAX_TEMPLATE} characters and at most {MAX_GROUPS} groups");
+                return Err(wrong(message, format!("patterns.signatures[{index}].signature")).with(signature));
+            }
+            compiled.push((regex, signature.clone()));
+        }
+        Ok(Self { patterns: compiled })
+    }
+
+    /// The signature of an output: one printable line of at most 120 characters, empty only for an output with nothing
+    /// printable. The user's patterns come first; one that matched but expands to nothing printable is passed over.
+    pub(crate) fn signature(&self, output: &str) -> String {
+        let text = clean(output);
+        let user = self.patterns.iter().find_map(|(regex, template)| {
+            let captures = regex.captures(&text)?;
+            let mut expanded = String::new();
+            captures.expand(template, &mut expanded);
+            Some(sealed(expanded.trim())).filter(|signature| !signature.is_empty())
+        });
+        user.unwrap_or_else(|| built_in(&text))
+    }
+}
+
+fn built_in(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let found = failing_tests(&lines)
+        .or_else(|| diagnostics(&lines))
+        .or_else(|| trace(&lines))
+        .or_else(|| stated_error(&lines))
+        .or_else(|| stated_failures(&lines))
+        .or_else(|| stated_search(&lines))
+        .or_else(|| stated_edit(&lines))
+        .or_else(|| mentioned_error(&lines));
+    found.map_or_else(|| fallback(text), |signature| sealed(&signature))
+}
+
+/// The first 50 characters, lower-cased, white space to `-`, volatile parts masked. Masked before it is cut, or a
+/// duration one digit longer would move the end.
+fn fallback(text: &str) -> String {
+    let head: String = text.chars().take(8 * FALLBACK).collect();
+    let cut: String = mask(&head).chars().take(FALLBACK).collect();
+    hyphenated(&cut.to_lowercase())
+}
+
+/// Head and tail of an output without terminal sequences, lines ended by `\n`.
+fn clean(output: &str) -> String {
+    let mut text = String::with_capacity(output.len().min(2 * CLIP) + 1);
+    if output.len() <= 2 * CLIP {
+        append_clean(&mut text, output);
+    } else {
+        append_clean(&mut text, output.get(..output.floor_char_boundary(CLIP)).unwrap_or_default());
+        text.push('\n');
+        append_clean(&mut text, output.get(output.ceil_char_boundary(output.len() - CLIP)..).unwrap_or_default());
+    }
+    text
+}
+
+fn append_clean(out: &mut String, text: &str) {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                // CSI ends at its first letter; OSC (window titles, links) at BEL or ESC `\`.
+                Some('[') => while chars.next().is_some_and(|c| !matches!(c, '@'..='~')) {},
+                Some(']') => {
+                    while let Some(c) = chars.next() {
+                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
+                            break;
+                        }
+                    }
+                }
+                _ => {}
+            },
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' => out.push('\n'),
+            '\n' | '\t' => out.push(c),
+            c if prints(c) => out.push(c),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

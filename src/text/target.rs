@@ -1,0 +1,252 @@
+//! What a call acts upon: a path, a URL, a selector or an id.
+//!
+//! The same file reached by an editor, a reader and a command line is one target, so of a path only the last two
+//! components count: one tool names it from the root, the other from where it stands.
+
+use super::canonical::resolve_path;
+use super::digest::{Key, key};
+use super::mask::has_extension;
+use super::mutation::command;
+use super::shell::{Lexer, Token};
+use super::words::listed_name;
+use crate::model::ToolCall;
+use alloc::{borrow::Cow, string::String};
+use serde_json::{Map, Value};
+
+/// Argument names of paths and URLs.
+const PLACES: [&str; 30] = [
+    "absolutepath",
+    "dir",
+    "directory",
+    "directorypath",
+    "dirpath",
+    "endpoint",
+    "file",
+    "filename",
+    "filepath",
+    "files",
+    "folder",
+    "href",
+    "link",
+    "location",
+    "notebook",
+    "notebookpath",
+    "path",
+    "paths",
+    "relativepath",
+    "relativeworkspacepath",
+    "resource",
+    "root",
+    "targetfile",
+    "targetpath",
+    "uri",
+    "url",
+    "urls",
+    "website",
+    "workbook",
+    "workspacepath",
+];
+
+/// Argument names of things on a page.
+const ELEMENTS: [&str; 12] = [
+    "css",
+    "cssselector",
+    "element",
+    "elementid",
+    "elementselector",
+    "index",
+    "locator",
+    "ref",
+    "selector",
+    "testid",
+    "uid",
+    "xpath",
+];
+
+/// Ids that name the call or the conversation, not what is acted upon.
+const NOT_ACTED_UPON: [&str; 11] = [
+    "agentid",
+    "callid",
+    "conversationid",
+    "correlationid",
+    "invocationid",
+    "requestid",
+    "runid",
+    "sessionid",
+    "spanid",
+    "toolcallid",
+    "traceid",
+];
+
+/// The key of what `call` acts upon; the same for every tool and agent.
+pub(crate) fn target(call: &ToolCall) -> Option<Key> {
+    found(call).map(|target| key("target", target.as_bytes()))
+}
+
+fn found(call: &ToolCall) -> Option<Cow<'_, str>> {
+    if let Some(own) = call.target.as_deref().filter(|own| !own.trim().is_empty()) {
+        return Some(shortened(own.trim()));
+    }
+    let named = call.args.as_ref().and_then(Value::as_object).and_then(argument);
+    named.or_else(|| match command(call)? {
+        Cow::Borrowed(line) => line_path(line).map(shortened),
+        Cow::Owned(line) => line_path(&line).map(|path| Cow::Owned(shortened(path).into_owned())),
+    })
+}
+
+/// Paths and URLs before elements before ids: a click on a page is about the page's element where no page is named.
+fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
+    let first = |wanted: &dyn Fn(&str) -> bool| {
+        // The least name, whatever the order of the map.
+        map.iter()
+            .filter(|(name, _)| wanted(name))
+            .filter_map(|(name, value)| Some((name, scalar(value)?)))
+            .min_by_key(|(name, _)| *name)
+    };
+    if let Some((_, place)) = first(&|name| listed_name(&PLACES, name)) {
+        return Some(match place {
+            Cow::Borrowed(place) => shortened(place),
+            Cow::Owned(place) => Cow::Owned(place),
+        });
+    }
+    // Numbers mean little without their name: element 3, issue 3.
+    let (name, value) = first(&|name| listed_name(&ELEMENTS, name)).or_else(|| first(&is_id))?;
+    Some(Cow::Owned(alloc::format!("{name}={value}")))
+}
+
+/// `id`, `issueId`, `order_id`, `issue_number`, `key`.
+fn is_id(name: &str) -> bool {
+    let ends = ["Id", "_id", "-id", "ID", "_number", "Number"].iter().any(|end| name.ends_with(end));
+    (ends || matches!(name, "id" | "key" | "number")) && !listed_name(&NOT_ACTED_UPON, name)
+}
+
+fn scalar(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => {
+            Some(text.trim()).filter(|text| !text.is_empty() && text.len() <= 2048).map(Cow::Borrowed)
+        }
+        Value::Number(number) => Some(Cow::Owned(alloc::format!("{number}"))),
+        // One of a list stands for it only where it is alone.
+        Value::Array(items) => match items.as_slice() {
+            [item @ (Value::String(_) | Value::Number(_))] => scalar(item),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A URL without scheme, query and fragment; of a path the last two components; anything else as it is.
+fn shortened(text: &str) -> Cow<'_, str> {
+    if let Some((_, rest)) = text.split_once("://") {
+        let end = rest.find(['?', '#']).unwrap_or(rest.len());
+        return Cow::Borrowed(rest.get(..end).unwrap_or(rest).trim_end_matches('/'));
+    }
+    if !text.contains(['/', '\\']) {
+        return Cow::Borrowed(text);
+    }
+    let mut resolved = String::with_capacity(text.len());
+    if text.contains('/') {
+        resolve_path(text, &mut resolved);
+    } else {
+        resolve_path(&text.replace('\\', "/"), &mut resolved);
+    }
+    let cut = resolved.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+    resolved.drain(..cut);
+    Cow::Owned(resolved)
+}
+
+/// The file a command line is about: the first word with a known extension, else the first with a slash. Where a shell
+/// goes to first (`cd`), where output is sunk and what programs are called are not what it is about.
+fn line_path(line: &str) -> Option<&str> {
+    let mut lexer = Lexer::new(line);
+    let mut with_slash = None;
+    let mut first = true;
+    let mut goes = false;
+    while let Some(token) = lexer.token() {
+        let word = match token {
+            Token::End => {
+                first = true;
+                continue;
+            }
+            Token::Word(word) | Token::Write(word) => word,
+            Token::Here(_) => continue,
+        };
+        if core::mem::replace(&mut first, false) {
+            goes = matches!(word, "cd" | "pushd" | "source" | ".");
+            if !word.starts_with("./") {
+                continue;
+            }
+        }
+        let is_path = !goes
+            && !word.starts_with(['-', '$', '{'])
+            && !word.starts_with("/dev/")
+            && !word.contains(|char: char| char.is_whitespace() || "'\"*=^|".contains(char));
+        if is_path && has_extension(word) {
+            return Some(word);
+        }
+        if is_path && word.contains('/') && word.len() > 1 {
+            with_slash = with_slash.or(Some(word));
+        }
+    }
+    with_slash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+    use serde_json::json;
+
+    fn name(tool: &str, args: Value) -> Option<String> {
+        found(&ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() }).map(Cow::into_owned)
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON] {
+            assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn targets() {
+        for (tool, args, expected) in [
+            ("read", json!({"path": "/repo/src/a.rs", "line": 3}), Some("src/a.rs")),
+            ("read", json!({"file_path": "src//x/../a.rs"}), Some("src/a.rs")),
+            ("read", json!({"filePath": "C:\\repo\\src\\a.rs"}), Some("src/a.rs")),
+            ("read", json!({"path": "a.rs"}), Some("a.rs")),
+            ("read", json!({"path": ""}), None),
+            ("read", json!({"paths": ["x/y/a.rs"]}), Some("y/a.rs")),
+            ("read", json!({"paths": ["a", "b"]}), None),
+            ("get", json!({"url": "https://x.test/a/b/?q=1#f"}), Some("x.test/a/b")),
+            ("click", json!({"selector": "#go", "sessionId": "s"}), Some("selector=#go")),
+            ("click", json!({"index": 3}), Some("index=3")),
+            ("get_order", json!({"orderId": 17}), Some("orderId=17")),
+            ("get_issue", json!({"issue_number": 5, "repo": "r"}), Some("issue_number=5")),
+            ("find", json!({"requestId": "x"}), None),
+            ("grep", json!({"pattern": "x"}), None),
+            ("bash", json!({"command": "cat /repo/src/a.rs | head"}), Some("src/a.rs")),
+            ("bash", json!({"command": "cd /repo && python -m pytest tests/test_a.py -q"}), Some("tests/test_a.py")),
+            ("bash", json!({"command": "cd /repo && ls src/lib"}), Some("src/lib")),
+            ("bash", json!({"command": "grep -rn 'a/b c' src/x.py > /dev/null"}), Some("src/x.py")),
+            ("bash", json!({"command": "/usr/bin/make all"}), None),
+            ("bash", json!({"command": "./run.sh now"}), Some("run.sh")),
+            ("bash", json!({"cmd": ["cat", "x/y/a.rs"]}), Some("y/a.rs")),
+            ("bash", json!({"command": "git status"}), None),
+        ] {
+            assert_eq!(name(tool, args.clone()).as_deref(), expected, "{tool} {args}");
+        }
+    }
+
+    #[test]
+    fn one_target_for_every_tool() {
+        let by = |tool: &str, args: Value| ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
+        let read = target(&by("read", json!({"path": "/repo/src/a.rs"})));
+        assert!(read.is_some());
+        assert_eq!(read, target(&by("bash", json!({"command": "sed -n 1,5p src/a.rs"}))));
+        assert_ne!(read, target(&by("read", json!({"path": "/repo/src/b.rs"}))));
+        let told = ToolCall { target: Some("./src/a.rs".into()), ..by("read", json!({"path": "other"})) };
+        assert_eq!(read, target(&told));
+        assert_eq!(target(&ToolCall::default()), None);
+    }
+}

@@ -1,0 +1,488 @@
+use super::*;
+use proptest::prelude::*;
+
+fn claude(lines: &[&str]) -> Transcript {
+    read(&lines.join("\n"), Some(Format::ClaudeCode))
+}
+
+/// The events of Claude Code lines as JSON, and no errors.
+#[track_caller]
+fn events(lines: &[&str]) -> Vec<String> {
+    let transcript = claude(lines);
+    assert_eq!(transcript.errors, [], "{lines:#?}");
+    transcript.events.iter().map(crate::json::to_string).collect()
+}
+
+#[track_caller]
+fn table(rows: &[(&str, &[&str])]) {
+    for (line, expected) in rows {
+        assert_eq!(events(&[line]), *expected, "{line}");
+    }
+}
+
+/// `line:code:field` of every error.
+fn failures(transcript: &Transcript) -> Vec<String> {
+    let show = |found: &LineError| {
+        let field = found.error.field.as_deref().unwrap_or("-");
+        format!("{}:{}:{field}", found.line, found.error.code.name())
+    };
+    transcript.errors.iter().map(show).collect()
+}
+
+#[test]
+fn a_turn_with_a_call_and_its_result() {
+    let lines = [
+        r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s1","isSidechain":false,"timestamp":"2026-01-02T03:04:05.000Z","cwd":"/srv/shop","version":"2.1.0","message":{"role":"user","content":"Fix the cart test"}}"#,
+        r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s1","timestamp":"2026-01-02T03:04:06.500Z","requestId":"req_1","message":{"id":"msg_1","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"Run it first.","signature":"x"}]}}"#,
+        r#"{"type":"assistant","uuid":"a2","parentUuid":"a1","sessionId":"s1","timestamp":"2026-01-02T03:04:06.600Z","message":{"id":"msg_1","role":"assistant","content":[{"type":"text","text":"I will run the test."}]}}"#,
+        r#"{"type":"assistant","uuid":"a3","parentUuid":"a2","sessionId":"s1","timestamp":"2026-01-02T03:04:06.700Z","message":{"id":"msg_1","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"npm test"}}]}}"#,
+        r#"{"type":"user","uuid":"u2","parentUuid":"a3","sessionId":"s1","timestamp":"2026-01-02T03:04:09.000Z","toolUseResult":"Error: Exit code 1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"Exit code 1\n1 failing"}]}}"#,
+    ];
+    assert_eq!(
+        events(&lines),
+        [
+            r#"{"type":"message","role":"user","text":"Fix the cart test","at":1767323045000,"run":"s1"}"#,
+            r#"{"type":"message","role":"assistant","channel":"reasoning","text":"Run it first.","at":1767323046500,"run":"s1","round":"msg_1"}"#,
+            r#"{"type":"message","role":"assistant","text":"I will run the test.","at":1767323046600,"run":"s1","round":"msg_1"}"#,
+            r#"{"type":"tool-call","tool":"Bash","args":{"command":"npm test"},"callId":"toolu_1","at":1767323046700,"run":"s1","round":"msg_1"}"#,
+            r#"{"type":"tool-result","callId":"toolu_1","tool":"Bash","outcome":"error","output":"Exit code 1\n1 failing","exitCode":1,"at":1767323049000,"run":"s1"}"#,
+        ]
+    );
+    assert_eq!(claude(&lines).lines, [1, 2, 3, 4, 5]);
+    // What is read is what the door accepts.
+    for event in events(&lines) {
+        assert!(crate::json::trace_event(&event).is_ok(), "{event}");
+    }
+}
+
+#[test]
+fn outcomes() {
+    let outcome = |content: &str, is_error: bool, host: &str| {
+        let content = serde_json::to_string(content).unwrap();
+        let line = format!(
+            r#"{{"type":"user","toolUseResult":{host},"message":{{"content":[{{"type":"tool_result","tool_use_id":"t","content":{content},"is_error":{is_error}}}]}}}}"#
+        );
+        let transcript = claude(&[&line]);
+        match &transcript.events[0].event.body {
+            crate::model::Body::ToolResult(result) => (result.outcome.name(), result.exit_code),
+            other => panic!("{other:?}"),
+        }
+    };
+    let rows = [
+        ("done", false, "null", ("ok", None)),
+        ("1 failing", false, r#"{"stdout":"1 failing","interrupted":false,"exitCode":0}"#, ("ok", Some(0))),
+        ("Exit code 2\nmake: *** [all] Error 2", true, "null", ("error", Some(2))),
+        ("Error: Exit code 127\nsh: tset: not found", true, "null", ("error", Some(127))),
+        ("Exit code 1", false, "null", ("ok", None)),
+        ("<tool_use_error>File has not been read yet.</tool_use_error>", true, "null", ("error", None)),
+        ("<tool_use_error>String to replace not found</tool_use_error>", false, "null", ("error", None)),
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected",
+            true,
+            r#""User rejected tool use""#,
+            ("denied", None),
+        ),
+        ("Permission for this tool use was denied.", true, "null", ("denied", None)),
+        ("Claude requested permissions to write to /etc/hosts", true, "null", ("denied", None)),
+        ("PreToolUse:Bash hook error: [guard.sh]: not on main", true, "null", ("denied", None)),
+        ("[Request interrupted by user for tool use]", true, "null", ("not-executed", None)),
+        ("<tool_use_error>Sibling tool call errored</tool_use_error>", true, "null", ("not-executed", None)),
+        ("partial", false, r#"{"interrupted":true}"#, ("not-executed", None)),
+        ("<tool_use_error>InputValidationError: Read failed</tool_use_error>", true, "null", ("invalid", None)),
+        ("<tool_use_error>Error: No such tool available: Raed</tool_use_error>", true, "null", ("unknown-tool", None)),
+        ("Exit code 143\nCommand timed out after 2m 0s", true, "null", ("timeout", Some(143))),
+        ("Command timed out after 2m 0.0s", true, "null", ("timeout", None)),
+        // Texts about a refusal are no refusal.
+        ("grep: The user doesn't want to proceed with this tool use", true, "null", ("error", None)),
+        ("The user doesn't want to proceed with this tool use", false, "null", ("ok", None)),
+        ("Command timed out after 2m 0s", false, "null", ("ok", None)),
+    ];
+    for (content, is_error, host, expected) in rows {
+        assert_eq!(outcome(content, is_error, host), expected, "{content}");
+    }
+}
+
+#[test]
+fn outputs() {
+    let output = |content: &str| {
+        let line = format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t"{content}}}]}}}}"#
+        );
+        match &claude(&[&line]).events[0].event.body {
+            crate::model::Body::ToolResult(result) => result.output.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(output(""), "");
+    assert_eq!(output(r#","content":null"#), "");
+    assert_eq!(output(r#","content":[]"#), "");
+    assert_eq!(output(r#","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#), "a\nb");
+    assert_eq!(
+        output(
+            r#","content":"1\tlet x;\n\n<system-reminder>\nmind it\n</system-reminder>\n<system-reminder>x</system-reminder>\n""#
+        ),
+        "1\tlet x;"
+    );
+    assert_eq!(output(r#","content":"a </system-reminder>""#), "a </system-reminder>");
+    let shot = |data: &str| {
+        output(&format!(r#","content":[{{"type":"image","source":{{"type":"base64","data":"{data}"}}}}]"#))
+    };
+    assert!(shot("AAAA").starts_with("[image "));
+    assert_eq!(shot("AAAA"), shot("AAAA"));
+    assert_ne!(shot("AAAA"), shot("AAAB"));
+    assert_eq!(output(r#","content":[{"type":"tool_reference","tool_name":"x"},7]"#), "[tool_reference]\n[block]");
+}
+
+#[test]
+fn what_a_human_wrote_and_what_the_host_wrote() {
+    let rows = [
+        ("Fix it", "", false),
+        ("why does <b>this</b> fail?", "", false),
+        ("see <command-name> in the docs", "", false),
+        ("<tickets> are broken", "", false),
+        ("<system-reminder>todo list is empty</system-reminder>\nplease go on", "", false),
+        ("<ide_opened_file>a.ts</ide_opened_file> explain", "", false),
+        ("", "", false),
+        ("<system-reminder>todo list is empty</system-reminder>\n", "", true),
+        (
+            "<command-name>/clear</command-name>\n  <command-message>clear</command-message>\n<command-args></command-args>",
+            "",
+            true,
+        ),
+        ("<local-command-stdout>ok</local-command-stdout>", "", true),
+        ("<local-command-stdout>cut", "", true),
+        ("<teammate-message from=\"x\">hi</teammate-message>", "", true),
+        ("Caveat: The messages below were generated by the user while running local commands.", "", true),
+        ("This session is being continued from a previous conversation that ran out of context.", "", true),
+        ("Base directory for this skill", r#""isMeta":true,"#, true),
+        ("Look at the cart", r#""isSidechain":true,"#, true),
+        ("build finished", r#""origin":{"kind":"task-notification"},"#, true),
+        ("typed", r#""origin":{"kind":"human"},"promptSource":"typed","#, false),
+    ];
+    for (text, extra, synthetic) in rows {
+        let text = serde_json::to_string(text).unwrap();
+        for content in [text.clone(), format!(r#"[{{"type":"text","text":{text}}}]"#)] {
+            let line = format!(r#"{{"type":"user",{extra}"message":{{"content":{content}}}}}"#);
+            let transcript = claude(&[&line]);
+            assert_eq!(transcript.events.len(), 1, "{line}");
+            assert_eq!(transcript.events[0].event.context.synthetic, synthetic, "{line}");
+        }
+    }
+    table(&[
+        (
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
+            &[r#"{"type":"host","kind":"intervention","name":"interrupt"}"#],
+        ),
+        (
+            r#"{"type":"user","isMeta":true,"message":{"content":"Stop hook feedback:\n- tests fail"}}"#,
+            &[
+                r#"{"type":"host","kind":"hook-block","name":"Stop"}"#,
+                r#"{"type":"message","role":"user","text":"Stop hook feedback:\n- tests fail","synthetic":true}"#,
+            ],
+        ),
+        (
+            r#"{"type":"user","message":{"content":[{"type":"image","source":{"type":"url"}},{"type":"text","text":"like this"}]}}"#,
+            &[
+                r#"{"type":"message","role":"user","text":"[image]"}"#,
+                r#"{"type":"message","role":"user","text":"like this"}"#,
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn the_assistant() {
+    table(&[
+        (
+            r#"{"type":"assistant","message":{"content":"plain"}}"#,
+            &[r#"{"type":"message","role":"assistant","text":"plain"}"#],
+        ),
+        (
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"(no content)"}]}}"#,
+            &[r#"{"type":"message","role":"assistant","text":""}"#],
+        ),
+        (
+            r#"{"type":"assistant","isApiErrorMessage":true,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}"#,
+            &[r#"{"type":"message","role":"assistant","text":"API Error: 529","synthetic":true}"#],
+        ),
+        (
+            r#"{"type":"assistant","message":{"content":[{"type":"thinking","thinking":""},{"type":"redacted_thinking","data":"x"},{"type":"fallback"}]}}"#,
+            &[],
+        ),
+        (
+            r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t1","name":"Read","input":{}},{"type":"tool_use","id":"t2","name":"Read"}]}}"#,
+            &[
+                r#"{"type":"tool-call","tool":"Read","args":{},"callId":"t1","round":"m"}"#,
+                r#"{"type":"tool-call","tool":"Read","callId":"t2","round":"m"}"#,
+            ],
+        ),
+        (
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Read","input":{"__unparsedToolInput":{"raw":"{\"a\": 1,2}","len":10}}}]}}"#,
+            &[r#"{"type":"tool-call","tool":"Read","rawArgs":"{\"a\": 1,2}","callId":"t"}"#],
+        ),
+        (
+            r#"{"type":"assistant","message":{"content":[{"type":"server_tool_use","id":"w","name":"web_search","input":{"query":"x"}},{"type":"web_search_tool_result","tool_use_id":"w","content":[{"type":"web_search_result","title":"X"}]}]}}"#,
+            &[
+                r#"{"type":"tool-call","tool":"web_search","args":{"query":"x"},"callId":"w"}"#,
+                r#"{"type":"tool-result","callId":"w","tool":"web_search","outcome":"ok","output":"[web_search_result]"}"#,
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn sub_agents_sessions_and_repeated_lines() {
+    table(&[
+        (
+            r#"{"type":"assistant","sessionId":"s","isSidechain":true,"agentId":"a7","message":{"content":"found"}}"#,
+            &[r#"{"type":"message","role":"assistant","text":"found","run":"s","agent":"a7"}"#],
+        ),
+        (
+            r#"{"type":"assistant","isSidechain":true,"message":{"content":"found"}}"#,
+            &[r#"{"type":"message","role":"assistant","text":"found","agent":"sidechain"}"#],
+        ),
+        (
+            r#"{"type":"assistant","session_id":"s","parent_tool_use_id":"toolu_9","message":{"content":"found"}}"#,
+            &[r#"{"type":"message","role":"assistant","text":"found","run":"s","agent":"toolu_9"}"#],
+        ),
+    ]);
+    let line = r#"{"type":"user","uuid":"u1","message":{"content":"once"}}"#;
+    assert_eq!(events(&[line, line]).len(), 1);
+}
+
+#[test]
+fn compaction_retries_and_bookkeeping() {
+    let boundary = r#"{"type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"auto","preTokens":155025}}"#;
+    let summary =
+        r#"{"type":"user","isCompactSummary":true,"message":{"content":"This session is being continued …"}}"#;
+    let compaction = r#"{"type":"host","kind":"compaction","name":"auto"}"#;
+    assert_eq!(events(&[boundary, summary]), [compaction]);
+    assert_eq!(events(&[summary]), [r#"{"type":"host","kind":"compaction"}"#]);
+    assert_eq!(events(&[boundary, summary, boundary, summary]).len(), 2);
+    table(&[
+        (
+            r#"{"type":"system","subtype":"api_error","retryAttempt":2,"maxRetries":10}"#,
+            &[r#"{"type":"host","kind":"retry","name":"api-error","detail":"2"}"#],
+        ),
+        (r#"{"type":"system","subtype":"turn_duration","durationMs":88947}"#, &[]),
+        (r#"{"type":"summary","summary":"Cart","leafUuid":"x"}"#, &[]),
+        (r#"{"type":"file-history-snapshot","snapshot":{}}"#, &[]),
+        (r#"{"type":"progress","data":{},"uuid":"p"}"#, &[]),
+        (r#"{"type":"queue-operation","operation":"enqueue"}"#, &[]),
+    ]);
+}
+
+#[test]
+fn broken_lines_are_numbered_and_the_rest_goes_on() {
+    let text = "\u{feff}{\"type\":\"user\",\"message\":{\"content\":\"a\"}}\r\n\r\n{\"type\":\"user\",\"mess\r\n   \r\n[1]\r\nnull\r\n{\"type\":\"user\",\"message\":{\"content\":\"b\"}}\r\n{\"type\":\"assistant\",\"mes";
+    let transcript = read(text, None);
+    assert_eq!(transcript.format, Format::ClaudeCode);
+    assert_eq!(transcript.lines, [1, 7]);
+    assert_eq!(
+        failures(&transcript),
+        ["3:invalid-json:-", "5:invalid-event:-", "6:invalid-event:-", "8:invalid-json:-"]
+    );
+    assert!(transcript.errors.iter().all(|found| !found.error.message.contains("line 1")), "{:?}", transcript.errors);
+}
+
+#[test]
+fn wrong_types_are_named() {
+    let rows: [(&str, &[&str]); 15] = [
+        (r"{}", &["1:invalid-event:type"]),
+        (r#"{"type":7}"#, &["1:invalid-event:type"]),
+        (r#"{"type":"user"}"#, &["1:invalid-event:message"]),
+        (r#"{"type":"user","message":"x"}"#, &["1:invalid-event:message"]),
+        (r#"{"type":"user","message":{}}"#, &["1:invalid-event:message.content"]),
+        (r#"{"type":"assistant","message":{"content":7}}"#, &["1:invalid-event:message.content"]),
+        (
+            r#"{"type":"assistant","message":{"content":[7,null]}}"#,
+            &["1:invalid-event:message.content[0]", "1:invalid-event:message.content[1]"],
+        ),
+        (r#"{"type":"user","message":{"content":["x"]}}"#, &["1:invalid-event:message.content[0]"]),
+        (
+            r#"{"type":"user","message":{"content":[{"type":"text","text":{}}]}}"#,
+            &["1:invalid-event:message.content[0].text"],
+        ),
+        (
+            r#"{"type":"assistant","message":{"content":[{"type":"text"}]}}"#,
+            &["1:invalid-event:message.content[0].text"],
+        ),
+        (
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":1}]}}"#,
+            &["1:invalid-event:message.content[0].name"],
+        ),
+        (
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":[]}]}}"#,
+            &["1:invalid-event:message.content[0].tool_use_id"],
+        ),
+        (
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":{}}]}}"#,
+            &["1:invalid-event:message.content[0].content"],
+        ),
+        (r#"{"type":"system","subtype":7,"compactMetadata":[]}"#, &[]),
+        (r#"{"type":"user","timestamp":"yesterday","message":{"content":"kept"}}"#, &["1:invalid-event:timestamp"]),
+    ];
+    for (line, expected) in rows {
+        assert_eq!(failures(&claude(&[line])), *expected, "{line}");
+    }
+    let kept = claude(&[rows[14].0]);
+    assert_eq!(kept.events.len(), 1, "a message without a usable time is still a message");
+    // Wrong types of fields that only add to an event leave them out.
+    let odd = r#"{"type":"assistant","uuid":1,"sessionId":{},"isSidechain":"yes","agentId":3,"timestamp":null,"message":{"id":7,"model":[],"content":[{"type":"tool_use","id":null,"name":"x","input":[1]}]}}"#;
+    assert_eq!(events(&[odd]), [r#"{"type":"tool-call","tool":"x","args":[1]}"#]);
+}
+
+/// Every value at every place of a line: never a panic, and whatever is read the door accepts.
+#[test]
+fn any_value_anywhere() {
+    let template = r#"{"type":@,"uuid":@,"sessionId":@,"session_id":@,"parent_tool_use_id":@,"timestamp":@,"isMeta":@,"isSidechain":@,"agentId":@,"isCompactSummary":@,"isApiErrorMessage":@,"origin":@,"subtype":@,"retryAttempt":@,"compactMetadata":@,"toolUseResult":@,"message":{"id":@,"model":@,"content":[{"type":@,"text":@,"thinking":@,"id":@,"name":@,"input":@,"tool_use_id":@,"content":@,"is_error":@,"source":@}]}}"#;
+    let values = [
+        "null",
+        "true",
+        "0",
+        "-1",
+        "1e300",
+        r#""""#,
+        r#""x""#,
+        r#""user""#,
+        r#""assistant""#,
+        r#""system""#,
+        r#""text""#,
+        r#""tool_use""#,
+        r#""tool_result""#,
+        r#""compact_boundary""#,
+        r#""<tool_use_error>""#,
+        r#""<tick""#,
+        "[]",
+        "{}",
+        "[[]]",
+        r#"{"kind":1,"raw":2,"data":3}"#,
+        r#"{"__unparsedToolInput":{"raw":null}}"#,
+        r#"[{"type":7,"text":8}]"#,
+    ];
+    let places = template.matches('@').count();
+    for kind in [r#""user""#, r#""assistant""#, r#""system""#] {
+        for block in [r#""text""#, r#""thinking""#, r#""tool_use""#, r#""tool_result""#, r#""image""#] {
+            for place in 0..places {
+                for value in values {
+                    let mut at = 0;
+                    let mut line = String::new();
+                    for c in template.chars() {
+                        if c != '@' {
+                            line.push(c);
+                            continue;
+                        }
+                        let default = match at {
+                            0 => kind,
+                            18 => block,
+                            // Text, reasoning, id, name and call id: what makes the block whole.
+                            19..=22 | 24 => r#""t""#,
+                            _ => "null",
+                        };
+                        line.push_str(if at == place { value } else { default });
+                        at += 1;
+                    }
+                    let transcript = claude(&[&line]);
+                    assert_eq!(transcript.events.len(), transcript.lines.len());
+                    for event in &transcript.events {
+                        let event = crate::json::to_string(event);
+                        assert!(crate::json::trace_event(&event).is_ok(), "{line}\n{event}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn huge_and_deep_lines() {
+    let text = "x".repeat(8_000_000);
+    let huge = format!(r#"{{"type":"user","message":{{"content":"{text}"}}}}"#);
+    let deep = format!(r#"{{"type":"user","message":{{"content":{}1{}}}}}"#, "[".repeat(200_000), "]".repeat(200_000));
+    let transcript = claude(&[&huge, &deep, &"[".repeat(1_000_000)]);
+    assert_eq!(transcript.lines, [1]);
+    assert_eq!(failures(&transcript), ["2:invalid-json:-", "3:invalid-json:-"]);
+}
+
+#[test]
+fn traces() {
+    let text = "{\"type\":\"message\",\"role\":\"user\",\"text\":\"go\"}\n\n{\"type\":\"tool-call\",\"tool\":\"ls\",\"pending\":true}\n{\"type\":\"tool-cal\",\"tool\":\"ls\"}\n{\"type\":\"output\",\"txt\":\"x\"}\n{\"type\":\"output\",\"text\":\"x\"}\n";
+    let transcript = read(text, None);
+    assert_eq!(transcript.format, Format::Trace);
+    assert_eq!(transcript.lines, [1, 3, 6]);
+    assert!(transcript.events[1].pending);
+    assert_eq!(failures(&transcript), ["4:unknown-event:type", "5:invalid-event:txt"]);
+}
+
+#[test]
+fn one_scenario_is_a_trace_and_several_are_not() {
+    let one = r#"{"id":"a","events":[{"type":"output","text":"x"},{"type":"output","text":"y","pending":true}],"expect":"loop"}"#;
+    let transcript = read(one, None);
+    assert_eq!((transcript.lines.as_slice(), transcript.errors.len()), ([1, 1].as_slice(), 0));
+    assert!(transcript.events[1].pending);
+    let several = read(&[one, "", one, one].join("\n"), None);
+    assert_eq!(several.events.len(), 2);
+    assert_eq!(failures(&several), ["3:invalid-event:-"]);
+    assert!(several.errors[0].error.message.contains("`eval`"));
+    let wrong = read(r#"{"id":"a","events":[{"type":"outptu","text":"x"}]}"#, None);
+    assert_eq!(failures(&wrong), ["1:unknown-event:events[0].type"]);
+    assert_eq!(failures(&read(r#"{"id":"a","events":7}"#, None)), ["1:invalid-event:events"]);
+}
+
+#[test]
+fn the_format_is_recognised() {
+    let rows = [
+        ("", Format::Trace),
+        ("not json", Format::Trace),
+        (r#"{"type":"nothing-known"}"#, Format::Trace),
+        (r#"{"type":"progress","goal":"ship"}"#, Format::Trace),
+        (r#"{"type":"progress","sessionId":"s","data":{}}"#, Format::ClaudeCode),
+        (r#"{"type":"summary","summary":"x","leafUuid":"y"}"#, Format::ClaudeCode),
+        (r#"{"type":"system","subtype":"init","session_id":"s"}"#, Format::ClaudeCode),
+        (r#"{"type":"assistant","message":{"content":"x"}}"#, Format::ClaudeCode),
+        (
+            "{broken\n{\"type\":\"file-history-snapshot\"}\n{\"type\":\"user\",\"message\":{\"content\":\"x\"}}",
+            Format::ClaudeCode,
+        ),
+        ("{broken\n{\"type\":\"output\"}", Format::Trace),
+        (r#"{"id":"a","events":[]}"#, Format::Trace),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(read(text, None).format, expected, "{text}");
+    }
+    let forced = read(r#"{"type":"output","text":"x"}"#, Some(Format::ClaudeCode));
+    assert_eq!((forced.format, forced.events.len()), (Format::ClaudeCode, 0));
+}
+
+#[test]
+fn the_string_door() -> Result<(), Error> {
+    let text = "{\"type\":\"output\",\"text\":\"x\"}\n{\"type\":\"output\"}\n";
+    let expected = r#"{"format":"trace","events":[{"type":"output","text":"x"}],"lines":[1],"errors":[{"line":2,"error":{"code":"invalid-event","message":"missing field","field":"text"}}]}"#;
+    for format in [None, Some("trace")] {
+        assert_eq!(read_json(text, format)?, expected);
+    }
+    let claude = read_json(r#"{"type":"user","message":{"content":"x"}}"#, Some("claude-code"))?;
+    assert!(claude.starts_with(r#"{"format":"claude-code","events":[{"type":"message""#), "{claude}");
+    let error = read_json(text, Some("codex")).unwrap_err();
+    assert_eq!(
+        (error.code, error.field.as_deref(), error.value.as_deref()),
+        (ErrorCode::InvalidArgument, Some("format"), Some("codex"))
+    );
+    for format in [Format::Trace, Format::ClaudeCode] {
+        let name = crate::json::to_string(&format);
+        assert_eq!(serde_json::from_str::<Format>(&name).unwrap(), format);
+        let empty = read_json("", Some(name.trim_matches('"')))?;
+        assert_eq!(empty, format!(r#"{{"format":{name},"events":[],"lines":[],"errors":[]}}"#));
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_transcript(text in any::<String>(), claude in any::<bool>()) {
+        let format = if claude { Format::ClaudeCode } else { Format::Trace };
+        let transcript = read(&text, Some(format));
+        prop_assert_eq!(transcript.events.len(), transcript.lines.len());
+        prop_assert!(transcript.lines.is_sorted());
+    }
+}
