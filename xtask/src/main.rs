@@ -1,1 +1,86 @@
-fn main() {}
+//! Loopwarden's only build script: `cargo xtask help` tells what it can do.
+
+mod conformance;
+mod counts;
+mod plan;
+mod schema;
+mod setup;
+mod steps;
+mod test;
+mod wasm;
+mod workspace;
+
+#[path = "../../tests/support/raw_scenario.rs"]
+mod raw_scenario;
+
+use anyhow::Result;
+use std::env;
+use std::process::{Command as Process, ExitCode};
+use workspace::Workspace;
+
+/// One thing a person can ask for.
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&Workspace, &[String]) -> Result<u8>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command { name: "build", arguments: "", about: "Build the component and the npm package.", run: build },
+    Command {
+        name: "test",
+        arguments: "[--only STEP]… | --list",
+        about: "Set up what is missing, run every check and test, and print one table. The last line counts them.",
+        run: test::command,
+    },
+    Command {
+        name: "schema",
+        arguments: "[--check]",
+        about: "Write the JSON Schemas of the model to js/schema; with --check, fail where they differ.",
+        run: schema::command,
+    },
+    Command { name: "fmt", arguments: "", about: "Format the Rust code.", run: fmt },
+    Command { name: "help", arguments: "", about: "Print this.", run: help },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let (name, rest) = args.split_first().map_or(("help", &[][..]), |(name, rest)| (name.as_str(), rest));
+    let name = if matches!(name, "-h" | "--help") { "help" } else { name };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("there is no command `{name}`; see `cargo xtask help`");
+        return ExitCode::from(2);
+    };
+    match Workspace::find().and_then(|workspace| (command.run)(&workspace, rest)) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build(workspace: &Workspace, _args: &[String]) -> Result<u8> {
+    plan::run(workspace, &plan::plan(steps::ALL, &["component", "package"])?)?;
+    println!("component    {}", workspace.component().display());
+    println!("npm package  {}", workspace.js().join("dist").display());
+    Ok(0)
+}
+
+fn fmt(workspace: &Workspace, _args: &[String]) -> Result<u8> {
+    for mut command in [workspace.cargo(["fmt", "--all"])] {
+        let status = Process::status(&mut command)?;
+        anyhow::ensure!(status.success(), "`cargo fmt` failed");
+    }
+    Ok(0)
+}
+
+fn help(_workspace: &Workspace, _args: &[String]) -> Result<u8> {
+    println!("Loopwarden's build script. Run from anywhere inside the checkout.\n\nUSAGE: cargo xtask COMMAND\n");
+    for command in COMMANDS {
+        println!("  {} {}\n      {}\n", command.name, command.arguments, command.about);
+    }
+    println!("Artefacts go to cargo's target folder, which CARGO_TARGET_DIR moves; npm's stay in js/.");
+    Ok(0)
+}
