@@ -6,6 +6,8 @@ mod event;
 mod level;
 mod report;
 mod scenario;
+#[cfg(feature = "schema")]
+mod schema;
 mod verdict;
 
 pub use config::{
@@ -23,4 +25,6 @@ pub use report::{
     RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
+#[cfg(feature = "schema")]
+pub use schema::schemas;
 pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Scope, Verdict, Wasted};
