@@ -2,6 +2,9 @@
 
 mod conformance;
 mod counts;
+mod demo;
+mod dist;
+mod eval;
 mod plan;
 mod schema;
 mod setup;
@@ -15,7 +18,7 @@ mod raw_scenario;
 
 use anyhow::Result;
 use std::env;
-use std::process::{Command as Process, ExitCode};
+use std::process::ExitCode;
 use workspace::Workspace;
 
 /// One thing a person can ask for.
@@ -27,12 +30,30 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
-    Command { name: "build", arguments: "", about: "Build the component and the npm package.", run: build },
+    Command {
+        name: "demo",
+        arguments: "",
+        about: "Replay an agent's real session inside the sandboxed component until the loop is caught.",
+        run: demo::command,
+    },
     Command {
         name: "test",
         arguments: "[--only STEP]… | --list",
-        about: "Set up what is missing, run every check and test, and print one table. The last line counts them.",
+        about: "Set up what is missing, run every check and test, print one table. The last line counts them.",
         run: test::command,
+    },
+    Command {
+        name: "eval",
+        arguments: "PATH… [--level LEVEL] [--config FILE] [--json]",
+        about: "Score scenario files with the npm package's command line: same arguments, output and exit code.",
+        run: eval::command,
+    },
+    Command { name: "build", arguments: "", about: "Build the component and the npm package.", run: build },
+    Command {
+        name: "dist",
+        arguments: "",
+        about: "Fill target/dist: component, npm tarball, schemas, SHA256SUMS. Prints the sizes.",
+        run: dist::command,
     },
     Command {
         name: "schema",
@@ -40,7 +61,7 @@ const COMMANDS: &[Command] = &[
         about: "Write the JSON Schemas of the model to js/schema; with --check, fail where they differ.",
         run: schema::command,
     },
-    Command { name: "fmt", arguments: "", about: "Format the Rust code.", run: fmt },
+    Command { name: "fmt", arguments: "", about: "Format the Rust and TypeScript code.", run: fmt },
     Command { name: "help", arguments: "", about: "Print this.", run: help },
 ];
 
@@ -69,11 +90,8 @@ fn build(workspace: &Workspace, _args: &[String]) -> Result<u8> {
 }
 
 fn fmt(workspace: &Workspace, _args: &[String]) -> Result<u8> {
-    for mut command in [workspace.cargo(["fmt", "--all"])] {
-        let status = Process::status(&mut command)?;
-        anyhow::ensure!(status.success(), "`cargo fmt` failed");
-    }
-    Ok(0)
+    plan::run(workspace, &plan::plan(steps::ALL, &["npm-ci"])?)?;
+    Ok(eval::run(&mut workspace.cargo(["fmt", "--all"]))?.max(eval::run(&mut workspace.npm(["run", "format"]))?))
 }
 
 fn help(_workspace: &Workspace, _args: &[String]) -> Result<u8> {

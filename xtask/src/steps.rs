@@ -30,6 +30,7 @@ pub(crate) const ALL: &[Step] = &[
         action: js_packaging,
     },
     Step { name: "host", label: "testing the component in wasmtime", needs: &["component", "expected"], action: host },
+    Step { name: "embed", label: "building the wasmtime embedding", needs: &["component"], action: embed },
     Step { name: "chromium", label: "looking for Chromium", needs: &[], action: setup::chromium },
     Step {
         name: "js-conformance",
@@ -68,6 +69,11 @@ fn native(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 
 fn xtask(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=xtask"]))
+}
+
+fn embed(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut command = workspace.cargo(["build", "--package=loopwarden-host-tests", "--example=embed"]);
+    line.run(&mut command).map(|_| Counts::default())
 }
 
 fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
