@@ -246,7 +246,7 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
 }
 
 /// Parses JSON text, with lone surrogates repaired.
-fn value(text: &str) -> Result<Value, Error> {
+pub(crate) fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(&repair_surrogates(text))
         .map_err(|error| Error::new(ErrorCode::InvalidJson, error.to_string()))
 }
