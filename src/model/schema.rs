@@ -51,7 +51,8 @@ pub(super) fn flat_union(schema: &mut Schema) {
     schema.remove("type");
     let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
     for branch in branches.iter_mut().filter_map(Value::as_object_mut) {
-        if let Some(name) = branch.get("properties").and_then(|it| it["type"]["const"].as_str()).map(type_name) {
+        let tag = branch.get("properties").and_then(|it| it.pointer("/type/const")).and_then(Value::as_str);
+        if let Some(name) = tag.map(type_name) {
             branch.insert("title".to_string(), Value::String(name));
         }
         if let (Some(Value::Object(own)), Value::Object(common)) = (branch.get_mut("properties"), &common) {
@@ -86,7 +87,7 @@ fn never_null(schema: &mut Schema) {
             }
         }
         if let Some(Value::Array(options)) = property.get_mut("anyOf") {
-            options.retain(|it| it["type"] != "null");
+            options.retain(|it| it.get("type").is_none_or(|it| it != "null"));
             if let [Value::Object(single)] = options.as_slice() {
                 let single = single.clone();
                 property.remove("anyOf");
