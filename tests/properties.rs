@@ -50,7 +50,7 @@ fn arguments() -> impl Strategy<Value = Value> {
             json!({"path": "./src//auth.rs", "brief": "look again"}),
             json!({"command": "cargo test"}),
             json!({"command": "sed -i s/a/b/ src/auth.rs"}),
-            json!(null),
+            json!({}),
         ]),
         1 => (any::<i64>(), text()).prop_map(|(n, query)| json!({"n": n, "query": query})),
     ]
@@ -193,6 +193,15 @@ fn under_other_names(text: &str) -> String {
     NAMES.iter().fold(text.to_owned(), |text, (name, other)| text.replace(name, other))
 }
 
+/// The signature of a lap is a digest of its steps, and who took a step is part of it.
+fn without_digests(mut verdict: Verdict) -> Verdict {
+    for finding in verdict.findings.iter_mut().filter(|finding| finding.rule == "cycle") {
+        let digest = finding.signature.find('#').unwrap();
+        finding.signature.truncate(digest);
+    }
+    verdict
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
@@ -256,8 +265,8 @@ proptest! {
         let mut one = detector(config.clone(), &[]);
         let mut other = detector(config, &[]);
         for event in &events {
-            let verdict = json::to_string(&one.record(event).unwrap());
-            let same = json::to_string(&other.record(&renamed(event)).unwrap());
+            let verdict = json::to_string(&without_digests(one.record(event).unwrap()));
+            let same = json::to_string(&without_digests(other.record(&renamed(event)).unwrap()));
             prop_assert_eq!(under_other_names(&verdict), same);
         }
     }
