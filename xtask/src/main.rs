@@ -5,6 +5,7 @@ mod counts;
 mod demo;
 mod dist;
 mod eval;
+mod fuzz;
 mod plan;
 mod schema;
 mod setup;
@@ -13,6 +14,9 @@ mod test;
 mod wasm;
 mod workspace;
 
+#[allow(dead_code, reason = "the fuzz targets' bodies; only the form of a snapshot matters here")]
+#[path = "../../tests/support/fuzz_bodies.rs"]
+mod fuzz_bodies;
 #[path = "../../tests/support/raw_scenario.rs"]
 mod raw_scenario;
 
@@ -54,6 +58,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "Fill target/dist: component, npm tarball, schemas, SHA256SUMS. Prints the sizes.",
         run: dist::command,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "--seconds N [--target json_door|snapshot|text]…",
+        about: "Fuzz each target for N seconds on the stable compiler; what breaks one becomes a test.",
+        run: fuzz::command,
     },
     Command {
         name: "schema",
