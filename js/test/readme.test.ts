@@ -41,10 +41,16 @@ for (const [index, { kind, code }] of blocks.entries()) {
   } else if (kind === "worker") {
     test(title, async () => {
       await using worker = await serve(code);
-      const response = await worker.fetch({ method: "POST", body: '{"type":"output","text":"hello"}' });
+      // The convention: a worker takes the events of a run as a JSON list and answers with the last verdict.
+      const pair = (callId: number) => [
+        { type: "tool-call", tool: "search", args: { q: "oauth2" }, callId: `${callId}` },
+        { type: "tool-result", callId: `${callId}`, outcome: "ok", output: "no results" },
+      ];
+      const events = Array.from({ length: 8 }, (_, callId) => pair(callId)).flat();
+      const response = await worker.fetch({ method: "POST", body: JSON.stringify(events) });
       const body = await response.text();
       assert.equal(response.status, 200, body);
-      assert.notEqual(body, "");
+      assert.notEqual(JSON.parse(body).level, "continue", body);
     });
   }
 }
