@@ -41,7 +41,7 @@ impl ErrorCode {
 
 /// Why an input was refused. The state is as it was before the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ErrorRecord"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Error {
     /// Stable class, for programs.

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// In JSON an event is one flat object: `type` in kebab-case, the fields of that type, and the fields of
 /// [`Context`]. [`crate::json::event`] reads that form and refuses unknown fields and types by name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(description = "One thing that happened in a run: a flat object whose `type` says what.", transform = super::schema::flat_union))]
 pub struct Event {
     /// What happened.
     #[serde(flatten)]

@@ -7,6 +7,8 @@ mod level;
 mod record;
 mod report;
 mod scenario;
+#[cfg(feature = "schema")]
+mod schema;
 mod verdict;
 
 pub use config::{
@@ -25,4 +27,6 @@ pub use report::{
     RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
+#[cfg(feature = "schema")]
+pub use schema::schemas;
 pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Recovery, RecoveryTopic, Scope, Verdict, Wasted};

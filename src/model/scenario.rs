@@ -15,7 +15,7 @@ pub enum Expectation {
 
 /// One line of a trace: an event that happened, or one that is about to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::flat_union))]
 #[serde(rename_all = "camelCase")]
 pub struct TraceEvent {
     /// The event.
@@ -23,6 +23,7 @@ pub struct TraceEvent {
     pub event: Event,
     /// Replay calls `check`, not `record`.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(default))]
     pub pending: bool,
 }
 
@@ -57,12 +58,14 @@ pub struct Scenario {
     pub expect_at: Option<u32>,
     /// The loop must not be found before `expectAt`.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(default))]
     pub first_at: bool,
     /// The least level that counts as found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_level: Option<Level>,
     /// Further assertion points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(default))]
     pub checkpoints: Vec<Checkpoint>,
     /// Whether the recorded run reached its goal, for runs without loop labels.
     #[serde(skip_serializing_if = "Option::is_none")]

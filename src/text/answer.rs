@@ -196,23 +196,29 @@ pub(super) fn says(text: &str) -> Says {
     says
 }
 
-/// For every first byte of a word the second bytes that a phrase's first word goes on with, one bit each (modulo 64: a
-/// letter and its capital differ by 32, so both are set). Most words of a text begin no phrase, and are told so by one
-/// look.
+/// For every first byte of a word, of the words that begin a phrase: the second bytes, one bit each (modulo 64), and the
+/// lengths, one bit each. Most words of a text begin no phrase, and are told so by one look.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-static SECONDS: [u64; 256] = {
-    let mut table = [0; 256];
+static BEGINNINGS: [(u64, u32); 256] = {
+    let mut table = [(0, 0); 256];
     let mut at = 0;
     while at < PHRASES.len() {
         let word = PHRASES[at].0.as_bytes();
-        let second = if word.len() > 1 { word[1] } else { b' ' };
-        let bits = 1 << (second & 63) | 1 << (second.to_ascii_uppercase() & 63);
-        table[word[0] as usize] |= bits;
-        table[word[0].to_ascii_uppercase() as usize] |= bits;
+        let mut case = 0;
+        while case < 2 {
+            let first = if case == 0 { word[0] } else { word[0].to_ascii_uppercase() };
+            let entry = &mut table[first as usize];
+            if word.len() > 1 {
+                entry.0 |= 1 << (word[1] & 63) | 1 << (word[1].to_ascii_uppercase() & 63);
+            } else {
+                // After a digit alone anything may come.
+                entry.0 = u64::MAX;
+            }
+            entry.1 |= 1 << word.len();
+            case += 1;
+        }
         at += 1;
     }
-    // After a digit alone anything may come.
-    table[b'0' as usize] = u64::MAX;
     table
 };
 
@@ -234,24 +240,25 @@ fn in_word(byte: u8) -> bool {
 
 fn scan(text: &str, says: &mut Says) {
     let bytes = text.as_bytes();
-    let following = bytes.iter().skip(1).copied().chain(core::iter::once(0));
-    let mut inside = false;
-    for (at, (first, second)) in bytes.iter().zip(following).enumerate() {
-        // One condition that is seldom true, instead of several that are hard to foresee.
-        let begins = in_word(*first) & !inside;
-        inside = in_word(*first);
-        let seconds = SECONDS.get(usize::from(*first)).copied().unwrap_or(0);
-        if u64::from(begins) & (seconds >> (second & 63)) == 0 {
+    let mut at = 0;
+    while let Some(first) = bytes.get(at) {
+        if !in_word(*first) {
+            at += 1;
             continue;
         }
         let rest = bytes.get(at..).unwrap_or_default();
         let length = rest.iter().position(|byte| !in_word(*byte)).unwrap_or(rest.len());
-        let (word, after) = rest.split_at_checked(length).unwrap_or_default();
-        for meaning in meanings(word, after) {
-            if meaning != Taken || at > 0 || after.is_empty() {
-                note(meaning, says, || text.get(..at).is_some_and(ended));
+        let second = rest.get(1).copied().unwrap_or(0);
+        let (seconds, lengths) = BEGINNINGS.get(usize::from(*first)).copied().unwrap_or_default();
+        if seconds >> (second & 63) & u64::from(lengths) >> length.min(63) & 1 == 1 {
+            let (word, after) = rest.split_at_checked(length).unwrap_or_default();
+            for meaning in meanings(word, after) {
+                if meaning != Taken || at > 0 || after.is_empty() {
+                    note(meaning, says, || text.get(..at).is_some_and(ended));
+                }
             }
         }
+        at += length;
     }
     if !text.is_ascii() {
         for (phrase, meaning) in &OTHER_SCRIPTS {

@@ -183,8 +183,8 @@ pub(crate) fn outcome(
 
     other.clear();
     let progress_mark = numbers && digits_masked(light, other);
-    let words = light.bytes().filter(|byte| *byte == b' ').count() + 1;
-    let shape = (words >= SHAPE_WORDS && !progress_mark).then(|| {
+    let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
+    let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
         let shape = if numbers { key("output/light", other.as_bytes()) } else { light_digest };
         combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])

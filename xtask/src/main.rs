@@ -1,1 +1,114 @@
-fn main() {}
+//! Loopwarden's only build script: `cargo xtask help` tells what it can do.
+
+mod conformance;
+mod counts;
+mod demo;
+mod dist;
+mod eval;
+mod fuzz;
+mod plan;
+mod schema;
+mod setup;
+mod steps;
+mod test;
+mod wasm;
+mod workspace;
+
+#[allow(dead_code, reason = "the fuzz targets' bodies; only the form of a snapshot matters here")]
+#[path = "../../tests/support/fuzz_bodies.rs"]
+mod fuzz_bodies;
+#[path = "../../tests/support/raw_scenario.rs"]
+mod raw_scenario;
+
+use anyhow::Result;
+use std::env;
+use std::process::ExitCode;
+use workspace::Workspace;
+
+/// One thing a person can ask for.
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&Workspace, &[String]) -> Result<u8>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "demo",
+        arguments: "",
+        about: "Replay an agent's real session inside the sandboxed component until the loop is caught.",
+        run: demo::command,
+    },
+    Command {
+        name: "test",
+        arguments: "[--only STEP]… | --list",
+        about: "Set up what is missing, run every check and test, print one table. The last line counts them.",
+        run: test::command,
+    },
+    Command {
+        name: "eval",
+        arguments: "PATH… [--level LEVEL] [--config FILE] [--json]",
+        about: "Score scenario files with the npm package's command line: same arguments, output and exit code.",
+        run: eval::command,
+    },
+    Command { name: "build", arguments: "", about: "Build the component and the npm package.", run: build },
+    Command {
+        name: "dist",
+        arguments: "",
+        about: "Fill target/dist: component, npm tarball, schemas, SHA256SUMS. Prints the sizes.",
+        run: dist::command,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "--seconds N [--target json_door|snapshot|text]…",
+        about: "Fuzz each target for N seconds on the stable compiler; what breaks one becomes a test.",
+        run: fuzz::command,
+    },
+    Command {
+        name: "schema",
+        arguments: "[--check]",
+        about: "Write the JSON Schemas of the model to js/schema; with --check, fail where they differ.",
+        run: schema::command,
+    },
+    Command { name: "fmt", arguments: "", about: "Format the Rust and TypeScript code.", run: fmt },
+    Command { name: "help", arguments: "", about: "Print this.", run: help },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let (name, rest) = args.split_first().map_or(("help", &[][..]), |(name, rest)| (name.as_str(), rest));
+    let name = if matches!(name, "-h" | "--help") { "help" } else { name };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("there is no command `{name}`; see `cargo xtask help`");
+        return ExitCode::from(2);
+    };
+    match Workspace::find().and_then(|workspace| (command.run)(&workspace, rest)) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build(workspace: &Workspace, _args: &[String]) -> Result<u8> {
+    plan::run(workspace, &plan::plan(steps::ALL, &["component", "package"])?)?;
+    println!("component    {}", workspace.component().display());
+    println!("npm package  {}", workspace.js().join("dist").display());
+    Ok(0)
+}
+
+fn fmt(workspace: &Workspace, _args: &[String]) -> Result<u8> {
+    plan::run(workspace, &plan::plan(steps::ALL, &["npm-ci"])?)?;
+    Ok(eval::run(&mut workspace.cargo(["fmt", "--all"]))?.max(eval::run(&mut workspace.npm(["run", "format"]))?))
+}
+
+fn help(_workspace: &Workspace, _args: &[String]) -> Result<u8> {
+    println!("Loopwarden's build script. Run from anywhere inside the checkout.\n\nUSAGE: cargo xtask COMMAND\n");
+    for command in COMMANDS {
+        println!("  {} {}\n      {}\n", command.name, command.arguments, command.about);
+    }
+    println!("Artefacts go to cargo's target folder, which CARGO_TARGET_DIR moves; npm's stay in js/.");
+    Ok(0)
+}

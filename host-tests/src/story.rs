@@ -1,0 +1,1 @@
+//! Telling a run in a terminal.

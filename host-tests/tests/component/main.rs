@@ -1,0 +1,30 @@
+//! The built component, held to what its interface promises.
+
+mod conformance;
+mod hostile;
+mod interface;
+mod limits;
+
+use loopwarden::{json, model::Event};
+use loopwarden_host_tests::{Component, Limits, Sandbox, component_path};
+use std::sync::LazyLock;
+
+/// Compiled once for all tests of this program.
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::load(&component_path().unwrap()).unwrap());
+
+/// An instance with the recommended configuration and ordinary limits.
+fn sandbox() -> Sandbox {
+    COMPONENT.sandbox("", Limits::default()).unwrap().unwrap()
+}
+
+fn event(text: &str) -> Event {
+    json::event(text).unwrap()
+}
+
+/// A call and its unchanging result: three of them are a loop.
+fn repeated_call() -> [Event; 2] {
+    [
+        event(r#"{"type":"tool-call","tool":"read","args":{"path":"a.rs"}}"#),
+        event(r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"fn main() {}"}"#),
+    ]
+}

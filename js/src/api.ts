@@ -1,0 +1,5 @@
+export { version } from "./core.ts";
+export { LoopDetector } from "./detector.ts";
+export { type ErrorCode, LoopwardenError } from "./errors.ts";
+export type * from "./generated/types.ts";
+export { readTranscript, type Transcript, type TranscriptFormat } from "./transcript.ts";

@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+import { version } from "../entry/inline.ts";
+import { LoopwardenError } from "../errors.ts";
+import { nearest, UsageError } from "./args.ts";
+import * as config from "./config.ts";
+import * as evaluation from "./eval.ts";
+import { InputError } from "./input.ts";
+import * as replay from "./replay.ts";
+import * as schema from "./schema.ts";
+
+const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
+  replay,
+  eval: evaluation,
+  config,
+  schema,
+};
+
+const HELP = `Usage: loopwarden COMMAND …
+
+Tells when an AI agent is stuck in a loop.
+
+  replay FILE         the story of a recorded run: what repeated, the advice, and the report at the end
+  eval PATH…          scores scenario files: loops caught, false alarms
+  config check FILE   whether a configuration is sound
+  schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
+
+  --help              this text, or that of a command: loopwarden replay --help
+  --version           the versions of the package and of its rules
+
+Exit codes: 0 done, 1 an input cannot be read or is wrong, 2 wrong usage, 3 the level asked for was reached (replay).
+NO_COLOR=1 turns colours off; they are only used on a terminal.
+`;
+
+async function main([name, ...args]: string[]): Promise<number> {
+  if (name === undefined) throw new UsageError("which command?");
+  if (name === "--version" || name === "-V") {
+    console.log(version());
+    return 0;
+  }
+  if (name === "--help" || name === "-h" || name === "help") {
+    process.stdout.write(COMMANDS[args[0] ?? ""]?.help ?? HELP);
+    return 0;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    const near = nearest(name, Object.keys(COMMANDS));
+    throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
+  }
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(command.help);
+    return 0;
+  }
+  return command.run(args);
+}
+
+// A reader that closes early, such as `head`, is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (error instanceof UsageError) {
+    const command = process.argv[2] ?? "";
+    const more = Object.hasOwn(COMMANDS, command) ? `loopwarden ${command} --help` : "loopwarden --help";
+    process.stderr.write(`loopwarden: ${error.message}\nSee ${more}\n`);
+    process.exitCode = 2;
+  } else if (error instanceof InputError || error instanceof LoopwardenError) {
+    process.stderr.write(`loopwarden: ${error.message}\n`);
+    process.exitCode = 1;
+  } else {
+    throw error;
+  }
+}

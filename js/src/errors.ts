@@ -1,0 +1,45 @@
+import type { ErrorCode as CoreErrorCode } from "./generated/types.ts";
+
+/**
+ * Why a call was refused.
+ *
+ * The codes of the core, and three of this package: `disposed` (the detector was freed), `not-initialised` (only with
+ * `loopwarden/slim`: `init` was not called) and `internal` (the WebAssembly core failed, such as for lack of memory;
+ * restore a snapshot into a new process or worker).
+ */
+export type ErrorCode = CoreErrorCode | "disposed" | "not-initialised" | "internal";
+
+/** What every refused call throws. The detector is as it was before the call. */
+export class LoopwardenError extends Error {
+  override readonly name = "LoopwardenError";
+  /** Stable class of the error, for programs. */
+  readonly code: ErrorCode;
+  /** Path of the offending field, such as `rules.cycle.block`. */
+  readonly field: string | undefined;
+  /** The offending value, shortened to 80 characters. */
+  readonly value: string | undefined;
+  readonly #reason: string;
+
+  constructor(
+    error: { code: ErrorCode; message: string; field?: string | undefined; value?: string | undefined },
+    options?: ErrorOptions,
+  ) {
+    const where = error.field === undefined ? "" : `\`${error.field}\`: `;
+    const got = error.value === undefined ? "" : `, got \`${error.value}\``;
+    super(`${where}${error.message}${got}`, options);
+    this.code = error.code;
+    this.field = error.field;
+    this.value = error.value;
+    this.#reason = error.message;
+  }
+
+  /** The error as a record for logs; its `message` is the bare reason, without field and value. */
+  toJSON(): { code: ErrorCode; message: string; field?: string; value?: string } {
+    return {
+      code: this.code,
+      message: this.#reason,
+      ...(this.field !== undefined && { field: this.field }),
+      ...(this.value !== undefined && { value: this.value }),
+    };
+  }
+}

@@ -1,0 +1,1737 @@
+// Generated from schema/*.schema.json by `npm run types`: change the model, not this file.
+
+/**
+ * Whether verdicts ask for action.
+ */
+export type Mode = "enforce" | "shadow";
+/**
+ * A set of thresholds.
+ */
+export type Preset = "balanced" | "sensitive" | "conservative";
+/**
+ * Whether payloads may leave in a verdict.
+ */
+export type Payloads = "none" | "excerpt";
+/**
+ * How strongly a host should react. Ordered: a later variant is a stronger reaction.
+ */
+export type Level = "continue" | "observe" | "nudge" | "block" | "gate" | "halt";
+/**
+ * A human's answer at a gate.
+ */
+export type Decision =
+  | {
+      decision: "continue";
+    }
+  | {
+      decision: "stop";
+    }
+  | {
+      decision: "exempt";
+      /**
+       * The rule's id.
+       */
+      rule: string;
+      /**
+       * The finding's signature.
+       */
+      signature: string;
+      /**
+       * Event time in milliseconds until which it holds; absent, for the rest of the run.
+       */
+      until?: number | null;
+    };
+/**
+ * One thing that happened in a run.
+ */
+export type Event =
+  | ToolCallEvent
+  | ToolResultEvent
+  | MessageEvent
+  | DeltaEvent
+  | OutputEvent
+  | FailureEvent
+  | ProgressEvent
+  | EvaluationEvent
+  | CollaborationEvent
+  | AttemptEvent
+  | TransitionEvent
+  | TurnEvent
+  | DeliveryEvent
+  | HostEvent
+  | CustomEvent;
+/**
+ * What became of a tool call.
+ */
+export type Outcome = "ok" | "error" | "denied" | "invalid" | "unknown-tool" | "not-executed" | "timeout";
+/**
+ * The part of a model's answer a text belongs to.
+ */
+export type Channel = "text" | "reasoning";
+/**
+ * Who wrote a message.
+ */
+export type Role = "assistant" | "user" | "system";
+/**
+ * The class of a failure.
+ */
+export type ErrorType =
+  "syntax" | "runtime" | "logic" | "dependency" | "network" | "authentication" | "timeout" | "resource" | "unknown";
+/**
+ * A completion marker, as the host knows it: whether, how many, or which.
+ */
+export type Marker = boolean | number | string[];
+/**
+ * An outside judge's opinion.
+ */
+export type EvaluationVerdict = "progressing" | "stalled" | "regressing" | "external";
+/**
+ * Where a task stood after an attempt.
+ */
+export type AttemptStatus = "pending" | "in-progress" | "blocked" | "done";
+/**
+ * What the host did.
+ */
+export type HostKind =
+  | "run-start"
+  | "turn-start"
+  | "resume"
+  | "restart"
+  | "compaction"
+  | "hook-block"
+  | "continuation"
+  | "retry"
+  | "intervention";
+/**
+ * Why a scope is reset.
+ */
+export type ResetReason = "task-completed" | "human-intervention" | "manual";
+/**
+ * What a scenario expects.
+ */
+export type Expectation = "loop" | "no-loop";
+/**
+ * One line of a trace: an event that happened, or one that is about to.
+ */
+export type TraceEvent = Event & {pending?: boolean};
+/**
+ * The stable, machine-readable class of an `Error`.
+ */
+export type ErrorCode =
+  | "invalid-json"
+  | "invalid-event"
+  | "unknown-event"
+  | "invalid-config"
+  | "invalid-snapshot"
+  | "snapshot-version"
+  | "invalid-argument";
+/**
+ * Why a run should end.
+ */
+export type HaltReason = "budget-exceeded" | "stalled" | "oscillating" | "repeated-error" | "user-stop";
+/**
+ * What the host might do next.
+ */
+export type Recommendation =
+  | "continue"
+  | "retry-with-backoff"
+  | "change-approach"
+  | "force-next"
+  | "unblock-authority"
+  | "escalate"
+  | "switch-to-interactive"
+  | "spawn-reviewer"
+  | "retry-with-new-provider"
+  | "rollback"
+  | "request-tests";
+
+/**
+ * The published documents, by the name of their schema.
+ */
+export interface Documents {
+  config: Config;
+  decision: Decision;
+  event: Event;
+  "reset-reason": ResetReason;
+  scenario: Scenario;
+  scope: Scope;
+  error: ErrorRecord;
+  metrics: Metrics;
+  report: Report;
+  status: Status;
+  verdict: Verdict;
+}
+/**
+ * Everything a host can set. An empty object is the recommended configuration.
+ */
+export interface Config {
+  /**
+   * Whether a human can answer a gate.
+   */
+  attended?: boolean;
+  /**
+   * Limits of a run.
+   */
+  budgets?: Budgets;
+  /**
+   * The one switch that silences everything.
+   */
+  enabled?: boolean;
+  /**
+   * Limits of the detector's own memory.
+   */
+  memory?: Memory;
+  /**
+   * Whether verdicts ask for action.
+   */
+  mode?: Mode;
+  /**
+   * The user's regular expressions.
+   */
+  patterns?: Patterns;
+  /**
+   * The thresholds that the rest of this document changes.
+   */
+  preset?: Preset;
+  /**
+   * What may leave in a verdict.
+   */
+  privacy?: Privacy;
+  /**
+   * Settings per rule, by rule id.
+   */
+  rules?: {
+    [k: string]: RuleConfig;
+  };
+  /**
+   * Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry applies, the ones with more literal characters last.
+   */
+  tools?: {
+    [k: string]: ToolConfig;
+  };
+  /**
+   * What a gate becomes when nobody attends: `nudge`, `block` or `halt`.
+   */
+  unattendedLevel?: Level;
+}
+/**
+ * Limits of a run; 0 means none.
+ */
+export interface Budgets {
+  /**
+   * Failing results or failures in a row.
+   */
+  consecutiveErrors?: number;
+  /**
+   * Iterations of the agent loop: `output`, `turn`, `turn-start` events or distinct rounds, whichever are most.
+   */
+  maxIterations?: number;
+  /**
+   * Milliseconds of event time since the run's first event.
+   */
+  maxRuntimeMs?: number;
+}
+/**
+ * Limits of the detector's own memory.
+ */
+export interface Memory {
+  /**
+   * Milliseconds of event time after which an idle run is forgotten.
+   */
+  idleMs?: number;
+  /**
+   * Runs kept at once, 1 to 65536; the least recently used goes first.
+   */
+  maxRuns?: number;
+}
+/**
+ * The user's regular expressions, in the syntax of the `regex` crate; each at most 1,024 characters.
+ */
+export interface Patterns {
+  /**
+   * Signatures of outputs that the built-in ones do not know, tried first; at most 32.
+   */
+  signatures?: SignaturePattern[];
+  /**
+   * Parts of an output that do not make two outputs differ; at most 32.
+   */
+  volatile?: string[];
+}
+/**
+ * A user's output signature.
+ */
+export interface SignaturePattern {
+  /**
+   * What an output must contain.
+   */
+  pattern: string;
+  /**
+   * The signature; `$1` or `${name}` insert what a group matched.
+   */
+  signature: string;
+}
+/**
+ * What may leave in a verdict.
+ */
+export interface Privacy {
+  /**
+   * Whether payloads may leave.
+   */
+  payloads?: Payloads;
+}
+/**
+ * Settings of one rule. What is absent keeps the preset's value.
+ */
+export interface RuleConfig {
+  /**
+   * Evidence from which the rule blocks; 0 never.
+   */
+  block?: number | null;
+  /**
+   * Whether the rule runs.
+   */
+  enabled?: boolean | null;
+  /**
+   * Evidence from which the rule asks a human; 0 never.
+   */
+  gate?: number | null;
+  /**
+   * Evidence from which the rule ends the run; 0 never.
+   */
+  halt?: number | null;
+  /**
+   * Evidence from which the rule nudges; 0 never.
+   */
+  nudge?: number | null;
+  /**
+   * How far the rule looks back, in the rule's own unit.
+   */
+  window?: number | null;
+}
+/**
+ * Settings of the tools whose name matches.
+ */
+export interface ToolConfig {
+  /**
+   * Whether calls of the tool are judged at all.
+   */
+  enabled?: boolean | null;
+  /**
+   * The only top-level argument fields that make two calls differ.
+   */
+  identityArgs?: string[];
+  /**
+   * Top-level argument fields that do not make two calls differ.
+   */
+  ignoreArgs?: string[];
+  /**
+   * Whether a successful call changes something; guessed from name and arguments where absent.
+   */
+  mutates?: boolean | null;
+  /**
+   * The tool is meant to be asked again and again: thresholds of call rules are trebled.
+   */
+  polling?: boolean | null;
+  /**
+   * Rule settings for this tool.
+   */
+  rules?: {
+    [k: string]: RuleConfig;
+  };
+}
+/**
+ * A tool is about to be called, or was called.
+ */
+export interface ToolCallEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * The arguments: any JSON, nested at most 120 deep.
+   */
+  args?: unknown;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Pairs the call with its result; a call id seen before with the same call is a replay.
+   */
+  callId?: string | null;
+  /**
+   * MCP hint, a prior only: calling again with the same arguments changes nothing more.
+   */
+  idempotent?: boolean | null;
+  /**
+   * The host's own loop key: replaces the arguments in comparison.
+   */
+  identity?: string | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The arguments as text, where they are not valid JSON.
+   */
+  rawArgs?: string | null;
+  /**
+   * MCP hint, a prior only: the tool changes nothing.
+   */
+  readOnly?: boolean | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The resource acted upon; guessed from the arguments where absent.
+   */
+  target?: string | null;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * The tool's name.
+   */
+  tool: string;
+  type: "tool-call";
+}
+/**
+ * What came of a tool call.
+ */
+export interface ToolResultEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Pairs the result with its call; without it the oldest unanswered call of the tool is taken.
+   */
+  callId?: string | null;
+  /**
+   * Host metadata; compared only where `output` is empty.
+   */
+  details?: unknown;
+  /**
+   * Digest of the full output, where `output` is clipped.
+   */
+  digest?: string | null;
+  /**
+   * The host's own class of this error; replaces the text in error comparison.
+   */
+  errorClass?: string | null;
+  /**
+   * Exit code of a command.
+   */
+  exitCode?: number | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * What became of the call.
+   */
+  outcome: Outcome;
+  /**
+   * What the tool said.
+   */
+  output: string;
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's hash of the resource after the call.
+   */
+  state?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * The tool's name.
+   */
+  tool?: string | null;
+  type: "tool-result";
+}
+/**
+ * A whole message.
+ */
+export interface MessageEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Text by default.
+   */
+  channel?: Channel | null;
+  /**
+   * Digest of the full text, where `text` is clipped.
+   */
+  digest?: string | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * Who wrote it.
+   */
+  role: Role;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * The message.
+   */
+  text: string;
+  type: "message";
+}
+/**
+ * A streamed piece of an assistant message.
+ */
+export interface DeltaEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Text by default.
+   */
+  channel?: Channel | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * The piece.
+   */
+  text: string;
+  type: "delta";
+}
+/**
+ * The whole output of one iteration.
+ */
+export interface OutputEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * The output.
+   */
+  text: string;
+  type: "output";
+}
+/**
+ * A failed attempt at the scope's task.
+ */
+export interface FailureEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Its class; recognised from the text where absent.
+   */
+  errorType?: ErrorType | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * File, line or component; extracted from the text where absent.
+   */
+  location?: string | null;
+  /**
+   * The error message.
+   */
+  message: string;
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * What reported the failure.
+   */
+  source?: string | null;
+  /**
+   * The stack trace.
+   */
+  stackTrace?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  type: "failure";
+}
+/**
+ * Measured progress.
+ */
+export interface ProgressEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * An acceptance checklist.
+   */
+  checklist?: Checklist | null;
+  /**
+   * Code written.
+   */
+  codeWritten?: Marker | null;
+  /**
+   * Dependencies added.
+   */
+  dependenciesAdded?: Marker | null;
+  /**
+   * Patch text, or a digest of it.
+   */
+  diff?: string | null;
+  /**
+   * Documentation text, or a digest of it.
+   */
+  docs?: string | null;
+  /**
+   * Files created.
+   */
+  filesCreated?: Marker | null;
+  /**
+   * What the task is to achieve.
+   */
+  goal?: string | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * Test figures.
+   */
+  tests?: Tests | null;
+  type: "progress";
+}
+/**
+ * Items done of a list.
+ */
+export interface Checklist {
+  /**
+   * Items done.
+   */
+  done: number;
+  /**
+   * Items in all.
+   */
+  total: number;
+}
+/**
+ * Test figures.
+ */
+export interface Tests {
+  /**
+   * Coverage in percent, 0 to 100.
+   */
+  coverage?: number | null;
+  /**
+   * How many tests fail.
+   */
+  failing?: number | null;
+  /**
+   * Which tests fail, in any order.
+   */
+  failingIds?: string[] | null;
+  /**
+   * How many tests there are.
+   */
+  total?: number | null;
+}
+/**
+ * An outside judge's answer to a verdict that said `needsEvaluation`.
+ */
+export interface EvaluationEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Per mille, 0 to 1000.
+   */
+  confidence?: number | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * Why.
+   */
+  reasoning?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  type: "evaluation";
+  /**
+   * The opinion.
+   */
+  verdict: EvaluationVerdict;
+}
+/**
+ * One agent asked another for something.
+ */
+export interface CollaborationEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * The request's embedding: finite numbers, one length per pair of agents.
+   */
+  embedding?: number[] | null;
+  /**
+   * Who asked.
+   */
+  from: string;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * What for.
+   */
+  request: string;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * Who was asked.
+   */
+  to: string;
+  type: "collaboration";
+}
+/**
+ * An orchestrator's attempt at a task.
+ */
+export interface AttemptEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * What kept it from going on; a set.
+   */
+  blockers?: string[];
+  /**
+   * What was done; a set.
+   */
+  completedWork?: string[];
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The session that attempted it.
+   */
+  session?: string | null;
+  /**
+   * Where the task stood.
+   */
+  status: AttemptStatus;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  type: "attempt";
+}
+/**
+ * A workflow moved from one phase to another.
+ */
+export interface TransitionEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * The phase left; absent at the start.
+   */
+  from?: string | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * The phase entered.
+   */
+  to: string;
+  type: "transition";
+}
+/**
+ * One node invocation of a workflow graph ended.
+ */
+export interface TurnEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Money spent, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
+  /**
+   * Time spent, in milliseconds.
+   */
+  durationMs?: number | null;
+  /**
+   * Its final message.
+   */
+  finalMessage?: string | null;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The node.
+   */
+  node: string;
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Its structured output.
+   */
+  structuredOutput?: unknown;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * Tokens spent.
+   */
+  tokens?: number | null;
+  type: "turn";
+}
+/**
+ * An edge of a workflow graph carried a payload.
+ */
+export interface DeliveryEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * The edge, where two nodes share several.
+   */
+  edge?: string | null;
+  /**
+   * The sending node.
+   */
+  from: string;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  /**
+   * The receiving node.
+   */
+  to: string;
+  type: "delivery";
+}
+/**
+ * Something the host did.
+ */
+export interface HostEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Anything worth logging.
+   */
+  detail?: string | null;
+  /**
+   * What.
+   */
+  kind: HostKind;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * Which hook, queue or trigger.
+   */
+  name?: string | null;
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  type: "host";
+}
+/**
+ * Anything else that may repeat.
+ */
+export interface CustomEvent {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * What makes two of them the same.
+   */
+  key: string;
+  /**
+   * Echoed by hosts, never judged.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * The kind of thing.
+   */
+  name: string;
+  /**
+   * What came of it.
+   */
+  outcome?: string | null;
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string | null;
+  /**
+   * The assistant turn; the calls of a parallel batch share it.
+   */
+  round?: string | null;
+  /**
+   * The run; absent means the one default run.
+   */
+  run?: string | null;
+  /**
+   * The host's own step number, echoed in evidence.
+   */
+  step?: number | null;
+  /**
+   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
+   */
+  synthetic?: boolean;
+  /**
+   * The task being worked on.
+   */
+  task?: string | null;
+  type: "custom";
+}
+/**
+ * One line of a scenario file. Keys that are not listed here are kept by tools and ignored.
+ */
+export interface Scenario {
+  /**
+   * Further assertion points.
+   */
+  checkpoints?: Checkpoint[];
+  /**
+   * The configuration, where it is not the default one.
+   */
+  config?: Config | null;
+  /**
+   * What happens.
+   */
+  events: TraceEvent[];
+  /**
+   * What is expected; absent for unlabelled runs.
+   */
+  expect?: Expectation | null;
+  /**
+   * Index of the event by which a loop must be found.
+   */
+  expectAt?: number | null;
+  /**
+   * The loop must not be found before `expectAt`.
+   */
+  firstAt?: boolean;
+  /**
+   * The scenario's name, unique in its file.
+   */
+  id: string;
+  /**
+   * The least level that counts as found.
+   */
+  minLevel?: Level | null;
+  /**
+   * Whether the recorded run reached its goal, for runs without loop labels.
+   */
+  success?: boolean | null;
+  [k: string]: unknown;
+}
+/**
+ * A further assertion point of a scenario.
+ */
+export interface Checkpoint {
+  /**
+   * Index of the event after which it holds.
+   */
+  afterEvent: number;
+  /**
+   * What holds there.
+   */
+  expect: Expectation;
+  [k: string]: unknown;
+}
+/**
+ * Where something happened. Absent parts stand for the one default scope.
+ */
+export interface Scope {
+  /**
+   * The agent.
+   */
+  agent?: string;
+  /**
+   * The task this task is a part of.
+   */
+  parentTask?: string;
+  /**
+   * The run.
+   */
+  run?: string;
+  /**
+   * The task.
+   */
+  task?: string;
+}
+/**
+ * Why an input was refused. The state is as it was before the call.
+ */
+export interface ErrorRecord {
+  /**
+   * Stable class, for programs.
+   */
+  code: ErrorCode;
+  /**
+   * Path of the offending field, such as `rules.cycle.block`.
+   */
+  field?: string;
+  /**
+   * Lower-case sentence, for people.
+   */
+  message: string;
+  /**
+   * The offending value, shortened to 80 characters.
+   */
+  value?: string;
+}
+/**
+ * Counters for dashboards, since the detector was made.
+ */
+export interface Metrics {
+  /**
+   * Loops found, over all rules.
+   */
+  detections: number;
+  /**
+   * Loops found per agent; at most 64 agents are counted by name.
+   */
+  detectionsByAgent: {
+    [k: string]: number;
+  };
+  /**
+   * Events recorded.
+   */
+  events: number;
+  /**
+   * Resets asked for.
+   */
+  resets: number;
+  /**
+   * Milliseconds of event time from detection to resolution, summed over `resolved`.
+   */
+  resolutionMs: number;
+  /**
+   * Loops that were over when a reset or `continue` came, and the event time between both.
+   */
+  resolved: number;
+  /**
+   * Counters per rule, for every rule that ever fired.
+   */
+  rules: {
+    [k: string]: RuleMetrics;
+  };
+  /**
+   * Runs held now.
+   */
+  runs: number;
+  /**
+   * Runs forgotten because they were idle.
+   */
+  runsCollected: number;
+  /**
+   * Runs forgotten because `memory.maxRuns` was reached (`scope-evicted`).
+   */
+  runsEvicted: number;
+  /**
+   * Verdicts by level.
+   */
+  verdicts: LevelCounts;
+}
+/**
+ * Counters of one rule.
+ */
+export interface RuleMetrics {
+  /**
+   * Loops that a human called a false alarm.
+   */
+  acknowledged: number;
+  /**
+   * Loops found: the first finding of each.
+   */
+  detections: number;
+  /**
+   * Findings by the level they asked for.
+   */
+  levels: LevelCounts;
+}
+/**
+ * How often each level was given.
+ */
+export interface LevelCounts {
+  /**
+   * `block`.
+   */
+  block: number;
+  /**
+   * `gate`.
+   */
+  gate: number;
+  /**
+   * `halt`.
+   */
+  halt: number;
+  /**
+   * `nudge`.
+   */
+  nudge: number;
+  /**
+   * `observe`.
+   */
+  observe: number;
+}
+/**
+ * The machine-readable escalation report.
+ */
+export interface Report {
+  /**
+   * The latest finding of every loop seen in the scope, newest first, at most 8.
+   */
+  findings: Finding[];
+  /**
+   * The strongest level reached in the scope since its last reset.
+   */
+  level: Level;
+  /**
+   * What a person can answer.
+   */
+  options: ReportOption[];
+  /**
+   * The scope asked about.
+   */
+  scope: Scope;
+}
+/**
+ * A rule that fired.
+ */
+export interface Finding {
+  /**
+   * How sure the rule is, per mille.
+   */
+  confidence: number;
+  /**
+   * How much evidence there is, in the rule's own unit.
+   */
+  count: number;
+  /**
+   * The latest events of the loop, oldest first.
+   */
+  evidence: Evidence[];
+  /**
+   * The rule's case, such as `unchanged-outcome`.
+   */
+  kind: string;
+  /**
+   * Last event of the loop so far.
+   */
+  lastSeq: number;
+  /**
+   * The level this finding alone asks for.
+   */
+  level: Level;
+  /**
+   * One sentence for a log or a person.
+   */
+  message: string;
+  /**
+   * First event of the loop: where a host may rewind to.
+   */
+  onsetSeq: number;
+  /**
+   * Steps of one lap, for cycles.
+   */
+  period?: number;
+  /**
+   * The rule's id.
+   */
+  rule: string;
+  /**
+   * Where.
+   */
+  scope: Scope;
+  /**
+   * What repeats, printable, without raw arguments.
+   */
+  signature: string;
+  /**
+   * The threshold of the strongest rung that `count` reached.
+   */
+  threshold: number;
+  /**
+   * What the loop has cost.
+   */
+  wasted: Wasted;
+}
+/**
+ * One event that a finding rests on.
+ */
+export interface Evidence {
+  /**
+   * The first 16 hexadecimal digits of a domain-tagged SHA-256 of what was compared.
+   */
+  digest: string;
+  /**
+   * The beginning of the payload, only where `privacy.payloads` is `excerpt`.
+   */
+  excerpt?: string;
+  /**
+   * The event's sequence number.
+   */
+  seq: number;
+  /**
+   * The host's step number, where the event carried one.
+   */
+  step?: number;
+}
+/**
+ * What was spent since the onset of a loop, as far as the events told.
+ */
+export interface Wasted {
+  /**
+   * Millionths of the host's currency unit.
+   */
+  costMicros?: number;
+  /**
+   * Events of the scope.
+   */
+  events: number;
+  /**
+   * Milliseconds of event time.
+   */
+  milliseconds?: number;
+  /**
+   * Tokens.
+   */
+  tokens?: number;
+}
+/**
+ * One answer a person can give to a report.
+ */
+export interface ReportOption {
+  /**
+   * What it leads to.
+   */
+  effect: string;
+  /**
+   * The answer.
+   */
+  title: string;
+}
+/**
+ * Where a scope stands.
+ */
+export interface Status {
+  /**
+   * What is left of the budgets.
+   */
+  budgetsLeft: BudgetsLeft;
+  /**
+   * Events recorded in the scope.
+   */
+  events: number;
+  /**
+   * Whether the detector knows the scope.
+   */
+  known: boolean;
+  /**
+   * The level of the scope's latest verdict.
+   */
+  level: Level;
+  /**
+   * Every enabled rule that holds evidence.
+   */
+  rules: RuleStanding[];
+  /**
+   * The scope asked about.
+   */
+  scope: Scope;
+  /**
+   * Calls that got an outcome.
+   */
+  steps: number;
+  /**
+   * The latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
+   */
+  trend?: string;
+}
+/**
+ * What is left of the configured budgets.
+ */
+export interface BudgetsLeft {
+  /**
+   * Iterations.
+   */
+  iterations?: number;
+  /**
+   * Milliseconds of event time.
+   */
+  runtimeMs?: number;
+}
+/**
+ * Where one rule stands.
+ */
+export interface RuleStanding {
+  /**
+   * The most evidence the rule holds now, in its own unit.
+   */
+  count: number;
+  /**
+   * What happens there.
+   */
+  nextLevel?: Level;
+  /**
+   * The next threshold above it.
+   */
+  nextThreshold?: number;
+  /**
+   * The rule's id.
+   */
+  rule: string;
+}
+/**
+ * The answer to one event.
+ */
+export interface Verdict {
+  /**
+   * Every rule that fired, strongest first.
+   */
+  findings: Finding[];
+  /**
+   * Text to put before the agent.
+   */
+  guidance?: string;
+  /**
+   * Why the run should end, when `level` is `halt`.
+   */
+  haltReason?: HaltReason;
+  /**
+   * What the host should do.
+   */
+  level: Level;
+  /**
+   * Whether an outside judge should answer with an `evaluation` event.
+   */
+  needsEvaluation: boolean;
+  /**
+   * What to do next.
+   */
+  recommendation: Recommendation;
+  /**
+   * The event's number in this detector, counted from 0 and only for recorded events.
+   */
+  seq: number;
+  /**
+   * Further ideas for the host or a human.
+   */
+  suggestedActions: string[];
+  /**
+   * What it would have been told in enforce mode; only in shadow mode.
+   */
+  wouldBe?: Level;
+}

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ErrorCode, type Event, LoopDetector, LoopwardenError, readTranscript, version } from "../dist/index.js";
+
+const call: Event = { type: "tool-call", tool: "read_file", args: { path: "src/a.ts" }, callId: "1", at: 1000 };
+
+/** Asserts that an operation is refused with this code, field and value, and returns the error. */
+function refused(operation: () => unknown, code: ErrorCode, field?: string, value?: string): LoopwardenError {
+  try {
+    operation();
+  } catch (error) {
+    assert.ok(error instanceof LoopwardenError, String(error));
+    assert.ok(error instanceof Error);
+    assert.equal(error.name, "LoopwardenError");
+    assert.deepEqual([error.code, error.field, error.value], [code, field, value], error.message);
+    return error;
+  }
+  assert.fail(`not refused, expected ${code}`);
+}
+
+/** How many events the detector has recorded. */
+const recorded = (detector: LoopDetector): number => detector.metrics().events;
+
+test("the version names the package and the rules", () => {
+  assert.match(version(), /^\d+\.\d+\.\d+\+rules\.\d+$/);
+});
+
+test("an event gets a verdict, as an object and as text", () => {
+  const detector = new LoopDetector();
+  const first = detector.record(call);
+  assert.equal(first.seq, 0);
+  assert.equal(first.level, "continue");
+  const second = detector.record('{"type":"tool-result","callId":"1","outcome":"ok","output":"export {}"}');
+  assert.equal(second.seq, 1);
+  assert.equal(recorded(detector), 2);
+});
+
+test("check judges without recording", () => {
+  const detector = new LoopDetector();
+  detector.record(call);
+  const before = detector.snapshot();
+  const verdict = detector.check({ ...call, callId: "2" });
+  assert.equal(verdict.seq, 1);
+  assert.deepEqual(detector.snapshot(), before);
+  assert.deepEqual(detector.record({ ...call, callId: "2" }), verdict);
+});
+
+test("fields that are undefined are left out", () => {
+  const detector = new LoopDetector();
+  const event = { type: "output", text: "done", agent: undefined } as unknown as Event;
+  assert.equal(detector.record(event).seq, 0);
+});
+
+test("a configuration may be an object or text", () => {
+  new LoopDetector({ mode: "shadow", rules: { "repeated-call": { nudge: 2 } } }).free();
+  new LoopDetector('{"mode":"shadow"}').free();
+  new LoopDetector("").free();
+});
+
+test("errors name code, field and value", async (t) => {
+  const detector = new LoopDetector();
+  const event = (text: string) => () => detector.record(text);
+  const cases: [name: string, operation: () => unknown, code: ErrorCode, field?: string | undefined, value?: string][] =
+    [
+      ["text that is not JSON", event("{"), "invalid-json"],
+      ["an event that is a list", event("[]"), "invalid-event", undefined, "[]"],
+      ["no type", event("{}"), "invalid-event", "type"],
+      ["an unknown type", event('{"type":"tool"}'), "unknown-event", "type", "tool"],
+      ["an unknown field", event('{"type":"output","text":"","txt":1}'), "invalid-event", "txt"],
+      ["a missing field", event('{"type":"output"}'), "invalid-event", "text"],
+      ["a field of the wrong type", event('{"type":"output","text":"","step":"x"}'), "invalid-event", "step"],
+      ["an unknown setting", () => new LoopDetector('{"moode":"shadow"}'), "invalid-config", "moode"],
+      [
+        "an unknown setting inside",
+        () => new LoopDetector('{"rules":{"cycle":{"blok":1}}}'),
+        "invalid-config",
+        "rules.cycle.blok",
+      ],
+      ["an unknown scope field", () => detector.status({ rnu: "a" } as never), "invalid-argument", "scope.rnu"],
+      ["an unknown reason", () => detector.reset({}, "boredom" as never), "invalid-argument", "reason", "boredom"],
+      ["an unknown format", () => detector.report({}, "html" as never), "invalid-argument", "format", "html"],
+      ["no event", () => detector.record(undefined as never), "invalid-event", undefined, "undefined"],
+      ["a snapshot that is no bytes", () => LoopDetector.restore("x" as never), "invalid-snapshot", "snapshot"],
+    ];
+  for (const [name, operation, code, field, value] of cases) {
+    await t.test(name, () => {
+      refused(operation, code, field, value);
+    });
+  }
+  assert.equal(recorded(detector), 0, "a refused event changes nothing");
+});
+
+test("a snapshot that is cut off or foreign is refused", () => {
+  const detector = new LoopDetector();
+  detector.record(call);
+  const bytes = detector.snapshot();
+  for (const broken of [new Uint8Array(), bytes.subarray(0, bytes.length - 1), new Uint8Array(64).fill(255)]) {
+    refused(() => LoopDetector.restore(broken), "invalid-snapshot", "snapshot");
+  }
+});
+
+test("a snapshot goes on where it was taken", () => {
+  const first = new LoopDetector({ mode: "shadow" });
+  first.record(call);
+  const second = LoopDetector.restore(first.snapshot());
+  assert.ok(second instanceof LoopDetector);
+  const next: Event = { type: "tool-result", callId: "1", outcome: "error", output: "no such file" };
+  assert.deepEqual(second.record(next), first.record(next));
+  assert.deepEqual(second.snapshot(), first.snapshot());
+});
+
+test("what JSON cannot carry is refused and nothing is lost", () => {
+  const detector = new LoopDetector();
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  for (const args of [cycle, { id: 1n }]) {
+    const error = refused(() => detector.record({ ...call, args }), "invalid-event");
+    assert.ok(error.cause instanceof TypeError);
+  }
+  const failing = { toJSON: () => assert.fail("no") };
+  refused(() => detector.record({ ...call, args: failing }), "invalid-event");
+  refused(() => detector.record("x".repeat(32 * 1024 * 1024 + 1)), "invalid-event", undefined, "33554433");
+  assert.equal(detector.record(call).seq, 0);
+});
+
+test("arguments nested too deep are refused, not a crash", () => {
+  const detector = new LoopDetector();
+  const deep = `{"type":"tool-call","tool":"t","args":${"[".repeat(5000)}${"]".repeat(5000)}}`;
+  refused(() => detector.record(deep), "invalid-json");
+  assert.equal(detector.record(call).seq, 0);
+});
+
+/** Whether two arguments make the same snapshot, and so the same call to the rules. */
+function alike(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((args) => {
+    const detector = new LoopDetector();
+    detector.record(`{"type":"tool-call","tool":"t","args":${args}}`);
+    return Buffer.from(detector.snapshot()).toString("hex");
+  });
+  return left === right;
+}
+
+test("odd arguments: what this door takes for equal", () => {
+  assert.ok(alike('{"n":1}', '{"n":1.0}'), "1 and 1.0");
+  assert.ok(alike('{"a":1,"b":2}', '{"b":2,"a":1}'), "key order");
+  assert.ok(alike('{"a":1,"a":2}', '{"a":2}'), "of duplicate keys the last counts");
+  assert.ok(alike('{"s":"\\ud800"}', '{"s":"\\ufffd"}'), "half a surrogate pair, escaped");
+  assert.ok(alike('{"s":"\ud800"}', '{"s":"\ufffd"}'), "half a surrogate pair, as it is");
+  assert.ok(alike('{"s":"\\ud83d\\ude00"}', '{"s":"😀"}'), "a whole surrogate pair");
+  assert.ok(!alike('{"s":"a"}', '{"s":"b"}'), "another string");
+  assert.ok(!alike('{"s":"a\\u0000"}', '{"s":"a"}'), "a NUL counts");
+  assert.ok(!alike('{"n":9007199254740991}', '{"n":9007199254740990}'), "integers within 2^53 are exact");
+  assert.ok(alike('{"n":9007199254740993}', '{"n":9007199254740992}'), "beyond, they are the nearest double");
+});
+
+test("the same event as an object and as text", () => {
+  const args = { s: "\ud800 \u0000 😀", n: 1.0, nested: { b: [1, null, true], a: {} } };
+  const event: Event = { ...call, args };
+  const [left, right] = [new LoopDetector(), new LoopDetector()];
+  assert.deepEqual(left.record(event), right.record(JSON.stringify(event)));
+  assert.deepEqual(left.snapshot(), right.snapshot());
+});
+
+test("status, reset, acknowledge, report and metrics", () => {
+  const detector = new LoopDetector();
+  const scope = { run: "a" };
+  detector.record({ ...call, run: "a" });
+  const status = detector.status(scope);
+  assert.deepEqual(status.scope, scope);
+  assert.equal(detector.status({ run: "b" }).events, 0);
+  detector.acknowledge(scope, { decision: "continue" });
+  refused(() => detector.acknowledge(scope, { decision: "maybe" } as never), "invalid-argument", "decision.decision");
+  assert.equal(typeof detector.report(scope), "string");
+  assert.equal(detector.report(scope), detector.report(scope, "markdown"));
+  assert.deepEqual(detector.report(scope, "json").scope, scope);
+  detector.reset(scope, "task-completed");
+  assert.equal(detector.metrics().resets, 1);
+});
+
+test("after free every method throws, and free does nothing", () => {
+  const detector = new LoopDetector();
+  detector.free();
+  detector.free();
+  const methods: (() => unknown)[] = [
+    () => detector.record(call),
+    () => detector.check(call),
+    () => detector.status(),
+    () => detector.reset({}, "manual"),
+    () => detector.acknowledge({}, { decision: "stop" }),
+    () => detector.snapshot(),
+    () => detector.report(),
+    () => detector.metrics(),
+  ];
+  for (const method of methods) refused(method, "disposed");
+});
+
+test("a using block frees", () => {
+  let kept: LoopDetector;
+  {
+    using detector = new LoopDetector();
+    detector.record(call);
+    kept = detector;
+  }
+  refused(() => kept.record(call), "disposed");
+});
+
+test("detectors share nothing and give their memory back", () => {
+  const [a, b] = [new LoopDetector(), new LoopDetector()];
+  a.record(call);
+  assert.equal(recorded(b), 0);
+  for (let round = 0; round < 5000; round++) {
+    const detector = new LoopDetector();
+    detector.record(call);
+    detector.free();
+  }
+  assert.equal(recorded(a), 1);
+});
+
+test("a transcript is read into events, broken lines are listed", () => {
+  const lines = ['{"type":"output","text":"a"}', "{", '{"type":"output"}', "", '{"type":"output","text":"b"}'];
+  const { format, events, lines: numbers, errors } = readTranscript(lines.join("\n"));
+  assert.equal(format, "trace");
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ["output", "output"],
+  );
+  assert.deepEqual(numbers, [1, 5]);
+  assert.deepEqual(
+    errors.map(({ line, error }) => [line, error.code, error.field]),
+    [
+      [2, "invalid-json", undefined],
+      [3, "invalid-event", "text"],
+    ],
+  );
+  refused(() => readTranscript("", "xml" as never), "invalid-argument", "format", "xml");
+});

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { js, project } from "../support/packed.ts";
+import { run } from "../support/run.ts";
+
+/** The script behind a command of the development dependencies, run without a shell on every platform. */
+function script(name: string, bin: string): string {
+  const require = createRequire(join(js, "package.json"));
+  const path = join(js, "node_modules", name, "package.json");
+  const { bin: bins } = require(path);
+  return join(dirname(path), typeof bins === "string" ? bins : bins[bin]);
+}
+
+async function tool(name: string, bin: string, args: string[], cwd: string = js): Promise<string> {
+  const { code, stdout, stderr } = await run(process.execPath, [script(name, bin), ...args], { cwd });
+  assert.equal(code, 0, stdout + stderr);
+  return stdout;
+}
+
+test("publint --strict has nothing to say", async () => {
+  assert.match(await tool("publint", "publint", ["--strict"]), /All good!/);
+});
+
+test("attw: the types are right for every resolution that has subpaths", async () => {
+  // Node 10 knows no `exports`, so it finds `.` alone; its subpaths cannot be resolved by any package without stray files
+  // at its root. The other resolutions have no excuse.
+  const options = ["--profile", "node16", "--exclude-entrypoints", "core.wasm", "--format", "ascii"];
+  await tool("@arethetypeswrong/cli", "attw", ["--pack", ".", ...options]);
+  const legacy = await tool("@arethetypeswrong/cli", "attw", [
+    "--pack",
+    ".",
+    "--entrypoints",
+    ".",
+    "--profile",
+    "strict",
+    "--format",
+    "ascii",
+  ]);
+  assert.match(legacy, /No problems found/);
+});
+
+test("size-limit: the package is as small as promised", async () => {
+  console.log((await tool("size-limit", "size-limit", [])).trim());
+});
+
+const consumer = `
+import { type Event, LoopDetector, LoopwardenError, readTranscript, type Verdict, version } from "loopwarden";
+import { init, LoopDetector as Slim } from "loopwarden/slim";
+
+const event: Event = { type: "tool-call", tool: "t", args: { any: [1] } };
+const detector: LoopDetector = new LoopDetector({ mode: "shadow" });
+const verdict: Verdict = detector.record(event);
+const level: "continue" | "observe" | "nudge" | "block" | "gate" | "halt" = verdict.level;
+const markdown: string = detector.report();
+const rules: string[] = detector.report({}, "json").findings.map((finding) => finding.rule);
+const bytes: Uint8Array = detector.snapshot();
+init(bytes);
+const slim: Slim = Slim.restore(bytes);
+export const all = [level, markdown, rules, slim, version(), readTranscript("").events.length];
+
+// @ts-expect-error: a field that no event has
+const unknown: Event = { type: "output", text: "", txt: "" };
+// @ts-expect-error: a field of another event
+detector.record({ type: "output", tool: "t" });
+// @ts-expect-error: a level that does not exist
+const wrong: Verdict["level"] = "stop";
+try {
+  detector.check(event);
+} catch (error) {
+  if (error instanceof LoopwardenError && error.code === "disposed") all.push(error.field ?? "");
+}
+export default [unknown, wrong];
+`;
+
+for (const [module, moduleResolution, type] of [
+  ["node16", "node16", "module"],
+  ["node16", "node16", "commonjs"],
+  ["nodenext", "nodenext", "module"],
+  ["esnext", "bundler", "module"],
+] as const) {
+  test(`types: a strict ${type} project with moduleResolution ${moduleResolution}`, async () => {
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: "es2022",
+      lib: ["es2022"],
+      types: [],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: false,
+    };
+    await using consuming = await project({
+      "package.json": JSON.stringify({ private: true, type }),
+      "tsconfig.json": JSON.stringify({ compilerOptions, files: ["consumer.ts"] }),
+      "consumer.ts": consumer,
+    });
+    await tool("typescript", "tsc", ["-p", "."], consuming.folder);
+  });
+}

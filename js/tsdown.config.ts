@@ -1,0 +1,46 @@
+import type { UserConfig } from "tsdown";
+
+/** The edge runtimes take the module from a `.wasm` import of their own: that import must reach them as it is written. */
+const keepWasmImport = {
+  name: "keep-wasm-import",
+  resolveId: (source: string) => (source.startsWith("./core.wasm") ? { id: source, external: true } : null),
+};
+
+const shared: UserConfig = {
+  platform: "neutral",
+  target: "es2022",
+  outDir: "dist",
+  hash: false,
+  loader: { ".wasm": "base64" },
+  // A consumer's own `lib` may not know `Symbol.dispose`.
+  banner: { dts: '/// <reference lib="esnext.disposable" />' },
+  inputOptions: { resolve: { mainFields: ["module", "main"] } },
+  plugins: [keepWasmImport],
+  outExtensions: ({ format }) => (format === "cjs" ? { js: ".cjs", dts: ".d.cts" } : { js: ".js", dts: ".d.ts" }),
+};
+
+const builds: UserConfig[] = [
+  {
+    ...shared,
+    entry: {
+      index: "src/entry/inline.ts",
+      "index.workerd": "src/entry/workerd.ts",
+      "index.edge-light": "src/entry/edge-light.ts",
+      slim: "src/entry/slim.ts",
+      cli: "src/cli/main.ts",
+    },
+    format: "esm",
+    dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts"] },
+    deps: { neverBundle: [/^node:/], alwaysBundle: ["jsonc-parser"] },
+    copy: [{ from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" }],
+  },
+  {
+    ...shared,
+    entry: { index: "src/entry/inline.ts", slim: "src/entry/slim.ts" },
+    format: "cjs",
+    dts: true,
+    clean: false,
+  },
+];
+
+export default builds;

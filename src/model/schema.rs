@@ -1,0 +1,98 @@
+//! The published JSON Schemas, generated from the model. Build-time only (feature `schema`).
+
+use super::{Config, Decision, Error, Event, Metrics, Report, ResetReason, Scenario, Scope, Status, Verdict};
+use alloc::{format, string::String, string::ToString, vec::Vec};
+use schemars::{
+    JsonSchema, Schema,
+    generate::SchemaSettings,
+    transform::{Transform, transform_subschemas},
+};
+use serde_json::{Value, json};
+
+/// Every published schema with its name, in the order the documentation lists them.
+///
+/// What goes in (`event`, `config`, `scenario`, `scope`, `decision`, `reset-reason`) is described as it may be written: an optional field may be left out
+/// or be `null`. What comes out (`verdict`, `status`, `metrics`, `report`, `error`) is described as it is written: an optional
+/// field is left out, never `null`.
+#[must_use]
+pub fn schemas() -> Vec<(&'static str, Schema)> {
+    [
+        ("event", read::<Event>()),
+        ("verdict", written::<Verdict>()),
+        ("config", read::<Config>()),
+        ("scenario", read::<Scenario>()),
+        ("scope", read::<Scope>()),
+        ("decision", read::<Decision>()),
+        ("reset-reason", read::<ResetReason>()),
+        ("status", written::<Status>()),
+        ("metrics", written::<Metrics>()),
+        ("report", written::<Report>()),
+        ("error", written::<Error>()),
+    ]
+    .into()
+}
+
+fn read<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+}
+
+fn written<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(never_null);
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Spells out a flattened tagged union: every branch gets the common fields, a name, and refuses all others. Closing
+/// the branches one by one needs no `unevaluatedProperties`, which few validators and generators know.
+pub(super) fn flat_union(schema: &mut Schema) {
+    let Some(common) = schema.remove("properties") else { return };
+    let required = schema.remove("required");
+    schema.remove("unevaluatedProperties");
+    schema.remove("additionalProperties");
+    schema.remove("type");
+    let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
+    for branch in branches.iter_mut().filter_map(Value::as_object_mut) {
+        let tag = branch.get("properties").and_then(|it| it.pointer("/type/const")).and_then(Value::as_str);
+        if let Some(name) = tag.map(type_name) {
+            branch.insert("title".to_string(), Value::String(name));
+        }
+        if let (Some(Value::Object(own)), Value::Object(common)) = (branch.get_mut("properties"), &common) {
+            own.extend(common.clone());
+        }
+        if let (Some(Value::Array(own)), Some(Value::Array(more))) = (branch.get_mut("required"), &required) {
+            own.extend(more.iter().cloned());
+        }
+        branch.insert("additionalProperties".to_string(), json!(false));
+    }
+}
+
+/// `tool-call` becomes `ToolCallEvent`.
+fn type_name(tag: &str) -> String {
+    let words = tag.split('-').map(|word| {
+        let (head, tail) = word.split_at_checked(1).unwrap_or((word, ""));
+        format!("{}{tail}", head.to_uppercase())
+    });
+    format!("{}Event", words.collect::<String>())
+}
+
+/// Takes `null` away from everything that is not required.
+fn never_null(schema: &mut Schema) {
+    transform_subschemas(&mut never_null as &mut dyn Transform, schema);
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for property in properties.values_mut().filter_map(Value::as_object_mut) {
+        if let Some(Value::Array(types)) = property.get_mut("type") {
+            types.retain(|it| it != "null");
+            if let [single] = types.as_slice() {
+                let single = single.clone();
+                property.insert("type".to_string(), single);
+            }
+        }
+        if let Some(Value::Array(options)) = property.get_mut("anyOf") {
+            options.retain(|it| it.get("type").is_none_or(|it| it != "null"));
+            if let [Value::Object(single)] = options.as_slice() {
+                let single = single.clone();
+                property.remove("anyOf");
+                property.extend(single);
+            }
+        }
+    }
+}

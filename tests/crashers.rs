@@ -1,0 +1,34 @@
+//! Every input that ever broke a fuzz target, and the hostile ones that were thought of beforehand.
+
+#[path = "support/fuzz_bodies.rs"]
+mod fuzz_bodies;
+
+use std::fs;
+use std::path::Path;
+
+/// Runs a target's function over its folder.
+fn replay(target: &str, body: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crashers").join(target);
+    let mut inputs: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    inputs.sort();
+    assert!(!inputs.is_empty(), "{} is empty", folder.display());
+    for input in inputs {
+        println!("{}", input.display());
+        body(&fs::read(&input).unwrap());
+    }
+}
+
+#[test]
+fn json_door() {
+    replay("json_door", fuzz_bodies::json_door);
+}
+
+#[test]
+fn snapshot() {
+    replay("snapshot", fuzz_bodies::snapshot);
+}
+
+#[test]
+fn text() {
+    replay("text", fuzz_bodies::text);
+}

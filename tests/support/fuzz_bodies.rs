@@ -1,0 +1,156 @@
+//! What the fuzz targets hold against arbitrary bytes. `tests/crashers.rs` runs the same functions over every input
+//! that ever broke one, so a crash that was mended stays mended.
+
+use loopwarden::model::{Config, Scope, Verdict};
+use loopwarden::{Detector, json};
+use sha2::{Digest, Sha256};
+
+/// Magic, format and rules version of a snapshot; the checksum and the payload follow.
+const PREFIX: usize = 4 + 1 + 4;
+const CHECKSUM: usize = 8;
+
+/// The JSON door. The first line is a configuration, every other one an event; one that begins with `!` is an
+/// operation: `!reset manual`, `!acknowledge {…}`, `!status {…}`, `!report {…}`, `!restore`.
+pub(crate) fn json_door(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut lines = text.split('\n');
+    let Ok(mut detector) = json::detector(lines.next().unwrap_or_default()) else { return };
+    for line in lines.take(256) {
+        if let Some(operation) = line.strip_prefix('!') {
+            operate(&mut detector, operation);
+            continue;
+        }
+        let before = detector.snapshot();
+        let checked = json::check(&detector, line);
+        let recorded = json::record(&mut detector, line);
+        assert_eq!(checked, recorded, "check and record differ about {line}");
+        match json::event(line) {
+            // An event can be well-formed and still be refused.
+            Ok(event) => assert_eq!(json::to_string(&event), json::to_string(&reread(&json::to_string(&event)))),
+            Err(_) => assert!(recorded.is_err(), "recorded what is no event: {line}"),
+        }
+        if recorded.is_err() {
+            assert_eq!(detector.snapshot(), before, "a refused event changed the state: {line}");
+        }
+    }
+    keeps_working(detector);
+}
+
+/// Snapshots: the bytes as they are, and as the payload behind a header and a checksum that are right.
+pub(crate) fn snapshot(data: &[u8]) {
+    if let Ok(detector) = Detector::restore(data) {
+        keeps_working(detector);
+    }
+    if let Ok(detector) = Detector::restore(&sealed(data)) {
+        keeps_working(detector);
+    }
+}
+
+/// The text scanners, behind every kind of event that carries text. The first byte chooses the kind, the second how
+/// often the text is repeated within the event: what is not linear in the length does not end in time.
+pub(crate) fn text(data: &[u8]) {
+    let [kind, times, rest @ ..] = data else { return };
+    let text = String::from_utf8_lossy(rest).repeat(usize::from(times % 64) + 1);
+    let quoted = json::to_string(&text);
+    let events: &[String] = &match kind % 8 {
+        0 => vec![format!(r#"{{"type":"output","text":{quoted}}}"#)],
+        1 => vec![format!(r#"{{"type":"message","role":"assistant","text":{quoted}}}"#)],
+        2 => vec![format!(r#"{{"type":"delta","text":{quoted}}}"#)],
+        3 => vec![format!(r#"{{"type":"failure","message":{quoted},"stackTrace":{quoted}}}"#)],
+        4 => vec![format!(r#"{{"type":"progress","diff":{quoted},"docs":{quoted}}}"#)],
+        5 => call_and_result(&format!(r#""rawArgs":{quoted}"#), "error", &quoted),
+        6 => call_and_result(&format!(r#""args":{{"command":{quoted}}}"#), "ok", &quoted),
+        _ => call_and_result(&format!(r#""args":{{"path":{quoted},"query":{quoted}}}"#), "invalid", &quoted),
+    };
+    let mut detector = json::detector("").unwrap_or_else(|error| broken(&error));
+    for _ in 0..4 {
+        for event in events {
+            let event = json::event(event).unwrap_or_else(|error| broken(&error));
+            let verdict = detector.record(&event).unwrap_or_else(|error| broken(&error));
+            safe_to_show(&verdict);
+        }
+    }
+}
+
+/// A payload with the header and the checksum it needs to be read.
+pub(crate) fn sealed(payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Detector::new(Config::default()).map(|detector| detector.snapshot()).unwrap_or_default();
+    bytes.truncate(PREFIX);
+    let sum = Sha256::new().chain_update(b"loopwarden/snapshot/1\0").chain_update(payload).finalize();
+    bytes.extend(sum.iter().take(CHECKSUM));
+    bytes.extend(payload);
+    bytes
+}
+
+/// What [`sealed`] seals, of a snapshot.
+#[allow(dead_code, reason = "only what writes the fuzzer's seeds needs it")]
+pub(crate) fn payload(snapshot: &[u8]) -> &[u8] {
+    snapshot.get(PREFIX + CHECKSUM..).unwrap_or_default()
+}
+
+/// Whatever state a detector is in, it answers, and its snapshot is itself.
+fn keeps_working(mut detector: Detector) {
+    let scope = Scope::default();
+    for event in call_and_result(r#""args":{"path":"a.rs"}"#, "error", r#""no such file""#) {
+        let event = json::event(&event).unwrap_or_else(|error| broken(&error));
+        let checked = detector.check(&event);
+        let recorded = detector.record(&event);
+        assert_eq!(checked, recorded);
+        safe_to_show(&recorded.unwrap_or_else(|error| broken(&error)));
+    }
+    let snapshot = detector.snapshot();
+    let restored = Detector::restore(&snapshot).unwrap_or_else(|error| broken(&error));
+    assert_eq!(restored.snapshot(), snapshot);
+    assert_eq!(restored.status(&scope), detector.status(&scope));
+    assert_eq!(restored.report(&scope), detector.report(&scope));
+    assert_eq!(restored.report_markdown(&scope), detector.report_markdown(&scope));
+    assert_eq!(restored.metrics(), detector.metrics());
+}
+
+fn operate(detector: &mut Detector, operation: &str) {
+    let (name, rest) = operation.split_once(' ').unwrap_or((operation, ""));
+    let before = detector.snapshot();
+    let refused = match name {
+        "reset" => json::reset(detector, "", rest).is_err(),
+        "acknowledge" => json::acknowledge(detector, "", rest).is_err(),
+        "status" => json::status(detector, rest).map(|_| true).unwrap_or(true),
+        "report" => {
+            let reports = ["json", "markdown"].map(|format| json::report(detector, rest, format));
+            assert_eq!(reports[0].is_ok(), reports[1].is_ok());
+            true
+        }
+        "restore" => {
+            *detector = Detector::restore(&before).unwrap_or_else(|error| broken(&error));
+            true
+        }
+        _ => true,
+    };
+    if refused {
+        assert_eq!(detector.snapshot(), before, "`{name}` changed the state");
+    }
+}
+
+fn call_and_result(args: &str, outcome: &str, output: &str) -> Vec<String> {
+    vec![
+        format!(r#"{{"type":"tool-call","tool":"run",{args}}}"#),
+        format!(r#"{{"type":"tool-result","tool":"run","outcome":"{outcome}","output":{output}}}"#),
+    ]
+}
+
+fn reread(text: &str) -> loopwarden::model::Event {
+    json::event(text).unwrap_or_else(|error| broken(&error))
+}
+
+/// What a host may put before an agent or into a log has no control characters.
+fn safe_to_show(verdict: &Verdict) {
+    let lines = verdict.guidance.iter();
+    assert!(lines.flat_map(|text| text.chars()).all(|c| c == '\n' || !c.is_control()), "{verdict:?}");
+    for finding in &verdict.findings {
+        assert!(finding.signature.chars().chain(finding.message.chars()).all(|c| !c.is_control()), "{finding:?}");
+    }
+}
+
+/// What was built from valid parts was refused.
+fn broken(error: &loopwarden::model::Error) -> ! {
+    std::panic::panic_any(error.to_string())
+}

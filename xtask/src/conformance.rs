@@ -1,0 +1,77 @@
+//! What the native library answers to the conformance corpus, for every other front door to be compared with.
+
+use crate::counts::Counts;
+use crate::plan::Line;
+use crate::raw_scenario::{RawScenario, raw_scenarios};
+use crate::wasm::hex;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use loopwarden::{Detector, json, model::Error};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+/// Answers every scenario of `tests/corpus` natively and writes the answers down, one scenario a line.
+pub(crate) fn expected(workspace: &Workspace, _line: &mut Line) -> Result<Counts> {
+    let mut lines = String::new();
+    let mut ids = BTreeSet::new();
+    for path in corpus(workspace)? {
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let scenarios = raw_scenarios(&text).map_err(|why| anyhow!("{}: {why}", path.display()))?;
+        for scenario in scenarios {
+            let place = || format!("{}:{}: scenario `{}`", path.display(), scenario.line, scenario.id);
+            ensure!(ids.insert(scenario.id.clone()), "{} is there twice", place());
+            let answers = answers(&scenario).map_err(|error| anyhow!("{}: {error}", place()))?;
+            writeln!(lines, "{answers}")?;
+        }
+    }
+    if ids.is_empty() {
+        bail!("there is no scenario in tests/corpus");
+    }
+    let path = workspace.expected();
+    let folder = path.parent().context("the expected answers have no folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    fs::write(&path, lines).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Counts::default())
+}
+
+/// The scenario files, in the order of their names.
+pub(crate) fn corpus(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    let folder = workspace.root.join("tests/corpus");
+    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// The answers to one scenario. Half way the detector goes through a snapshot: what comes back must answer alike.
+fn answers(scenario: &RawScenario) -> Result<Value, Error> {
+    let config = scenario.config.as_deref().unwrap_or_default();
+    let mut detector = json::detector(config)?;
+    let mut snapshot = detector.snapshot();
+    let (mut events, mut verdicts) = (Vec::new(), Vec::new());
+    for (index, event) in scenario.events.iter().enumerate() {
+        if index == scenario.events.len() / 2 {
+            snapshot = detector.snapshot();
+            detector = Detector::restore(&snapshot)?;
+        }
+        let verdict =
+            if event.pending { json::check(&detector, &event.text) } else { json::record(&mut detector, &event.text) };
+        events.push(json!({ "pending": event.pending, "text": event.text }));
+        verdicts.push(verdict.unwrap_or_else(|error| format!("{{\"error\":{}}}", json::to_string(&error))));
+    }
+    Ok(json!({
+        "id": scenario.id,
+        "config": config,
+        "events": events,
+        "verdicts": verdicts,
+        "status": json::status(&detector, "")?,
+        "metrics": json::metrics(&detector),
+        "report": json::report(&detector, "", "json")?,
+        "markdown": json::report(&detector, "", "markdown")?,
+        "snapshot": hex(&snapshot),
+    }))
+}

@@ -1,0 +1,78 @@
+//! `cargo xtask dist`: what a release consists of.
+
+use crate::plan::{self, plan};
+use crate::wasm::hex;
+use crate::workspace::Workspace;
+use crate::{schema, steps};
+use anyhow::{Context, Result, bail};
+use flate2::{Compression, write::GzEncoder};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// Builds everything, fills the folder `dist` in cargo's target folder, and prints what is in it.
+pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    if !args.is_empty() {
+        bail!("usage: cargo xtask dist");
+    }
+    plan::run(workspace, &plan(steps::ALL, &["schema", "component", "package"])?)?;
+    let folder = workspace.target.join("dist");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+
+    let component = format!("loopwarden-detector-{}.wasm", workspace.version);
+    copy(&workspace.component(), &folder.join(component))?;
+    let schemas = fs::read_dir(schema::folder(workspace)).context("cannot read the schemas")?;
+    for schema in schemas {
+        let schema = schema?;
+        copy(&schema.path(), &folder.join(schema.file_name()))?;
+    }
+    let mut pack = workspace.npm(["pack", "--silent", "--pack-destination"]);
+    let packed = pack.arg(&folder).output().context("cannot run `npm pack`")?;
+    if !packed.status.success() {
+        bail!("`npm pack` failed:\n{}", String::from_utf8_lossy(&packed.stderr));
+    }
+
+    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    let mut sums = String::new();
+    println!("\n{:<42} {:>10} {:>10} {:>10}", "file", "raw B", "gzip B", "brotli B");
+    for path in &paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let size = Size::of(&bytes)?;
+        println!("{name:<42} {:>10} {:>10} {:>10}", size.raw, size.gzip, size.brotli);
+        // The form `sha256sum --check` reads.
+        sums.push_str(&format!("{}  {name}\n", hex(&Sha256::digest(&bytes))));
+    }
+    fs::write(folder.join("SHA256SUMS"), sums).context("cannot write SHA256SUMS")?;
+    println!("\n{} and SHA256SUMS", folder.display());
+    Ok(0)
+}
+
+/// How many bytes something takes.
+pub(crate) struct Size {
+    pub(crate) raw: usize,
+    pub(crate) gzip: usize,
+    pub(crate) brotli: usize,
+}
+
+impl Size {
+    /// Compresses as hard as the formats allow, as a web server would once and for all.
+    pub(crate) fn of(bytes: &[u8]) -> Result<Self> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(bytes)?;
+        let mut brotli = Vec::new();
+        let (quality, window) = (11, 22);
+        brotli::CompressorWriter::new(&mut brotli, 4096, quality, window).write_all(bytes)?;
+        Ok(Self { raw: bytes.len(), gzip: gzip.finish()?.len(), brotli: brotli.len() })
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display())).map(|_| ())
+}

@@ -1,0 +1,199 @@
+//! `cargo xtask fuzz`: libFuzzer on the stable compiler.
+
+use crate::conformance;
+use crate::fuzz_bodies::payload;
+use crate::plan::Line;
+use crate::raw_scenario::raw_scenarios;
+use crate::wasm::digest;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, anyhow, bail};
+use loopwarden::{json, model::Body};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const TARGETS: [&str; 3] = ["json_door", "snapshot", "text"];
+
+/// What makes libFuzzer see coverage and comparisons. The passes are LLVM's own, so no nightly compiler is needed.
+const FLAGS: [&str; 7] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+    "--cfg=fuzzing",
+];
+
+/// Longest input, in bytes.
+const MAX_LEN: usize = 16 * 1024;
+
+/// Runs each target for the given time. What breaks one is copied to `tests/crashers`, where the tests run it.
+pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    let mut seconds = None;
+    let mut targets = Vec::new();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--seconds" => seconds = rest.next().and_then(|number| number.parse::<u32>().ok()),
+            "--target" => targets.extend(rest.next()),
+            _ => bail!("usage: cargo xtask fuzz --seconds N [--target NAME]…"),
+        }
+    }
+    let seconds = seconds.filter(|seconds| *seconds > 0).context("say how long: --seconds N, for each target")?;
+    if let Some(unknown) = targets.iter().find(|target| !TARGETS.contains(&target.as_str())) {
+        bail!("there is no fuzz target `{unknown}`; the targets are {}", TARGETS.join(", "));
+    }
+    let mut chosen = TARGETS.to_vec();
+    chosen.retain(|target| targets.is_empty() || targets.iter().any(|other| other == target));
+
+    let binaries = build(workspace)?;
+    let home = workspace.target.join("fuzzing");
+    seeds(workspace, &home)?;
+    let mut broken = Vec::new();
+    for target in chosen {
+        let (corpus, artifacts) = (home.join("corpus").join(target), home.join("artifacts").join(target));
+        fs::create_dir_all(&artifacts).with_context(|| format!("cannot create {}", artifacts.display()))?;
+        let mut fuzzer = std::process::Command::new(binaries.join(target));
+        fuzzer.arg(&corpus).arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={MAX_LEN}"));
+        fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
+        fuzzer.arg(format!("-dict={}", home.join("json.dict").display()));
+        fuzzer.args(["-timeout=20", "-rss_limit_mb=2048"]);
+        let mut line = Line::begin(format!("fuzzing {target}"));
+        let (status, output) = line.try_run(&mut fuzzer)?;
+        line.end("");
+        if status.success() {
+            // libFuzzer's last progress line: runs, coverage, and how many inputs it found worth keeping.
+            let done = output.lines().rfind(|line| line.contains("DONE")).unwrap_or_default();
+            println!("{target}: {}", done.split_whitespace().collect::<Vec<_>>().join(" "));
+        } else {
+            let tail: Vec<_> = output.lines().rev().take(60).collect();
+            eprintln!("{}", tail.into_iter().rev().collect::<Vec<_>>().join("\n"));
+            broken.push(target);
+        }
+        keep(workspace, target, &artifacts)?;
+    }
+    if broken.is_empty() {
+        println!("nothing broke");
+        return Ok(0);
+    }
+    println!(
+        "broken: {}; the inputs are in tests/crashers, `cargo test --test crashers` repeats them",
+        broken.join(", ")
+    );
+    Ok(1)
+}
+
+/// Builds the targets, instrumented, and returns the folder they are in.
+fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let mut line = Line::begin("building the fuzz targets".into());
+    let verbose = line.run(std::process::Command::new("rustc").arg("-vV"))?;
+    let host = verbose.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` names no host")?;
+    let target = workspace.target.join("fuzz");
+    let mut command = workspace.cargo(["build", "--release", "--manifest-path=fuzz/Cargo.toml"]);
+    // A target named aloud keeps the flags away from build scripts and procedural macros.
+    command.args(["--target", host]);
+    command.env("CARGO_TARGET_DIR", &target).env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}"));
+    line.run(&mut command)?;
+    line.end("");
+    Ok(target.join(host).join("release"))
+}
+
+/// Gives the fuzzer something to start from: the corpus of scenarios, and the words of the event schema.
+fn seeds(workspace: &Workspace, home: &Path) -> Result<()> {
+    for target in TARGETS {
+        let folder = home.join("corpus").join(target);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        for old in files(&workspace.root.join("tests/crashers").join(target))? {
+            seed(home, target, &fs::read(old)?)?;
+        }
+    }
+    for path in conformance::corpus(workspace)? {
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        for scenario in raw_scenarios(&text).map_err(|why| anyhow!("{}: {why}", path.display()))? {
+            let config = scenario.config.as_deref().unwrap_or_default();
+            let mut door = config.replace('\n', " ");
+            let Ok(mut detector) = json::detector(config) else { continue };
+            for event in &scenario.events {
+                door.push('\n');
+                door.push_str(&event.text);
+                // A refused event is part of some scenarios; it has no state and no text to start from.
+                let _ = json::record(&mut detector, &event.text);
+                if let Ok(event) = json::event(&event.text)
+                    && let Some((kind, text)) = scanned(&event.body)
+                {
+                    seed(home, "text", &[&[kind, 0], text.as_bytes()].concat())?;
+                }
+            }
+            seed(home, "json_door", door.as_bytes())?;
+            seed(home, "snapshot", payload(&detector.snapshot()))?;
+        }
+    }
+    let mut words = BTreeSet::new();
+    for (_, schema) in loopwarden::model::schemas() {
+        collect(schema.as_value(), &mut words);
+    }
+    let dictionary: String = words.iter().map(|word| format!("\"\\\"{word}\\\"\"\n")).collect();
+    fs::write(home.join("json.dict"), dictionary).context("cannot write the fuzzer's dictionary")
+}
+
+/// The kind of the text target that scans an event's text like the event itself, and the text.
+fn scanned(body: &Body) -> Option<(u8, &str)> {
+    match body {
+        Body::Output(output) => Some((0, &output.text)),
+        Body::Message(message) => Some((1, &message.text)),
+        Body::Delta(delta) => Some((2, &delta.text)),
+        Body::Failure(failure) => Some((3, &failure.message)),
+        Body::ToolResult(result) => Some((5, &result.output)),
+        _ => None,
+    }
+}
+
+fn seed(home: &Path, target: &str, bytes: &[u8]) -> Result<()> {
+    if bytes.len() > MAX_LEN {
+        return Ok(());
+    }
+    let path = home.join("corpus").join(target).join(digest([bytes.to_vec()]));
+    fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Every name and word that the schemas know.
+fn collect(schema: &Value, words: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::String(word)) = map.get("const") {
+                words.insert(word.clone());
+            }
+            if let Some(Value::Object(properties)) = map.get("properties") {
+                words.extend(properties.keys().cloned());
+            }
+            map.values().for_each(|inner| collect(inner, words));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| collect(inner, words)),
+        _ => {}
+    }
+}
+
+/// Copies what broke a target to where the tests find it.
+fn keep(workspace: &Workspace, target: &str, artifacts: &Path) -> Result<()> {
+    let folder = workspace.root.join("tests/crashers").join(target);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    for path in files(artifacts)? {
+        let name = path.file_name().unwrap_or_default();
+        // libFuzzer also keeps inputs that were merely slow for their size; they are no failures.
+        if !name.to_string_lossy().starts_with("slow-unit") {
+            fs::copy(&path, folder.join(name)).with_context(|| format!("cannot keep {}", path.display()))?;
+            println!("kept {}", folder.join(name).display());
+        }
+    }
+    Ok(())
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.retain(|path| path.is_file());
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,203 @@
+//! Steps that need one another, run in order, each with one line of progress.
+
+use crate::counts::Counts;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write, stderr};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// One thing that this program can do on the way to something else.
+pub(crate) struct Step {
+    /// What others call it in `needs`, and people after `--only`.
+    pub(crate) name: &'static str,
+    /// What it is doing, for the progress line.
+    pub(crate) label: &'static str,
+    /// The steps that must have succeeded before.
+    pub(crate) needs: &'static [&'static str],
+    /// Does it. A step that is up to date does nothing and says nothing.
+    pub(crate) action: fn(&Workspace, &mut Line) -> Result<Counts>,
+}
+
+/// What became of a step.
+pub(crate) enum Fate {
+    /// It succeeded; the tests it ran, if it is a test step.
+    Done(Counts),
+    /// It failed; its counts include at least one failure.
+    Failed(Counts),
+    /// A step it needs did not succeed.
+    NotRun(&'static str),
+}
+
+/// The named steps and all they need, in the order of `all`.
+///
+/// # Errors
+/// A name that is not in `all`.
+pub(crate) fn plan<'a>(all: &'a [Step], names: &[&str]) -> Result<Vec<&'a Step>> {
+    let mut wanted: Vec<&str> = Vec::new();
+    let mut open: Vec<&str> = names.to_vec();
+    while let Some(name) = open.pop() {
+        let Some(step) = all.iter().find(|step| step.name == name) else {
+            let known: Vec<_> = all.iter().map(|step| step.name).collect();
+            bail!("there is no step `{name}`; the steps are {}", known.join(", "));
+        };
+        if !wanted.contains(&name) {
+            wanted.push(name);
+            open.extend(step.needs);
+        }
+    }
+    Ok(all.iter().filter(|step| wanted.contains(&step.name)).collect())
+}
+
+/// Runs steps in order, up to the first that fails.
+///
+/// # Errors
+/// The step that failed; its output has been printed.
+pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Result<()> {
+    for (index, step) in steps.iter().enumerate() {
+        if let Fate::Failed(_) = one(workspace, step, index + 1, steps.len()) {
+            bail!("{} failed", step.name);
+        }
+    }
+    Ok(())
+}
+
+/// Runs every step whose needs were met, whatever became of the others.
+pub(crate) fn run_all<'a>(workspace: &Workspace, steps: &[&'a Step]) -> Vec<(&'a Step, Fate, Duration)> {
+    let mut fates: Vec<(&'a Step, Fate, Duration)> = Vec::new();
+    for (index, &step) in steps.iter().enumerate() {
+        let begin = Instant::now();
+        let unmet =
+            fates.iter().find(|(other, fate, _)| !matches!(fate, Fate::Done(_)) && step.needs.contains(&other.name));
+        let fate = match unmet {
+            Some((other, ..)) => {
+                eprintln!("[{}/{}] {} … not run: {} failed", index + 1, steps.len(), step.label, other.name);
+                Fate::NotRun(other.name)
+            }
+            None => one(workspace, step, index + 1, steps.len()),
+        };
+        fates.push((step, fate, begin.elapsed()));
+    }
+    fates
+}
+
+fn one(workspace: &Workspace, step: &Step, number: usize, total: usize) -> Fate {
+    let mut line = Line::begin(format!("[{number}/{total}] {}", step.label));
+    match (step.action)(workspace, &mut line) {
+        Ok(counts) if counts.failed == 0 => {
+            line.end("");
+            Fate::Done(counts)
+        }
+        Ok(counts) => {
+            line.end(", FAILED");
+            Fate::Failed(counts)
+        }
+        Err(error) => {
+            line.end(", FAILED");
+            eprintln!("error: {error:#}\n");
+            Fate::Failed(Counts { failed: 1, ..Counts::default() })
+        }
+    }
+}
+
+/// The progress line of a step: its label, what its command last said (on a terminal), and how long it has taken.
+pub(crate) struct Line {
+    label: String,
+    begin: Instant,
+    terminal: bool,
+    shown: Instant,
+}
+
+impl Line {
+    pub(crate) fn begin(label: String) -> Self {
+        let now = Instant::now();
+        eprint!("{label} …");
+        Self { label, begin: now, terminal: stderr().is_terminal(), shown: now }
+    }
+
+    pub(crate) fn end(&self, remark: &str) {
+        let seconds = self.begin.elapsed().as_secs_f64();
+        let clear = if self.terminal { "\r\x1b[K" } else { "" };
+        let label = if self.terminal { format!("{} …", self.label) } else { String::new() };
+        eprintln!("{clear}{label} {seconds:.1} s{remark}");
+    }
+
+    /// Runs a command and returns everything it printed.
+    ///
+    /// # Errors
+    /// It cannot be started, or it failed; what it printed has then been shown.
+    pub(crate) fn run(&mut self, command: &mut Command) -> Result<String> {
+        let (status, output) = self.try_run(command)?;
+        if !status.success() {
+            eprintln!("\n{output}");
+            bail!("`{}`: {status}", shown(command));
+        }
+        Ok(output)
+    }
+
+    /// Runs a command; it may fail. Nothing is shown but the progress.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn try_run(&mut self, command: &mut Command) -> Result<(ExitStatus, String)> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot run `{}`", shown(command)))?;
+        let (sender, lines) = channel();
+        let readers = [
+            child.stdout.take().map(|pipe| forward(pipe, sender.clone())),
+            child.stderr.take().map(|pipe| forward(pipe, sender)),
+        ];
+        let mut output = String::new();
+        loop {
+            match lines.recv_timeout(Duration::from_millis(500)) {
+                Ok(line) => {
+                    self.show(&line);
+                    output.push_str(&line);
+                    output.push('\n');
+                }
+                Err(RecvTimeoutError::Timeout) => self.show(""),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        for reader in readers.into_iter().flatten() {
+            // A reader ends when its pipe does; it cannot fail in a way that matters here.
+            let _ = reader.join();
+        }
+        let status = child.wait().with_context(|| format!("cannot wait for `{}`", shown(command)))?;
+        Ok((status, output))
+    }
+
+    /// Shows a sign of life: on a terminal what the command says, elsewhere the time, twice a minute.
+    fn show(&mut self, said: &str) {
+        if self.terminal {
+            if !said.trim().is_empty() {
+                let said: String = said.trim().chars().filter(|c| !c.is_control()).take(60).collect();
+                eprint!("\r\x1b[K{} … {said}", self.label);
+            }
+        } else if self.shown.elapsed() >= Duration::from_secs(30) {
+            self.shown = Instant::now();
+            eprint!(" {} s …", self.begin.elapsed().as_secs());
+        }
+        // Progress is a courtesy: if stderr is gone, the work goes on.
+        let _ = stderr().flush();
+    }
+}
+
+fn forward(pipe: impl Read + Send + 'static, sender: Sender<String>) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    })
+}
+
+/// A command as a person would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,142 @@
+//! The published JSON Schemas, generated from the model.
+
+use crate::counts::Counts;
+use crate::plan::Line;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+use loopwarden::model;
+use schemars::Schema;
+use serde_json::{Map, Value};
+use std::fs;
+use std::path::PathBuf;
+
+/// Writes every schema that differs from the model; with `--check` only says which do.
+pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    match args {
+        [] => {
+            fs::create_dir_all(folder(workspace)).context("cannot create the schema folder")?;
+            for (path, text) in drifted(workspace)? {
+                fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+                println!("wrote {}", path.display());
+            }
+            Ok(0)
+        }
+        [flag] if flag == "--check" => check(workspace, &mut Line::begin("comparing the schemas".into())).map(|_| 0),
+        _ => bail!("usage: cargo xtask schema [--check]"),
+    }
+}
+
+/// Fails when a committed schema is not the one the model gives.
+pub(crate) fn check(workspace: &Workspace, _line: &mut Line) -> Result<Counts> {
+    let drifted = drifted(workspace)?;
+    if drifted.is_empty() {
+        return Ok(Counts::default());
+    }
+    let names: Vec<_> = drifted.iter().map(|(path, _)| path.display().to_string()).collect();
+    bail!("{} differ from the model; run `cargo xtask schema` and commit the result", names.join(", "))
+}
+
+/// The folder of the schemas, inside the npm package that ships them.
+pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.js().join("schema")
+}
+
+/// Path and text of every schema whose file is missing or different.
+fn drifted(workspace: &Workspace) -> Result<Vec<(PathBuf, String)>> {
+    let mut drifted = Vec::new();
+    for (name, text) in all()? {
+        let path = folder(workspace).join(format!("{name}.schema.json"));
+        // git may have checked the file out with other line ends.
+        let present = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+        if present != text {
+            drifted.push((path, text));
+        }
+    }
+    Ok(drifted)
+}
+
+/// Name and text of every schema.
+fn all() -> Result<Vec<(&'static str, String)>> {
+    let (repository, version) = (env!("CARGO_PKG_REPOSITORY"), env!("CARGO_PKG_VERSION"));
+    let text = |(name, mut schema): (&'static str, Schema)| {
+        let object = schema.ensure_object();
+        // Where the schema of this version can be read once it is tagged.
+        object.insert("$id".into(), format!("{repository}/raw/v{version}/js/schema/{name}.schema.json").into());
+        plain_descriptions(object);
+        Ok((name, serde_json::to_string_pretty(&schema)? + "\n"))
+    };
+    model::schemas().into_iter().map(text).collect()
+}
+
+/// Descriptions are written for Rust's documentation: the first paragraph is for everybody, links are not.
+fn plain_descriptions(schema: &mut Map<String, Value>) {
+    for value in schema.values_mut() {
+        match value {
+            Value::Object(inner) => plain_descriptions(inner),
+            Value::Array(items) => items.iter_mut().filter_map(Value::as_object_mut).for_each(plain_descriptions),
+            _ => {}
+        }
+    }
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        let first = description.split("\n\n").next().unwrap_or_default();
+        *description = first.replace('\n', " ").replace("[`", "`").replace("`]", "`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    fn schemas() -> BTreeMap<&'static str, Value> {
+        all().unwrap().into_iter().map(|(name, text)| (name, serde_json::from_str(&text).unwrap())).collect()
+    }
+
+    #[test]
+    fn every_event_has_the_common_fields_and_no_others() {
+        let schemas = schemas();
+        for kinds in [&schemas["event"]["oneOf"], &schemas["scenario"]["$defs"]["TraceEvent"]["oneOf"]] {
+            let kinds = kinds.as_array().unwrap();
+            assert_eq!(kinds.len(), 15);
+            for kind in kinds {
+                assert_eq!(kind["additionalProperties"], false, "{kind}");
+                for field in
+                    ["type", "at", "run", "task", "parentTask", "agent", "round", "step", "synthetic", "labels"]
+                {
+                    assert!(kind["properties"][field].is_object(), "{field} is missing from {kind}");
+                }
+                assert!(!kind["required"].as_array().unwrap().contains(&"pending".into()));
+            }
+        }
+        assert_eq!(schemas["event"]["oneOf"][0]["title"], "ToolCallEvent");
+        assert!(schemas["event"]["oneOf"][0]["properties"]["pending"].is_null());
+    }
+
+    #[test]
+    fn what_is_written_is_never_null() {
+        let schemas = schemas();
+        for name in ["verdict", "status", "metrics", "report", "error"] {
+            assert!(!schemas[name].to_string().contains("null"), "{name}");
+        }
+        let level = &schemas["verdict"]["properties"]["wouldBe"];
+        assert_eq!(level["$ref"], "#/$defs/Level");
+        assert!(level["description"].is_string());
+    }
+
+    #[test]
+    fn every_schema_has_a_name_and_an_address() {
+        for (name, schema) in schemas() {
+            assert!(schema["title"].is_string(), "{name}");
+            assert!(schema["$id"].as_str().unwrap().ends_with(&format!("/{name}.schema.json")));
+            assert!(!schema.to_string().contains("[`"), "{name} links to Rust's documentation");
+        }
+    }
+
+    #[test]
+    fn what_has_a_default_is_not_required() {
+        let schemas = schemas();
+        assert!(schemas["config"]["required"].is_null());
+        assert_eq!(schemas["scenario"]["required"], json!(["id", "events"]));
+    }
+}

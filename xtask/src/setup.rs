@@ -1,0 +1,106 @@
+//! What the machine must have, and what this program installs where it can.
+
+use crate::counts::Counts;
+use crate::plan::Line;
+use crate::wasm::digest;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The oldest Node the published package and its tools run on.
+const NODE: u32 = 20;
+
+/// Checks for a C compiler and Node, and adds the Rust targets that are missing.
+pub(crate) fn toolchain(_workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    if !["cc", "gcc", "clang"].iter().any(|name| on_path(name).is_some()) {
+        bail!("there is no C compiler, which rustc needs as its linker; on Debian: apt-get install build-essential");
+    }
+    let version = Command::new("node").arg("--version").output().ok().map(|output| output.stdout);
+    let version = version.map(|text| String::from_utf8_lossy(&text).trim().to_owned()).unwrap_or_default();
+    let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+    match major {
+        None => bail!("there is no `node` on the PATH; Loopwarden's npm package needs Node {NODE} or later"),
+        Some(major) if major < NODE => {
+            bail!("`node` is {version}; Loopwarden's npm package needs Node {NODE} or later")
+        }
+        Some(_) => {}
+    }
+    let targets = ["wasm32-wasip2", "wasm32-unknown-unknown"];
+    let sysroot = line.run(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let lib = Path::new(sysroot.trim()).join("lib/rustlib");
+    let missing: Vec<_> = targets.into_iter().filter(|target| !lib.join(target).is_dir()).collect();
+    if !missing.is_empty() {
+        let mut rustup = Command::new("rustup");
+        line.run(rustup.args(["target", "add"]).args(&missing))
+            .with_context(|| format!("the Rust targets {} are missing", missing.join(", ")))?;
+    }
+    Ok(Counts::default())
+}
+
+/// Installs the npm package's locked development dependencies, where they are not installed yet.
+pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let lock = workspace.js().join("package-lock.json");
+    let wanted = digest([fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?]);
+    let stamp = workspace.js().join("node_modules/.loopwarden-lock");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(Counts::default());
+    }
+    // Not `npm ci`: it refuses a lock that lacks optional packages of platforms it was not written on. This keeps to
+    // the locked versions and checksums all the same, and leaves the lock alone.
+    line.run(&mut workspace.npm(["install", "--no-save"]))?;
+    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(Counts::default())
+}
+
+/// The browser the conformance tests drive; on Debian it is installed where it is missing.
+pub(crate) fn chromium(_workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    if chromium_path().is_some() {
+        return Ok(Counts::default());
+    }
+    let advice = "there is no Chromium; install one, or set CHROMIUM to the path of its executable";
+    if on_path("apt-get").is_none() {
+        bail!("{advice}");
+    }
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let prefix: &[&str] = match (root, on_path("sudo")) {
+        (true, _) => &[],
+        // Never ask for a password: whoever runs the tests may not be there to give one.
+        (false, Some(_)) => &["sudo", "--non-interactive"],
+        (false, None) => bail!("{advice} (neither root nor sudo, so it cannot be installed from here)"),
+    };
+    for args in [&["apt-get", "update"][..], &["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]] {
+        let mut words = prefix.iter().chain(args);
+        let mut command = Command::new(words.next().copied().unwrap_or("apt-get"));
+        command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
+        line.run(&mut command).context(advice)?;
+    }
+    chromium_path().map(|_| Counts::default()).context(advice)
+}
+
+/// Where Chromium is: `CHROMIUM`, else a browser of that family on the `PATH` or in `/usr/bin`.
+pub(crate) fn chromium_path() -> Option<PathBuf> {
+    if let Some(path) = env::var_os("CHROMIUM").filter(|path| !path.is_empty()) {
+        return Some(path.into());
+    }
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+        .iter()
+        .find_map(|name| on_path(name).or_else(|| Some(Path::new("/usr/bin").join(name)).filter(|path| works(path))))
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|path| works(path))
+}
+
+/// Whether a program starts; a stub that only says how to install it does not count.
+fn works(program: &Path) -> bool {
+    if !program.is_file() {
+        return false;
+    }
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}

@@ -1,0 +1,129 @@
+//! Every step there is. A command names the ones it is after; what those need comes along.
+
+use crate::counts::Counts;
+use crate::plan::{Line, Step, shown};
+use crate::workspace::Workspace;
+use crate::{conformance, schema, setup, wasm};
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+
+/// In an order in which every step comes after those it needs, quick verdicts first.
+pub(crate) const ALL: &[Step] = &[
+    Step { name: "toolchain", label: "checking the toolchain", needs: &[], action: setup::toolchain },
+    Step { name: "fmt", label: "checking the format", needs: &[], action: format },
+    Step { name: "schema", label: "comparing the schemas with the model", needs: &[], action: schema::check },
+    Step { name: "clippy", label: "linting the Rust code", needs: &["toolchain"], action: clippy },
+    Step { name: "native", label: "testing the library natively", needs: &["toolchain"], action: native },
+    Step { name: "xtask", label: "testing the build script", needs: &["toolchain"], action: xtask },
+    Step { name: "expected", label: "answering the corpus natively", needs: &[], action: conformance::expected },
+    Step { name: "npm-ci", label: "installing the npm tools", needs: &["toolchain"], action: setup::node_modules },
+    Step { name: "component", label: "building the component", needs: &["npm-ci"], action: wasm::component },
+    Step { name: "glue", label: "building the npm package's wasm", needs: &["npm-ci"], action: wasm::glue },
+    Step { name: "package", label: "building the npm package", needs: &["glue"], action: wasm::package },
+    Step { name: "js-lint", label: "linting the npm package", needs: &["npm-ci"], action: js_lint },
+    Step { name: "js-types", label: "checking the npm package's types", needs: &["package"], action: js_types },
+    Step { name: "js-test", label: "testing the npm package", needs: &["package"], action: js_test },
+    Step {
+        name: "js-packaging",
+        label: "installing the packed npm package",
+        needs: &["package"],
+        action: js_packaging,
+    },
+    Step { name: "host", label: "testing the component in wasmtime", needs: &["component", "expected"], action: host },
+    Step { name: "embed", label: "building the wasmtime embedding", needs: &["component"], action: embed },
+    Step { name: "chromium", label: "looking for Chromium", needs: &[], action: setup::chromium },
+    Step {
+        name: "js-conformance",
+        label: "comparing Node, jco, Chromium and workerd",
+        needs: &["package", "component", "expected", "chromium"],
+        action: js_conformance,
+    },
+];
+
+fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut workspace.cargo(["fmt", "--all", "--check"]))
+        .context("run `cargo xtask fmt`")
+        .map(|_| Counts::default())
+}
+
+fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let builds: [&[&str]; 6] = [
+        &["--package=loopwarden", "--all-targets"],
+        &["--package=loopwarden", "--lib", "--features=schema"],
+        &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
+        &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
+        &["--package=xtask", "--all-targets"],
+        &["--package=loopwarden-host-tests", "--all-targets"],
+    ];
+    for build in builds {
+        let mut command = workspace.cargo(["clippy", "--quiet"]);
+        line.run(command.args(build).args(["--", "--deny=warnings"]))?;
+    }
+    Ok(Counts::default())
+}
+
+/// Unit tests, integration tests and the examples in the documentation.
+fn native(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden"]))
+}
+
+fn xtask(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=xtask"]))
+}
+
+fn embed(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut command = workspace.cargo(["build", "--package=loopwarden-host-tests", "--example=embed"]);
+    line.run(&mut command).map(|_| Counts::default())
+}
+
+fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut command = workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden-host-tests"]);
+    command.env("LOOPWARDEN_COMPONENT", workspace.component()).env("LOOPWARDEN_EXPECTED", workspace.expected());
+    cargo_test(line, &mut command)
+}
+
+fn js_lint(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut workspace.npm(["run", "lint"])).map(|_| Counts::default())
+}
+
+fn js_types(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut workspace.npm(["run", "types:check"])).context("the generated types are not the schemas' own")?;
+    line.run(&mut workspace.npm(["run", "typecheck"])).map(|_| Counts::default())
+}
+
+fn js_test(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    node_test(line, &mut workspace.npm(["run", "test"]))
+}
+
+fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    node_test(line, &mut workspace.npm(["run", "test:packaging"]))
+}
+
+fn js_conformance(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut command = workspace.npm(["run", "test:conformance"]);
+    command.env("LOOPWARDEN_COMPONENT", workspace.component()).env("LOOPWARDEN_EXPECTED", workspace.expected());
+    command.env("CHROMIUM", setup::chromium_path().context("there is no Chromium")?);
+    node_test(line, &mut command)
+}
+
+fn cargo_test(line: &mut Line, command: &mut Command) -> Result<Counts> {
+    tests(line, command, Counts::of_cargo)
+}
+
+fn node_test(line: &mut Line, command: &mut Command) -> Result<Counts> {
+    tests(line, command, Counts::of_node)
+}
+
+/// Runs tests and counts them. A run that fails counts at least one failure; a run without tests is an error.
+fn tests(line: &mut Line, command: &mut Command, count: fn(&str) -> Counts) -> Result<Counts> {
+    let (status, output) = line.try_run(command)?;
+    let mut counts = count(&output);
+    if !status.success() {
+        eprintln!("\n{output}\n`{}`: {status}", shown(command));
+        counts.failed = counts.failed.max(1);
+    } else if counts.passed + counts.failed == 0 {
+        eprintln!("\n{output}");
+        bail!("`{}` ran no test", shown(command));
+    }
+    Ok(counts)
+}

@@ -1,0 +1,54 @@
+//! `cargo xtask test`: everything that can be checked, and one table at the end.
+
+use crate::counts::Counts;
+use crate::plan::{Fate, plan, run_all};
+use crate::steps;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+
+/// Runs every step, or the ones named after `--only` with what they need.
+pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--list" => {
+                for step in steps::ALL {
+                    println!("{:<15} {}", step.name, step.label);
+                }
+                return Ok(0);
+            }
+            "--only" => names.push(rest.next().context("--only needs the name of a step; see --list")?),
+            _ => bail!("usage: cargo xtask test [--only STEP]… | --list"),
+        }
+    }
+    if names.is_empty() {
+        names = steps::ALL.iter().map(|step| step.name).collect();
+    }
+    let fates = run_all(workspace, &plan(steps::ALL, &names)?);
+
+    println!("\n{:<15} {:>8} {:>8} {:>8} {:>9}", "step", "passed", "failed", "skipped", "seconds");
+    let mut total = Counts::default();
+    for (step, fate, time) in &fates {
+        let (counts, remark) = match fate {
+            Fate::Done(counts) => (*counts, String::new()),
+            Fate::Failed(counts) => (*counts, "  FAILED".to_owned()),
+            // Counted, so that what did not run cannot look like a pass.
+            Fate::NotRun(needed) => (Counts { skipped: 1, ..Counts::default() }, format!("  not run: {needed} failed")),
+        };
+        total = total + counts;
+        let figure = |number: u32| if number == 0 { "-".to_owned() } else { number.to_string() };
+        let Counts { passed, failed, skipped } = counts;
+        let (passed, failed, skipped) = (figure(passed), figure(failed), figure(skipped));
+        println!("{:<15} {passed:>8} {failed:>8} {skipped:>8} {:>9.1}{remark}", step.name, time.as_secs_f64());
+    }
+    println!();
+    let mut code = u8::from(fates.iter().any(|(_, fate, _)| !matches!(fate, Fate::Done(_))));
+    if total.passed + total.failed == 0 {
+        println!("no test ran");
+        code = 1;
+    }
+    let skipped = if total.skipped == 0 { String::new() } else { format!(", {} skipped", total.skipped) };
+    println!("{} passed, {} failed{skipped}", total.passed, total.failed);
+    Ok(code)
+}

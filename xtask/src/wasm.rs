@@ -1,0 +1,212 @@
+//! The two WebAssembly artefacts: the component, and the core module inside the npm package.
+
+use crate::counts::Counts;
+use crate::plan::Line;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wasm_bindgen_cli_support::Bindgen;
+use wasmparser::{Parser, Payload, Validator, WasmFeatures};
+use wit_component::ComponentEncoder;
+
+/// The component's stack. rustc's default of 1 MiB would be four times the linear memory a fresh instance may have.
+const STACK_BYTES: u32 = 128 * 1024;
+
+/// What rustc's wasm targets and wasm-bindgen use; a stripped module no longer names its features.
+const WASM_OPT: [&str; 11] = [
+    "-Oz",
+    "--strip-debug",
+    "--strip-producers",
+    "--enable-bulk-memory",
+    "--enable-bulk-memory-opt",
+    "--enable-sign-ext",
+    "--enable-nontrapping-float-to-int",
+    "--enable-mutable-globals",
+    "--enable-multivalue",
+    "--enable-reference-types",
+    "--enable-call-indirect-overlong",
+];
+
+/// Builds the component, makes it small, and proves that it imports nothing.
+pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let stack = format!("link-arg=-zstack-size={STACK_BYTES}");
+    let core = workspace.target.join("wasm32-wasip2/wasm/loopwarden.wasm");
+    let mut command = wasm_cargo(workspace, "component", "wasm32-wasip2");
+    // wasm-opt reads core modules only, so the linker must not wrap the module into a component yet.
+    command.args(["--", "-C", "link-arg=--export=cabi_realloc", "-C", &stack, "-C", "link-arg=--skip-wit-component"]);
+    line.run(&mut command)?;
+    let core = fs::read(&core).with_context(|| format!("cannot read {}", core.display()))?;
+
+    let artefact = workspace.component();
+    let stamp = Stamp::new(artefact.with_extension("stamp"), [core.clone(), tools(workspace)?]);
+    if stamp.is_fresh(&artefact) {
+        return Ok(Counts::default());
+    }
+    let folder = artefact.parent().context("the component has no folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let module = folder.join("core.wasm");
+    write(&module, &core)?;
+    wasm_opt(workspace, line, &module)?;
+    let module = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
+    let component = ComponentEncoder::default()
+        .module(&module)
+        .and_then(|encoder| encoder.validate(true).encode())
+        .context("the module cannot be wrapped into a component")?;
+    let imports = imports(&component)?;
+    ensure!(imports.is_empty(), "the component must import nothing, but imports {}", imports.join(", "));
+    write(&artefact, &component)?;
+    stamp.set()?;
+    Ok(Counts::default())
+}
+
+/// The names a component imports.
+///
+/// # Errors
+/// Bytes that are not a valid component.
+pub(crate) fn imports(component: &[u8]) -> Result<Vec<String>> {
+    Validator::new_with_features(WasmFeatures::default()).validate_all(component).context("not a valid component")?;
+    let mut names = Vec::new();
+    let mut depth = 0_u32;
+    for payload in Parser::new(0).parse_all(component) {
+        match payload? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    names.push(import?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
+/// Builds the npm package's core module and its JavaScript glue into `js/glue`.
+pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut wasm_cargo(workspace, "js", "wasm32-unknown-unknown"))?;
+    let core = workspace.target.join("wasm32-unknown-unknown/wasm/loopwarden.wasm");
+    let core = fs::read(&core).with_context(|| format!("cannot read {}", core.display()))?;
+
+    let folder = workspace.js().join("glue");
+    let module = folder.join("loopwarden_bg.wasm");
+    let stamp = Stamp::new(workspace.js().join("node_modules/.loopwarden-glue"), [core.clone(), tools(workspace)?]);
+    if stamp.is_fresh(&module) {
+        return Ok(Counts::default());
+    }
+    let mut bindgen = Bindgen::new();
+    bindgen.input_bytes("loopwarden", core).out_name("loopwarden").typescript(true);
+    bindgen.remove_name_section(true).remove_producers_section(true);
+    bindgen.web(true)?.generate(&folder).context("wasm-bindgen failed")?;
+    wasm_opt(workspace, line, &module)?;
+    stamp.set()?;
+    Ok(Counts::default())
+}
+
+/// Builds the npm package from its sources, the glue and the schemas.
+pub(crate) fn package(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut inputs = Vec::new();
+    for entry in ["src", "scripts", "glue", "schema"] {
+        collect(&workspace.js().join(entry), &mut inputs)?;
+    }
+    for entry in fs::read_dir(workspace.js()).context("cannot read the npm package's folder")? {
+        let path = entry?.path();
+        if path.is_file() && path.extension().is_some_and(|extension| extension != "tgz") {
+            inputs.push(fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?);
+        }
+    }
+    let stamp = Stamp::new(workspace.js().join("node_modules/.loopwarden-package"), inputs);
+    if stamp.is_fresh(&workspace.js().join("dist")) {
+        return Ok(Counts::default());
+    }
+    line.run(&mut workspace.npm(["run", "build"]))?;
+    stamp.set()?;
+    Ok(Counts::default())
+}
+
+/// SHA-256 over parts, each with its length, in hexadecimal digits.
+pub(crate) fn digest(parts: impl IntoIterator<Item = Vec<u8>>) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part);
+    }
+    hex(&hasher.finalize())
+}
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The build of the library as a core module, before its linker arguments.
+fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
+    let mut command = workspace.cargo(["rustc", "--package=loopwarden", "--lib", "--crate-type=cdylib"]);
+    command.args(["--no-default-features", "--profile=wasm", "--features", feature, "--target", target]);
+    // The same bytes from every checkout: panic messages would name the folders of this machine.
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
+    let mut flags = vec![format!("--remap-path-prefix={}=loopwarden", workspace.root.display())];
+    flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    command
+}
+
+fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()> {
+    let mut command = workspace.tool("wasm-opt");
+    line.run(command.args(WASM_OPT).arg(module).arg("-o").arg(module)).map(|_| ())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Adds path and content of every file below a folder, in the order of their names.
+fn collect(folder: &Path, inputs: &mut Vec<Vec<u8>>) -> Result<()> {
+    if !folder.is_dir() {
+        bail!("{} is missing", folder.display());
+    }
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            collect(&path, inputs)?;
+        } else {
+            inputs.push(path.to_string_lossy().into_owned().into_bytes());
+            inputs.push(fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?);
+        }
+    }
+    Ok(())
+}
+
+/// What else decides the bytes of an artefact: wasm-opt's options, and its version among the locked ones.
+fn tools(workspace: &Workspace) -> Result<Vec<u8>> {
+    let lock = workspace.js().join("package-lock.json");
+    let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
+    Ok([WASM_OPT.concat().into_bytes(), lock].concat())
+}
+
+/// Remembers what an artefact was made from.
+struct Stamp {
+    path: PathBuf,
+    digest: String,
+}
+
+impl Stamp {
+    fn new(path: PathBuf, inputs: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self { path, digest: digest(inputs) }
+    }
+
+    fn is_fresh(&self, artefact: &Path) -> bool {
+        artefact.exists() && fs::read_to_string(&self.path).is_ok_and(|digest| digest == self.digest)
+    }
+
+    fn set(&self) -> Result<()> {
+        fs::write(&self.path, &self.digest).with_context(|| format!("cannot write {}", self.path.display()))
+    }
+}

@@ -1,0 +1,108 @@
+//! Where things are, and the programs that work on them.
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The checkout this program was started for.
+pub(crate) struct Workspace {
+    /// The folder of the root `Cargo.toml`.
+    pub(crate) root: PathBuf,
+    /// Cargo's target folder, as configured.
+    pub(crate) target: PathBuf,
+    /// The version every artefact carries.
+    pub(crate) version: String,
+}
+
+impl Workspace {
+    /// Asks cargo about the workspace, so that `CARGO_TARGET_DIR` and configuration files are honoured alike.
+    pub(crate) fn find() -> Result<Self> {
+        // At run time, not at compile time: a target folder shared by two checkouts may hand this binary to the other.
+        let manifest = env::var_os("CARGO_MANIFEST_DIR").context("start this program as `cargo xtask`")?;
+        let mut command = Command::new(cargo());
+        command.args(["metadata", "--format-version=1", "--no-deps", "--manifest-path"]);
+        command.arg(Path::new(&manifest).join("Cargo.toml"));
+        let output = command.output().context("cannot run `cargo metadata`")?;
+        if !output.status.success() {
+            bail!("`cargo metadata` failed:\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` printed no JSON")?;
+        let text = |value: Option<&Value>, what: &str| -> Result<String> {
+            let text = value.and_then(Value::as_str);
+            Ok(text.with_context(|| format!("`cargo metadata` names no {what}"))?.to_owned())
+        };
+        let library = metadata
+            .get("packages")
+            .and_then(Value::as_array)
+            .and_then(|packages| packages.iter().find(|package| package.get("name") == Some(&"loopwarden".into())));
+        Ok(Self {
+            root: text(metadata.get("workspace_root"), "workspace_root")?.into(),
+            target: text(metadata.get("target_directory"), "target_directory")?.into(),
+            version: text(library.and_then(|package| package.get("version")), "version of loopwarden")?,
+        })
+    }
+
+    /// The folder of the npm package.
+    pub(crate) fn js(&self) -> PathBuf {
+        self.root.join("js")
+    }
+
+    /// The built component.
+    pub(crate) fn component(&self) -> PathBuf {
+        self.target.join("dist-stage/loopwarden.wasm")
+    }
+
+    /// What the native library answers to the conformance corpus.
+    pub(crate) fn expected(&self) -> PathBuf {
+        self.target.join("conformance/expected.jsonl")
+    }
+
+    /// A `cargo` command in the root folder.
+    pub(crate) fn cargo<const N: usize>(&self, args: [&str; N]) -> Command {
+        let mut command = Command::new(cargo());
+        command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target).args(args);
+        // `cargo run` sets these for xtask; build scripts that watch them would run again and again.
+        for (name, _) in env::vars_os() {
+            if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    /// An `npm` command in the npm package's folder. Scripts find the package's own `node` and tools first.
+    pub(crate) fn npm<const N: usize>(&self, args: [&str; N]) -> Command {
+        let mut command = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
+        command.current_dir(self.js()).env("PATH", self.path()).args(args);
+        plain(&mut command);
+        command
+    }
+
+    /// A command from the npm package's development dependencies.
+    pub(crate) fn tool(&self, name: &str) -> Command {
+        let mut command = Command::new(self.js().join("node_modules/.bin").join(name));
+        command.env("PATH", self.path());
+        plain(&mut command);
+        command
+    }
+
+    /// `PATH` with the npm package's tools first.
+    fn path(&self) -> OsString {
+        let old = env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(self.js().join("node_modules/.bin")).chain(env::split_paths(&old));
+        env::join_paths(all).unwrap_or(old)
+    }
+}
+
+/// No colours, no advertisements: the output is captured and read.
+fn plain(command: &mut Command) {
+    command.env("NO_COLOR", "1").env_remove("FORCE_COLOR");
+    command.env("npm_config_fund", "false").env("npm_config_audit", "false").env("npm_config_update_notifier", "false");
+}
+
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
