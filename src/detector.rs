@@ -387,7 +387,7 @@ impl Judging<'_> {
 
     fn result(&mut self, result: &ToolResult) {
         let agent = agent(&self.event.context);
-        let call = match self.run.pairing.result(result, agent) {
+        let call = match self.run.pairing.result(result, agent, self.event.context.synthetic) {
             Matched::Call(call) => Some(call),
             Matched::None => None,
             Matched::Replay => return,

@@ -29,7 +29,7 @@ pub fn config(text: &str) -> Result<Config, Error> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    typed(value(text)?, ErrorCode::InvalidConfig, "")
+    typed(Value::Object(object(value(text)?, ErrorCode::InvalidConfig, "")?), ErrorCode::InvalidConfig, "")
 }
 
 /// Reads one event.
@@ -119,7 +119,11 @@ pub fn scope(text: &str) -> Result<Scope, Error> {
     if text.trim().is_empty() {
         return Ok(Scope::default());
     }
-    typed(value(text)?, ErrorCode::InvalidArgument, "scope.")
+    typed(
+        Value::Object(object(value(text)?, ErrorCode::InvalidArgument, "scope")?),
+        ErrorCode::InvalidArgument,
+        "scope.",
+    )
 }
 
 /// [`Detector::status`] over JSON text.
