@@ -3,9 +3,13 @@
 #[path = "support/workload.rs"]
 mod workload;
 
-use loopwarden::{Detector, json, model::Error, model::Event};
+use loopwarden::model::{Body, Error, Event};
+use loopwarden::{Detector, json};
 use std::hint::black_box;
 use workload::{measure, pairs, print};
+
+/// Calls with their results, ready to be recorded.
+type Pairs = Vec<(Event, Event)>;
 
 fn main() -> Result<(), Error> {
     for (label, output, turns) in [("1 KB", 1024, 400), ("20 KB", 20_480, 60)] {
@@ -15,53 +19,43 @@ fn main() -> Result<(), Error> {
             calls += turns;
             pairs(calls, turns, output)
         };
-        measure(
-            &format!("native: call and result, {label}"),
-            turns as u128,
-            || next().iter().map(|(call, result)| Ok((json::event(call)?, json::event(result)?))).collect(),
-            |events| feed(&mut detector, events),
-        );
-        measure(&format!("native: call and result as text, {label}"), turns as u128, &mut next, |events| {
+        let name = format!("native: call and result, {label}");
+        measure(&name, turns as u128, || typed(&next()), |events| feed(&mut detector, events));
+        measure(&format!("native: call and result as text, {label}"), turns as u128, next, |events| {
             for (call, result) in events {
-                let _ = black_box(json::record(&mut detector, &call));
-                let _ = black_box(json::record(&mut detector, &result));
+                let _ = black_box(json::record(&mut detector, call));
+                let _ = black_box(json::record(&mut detector, result));
             }
         });
         if label == "1 KB" {
             let bytes = detector.snapshot();
-            measure(
-                "native: construction",
-                200,
-                || (),
-                |()| (0..200).for_each(|_| drop(black_box(json::detector("")))),
-            );
-            measure("native: snapshot", 100, || (), |()| (0..100).for_each(|_| drop(black_box(detector.snapshot()))));
-            measure(
-                "native: restore",
-                100,
-                || (),
-                |()| {
-                    (0..100).for_each(|_| drop(black_box(Detector::restore(&bytes))));
-                },
-            );
+            let nothing = || ();
+            measure("native: construction", 200, nothing, |_| {
+                (0..200).for_each(|_| drop(black_box(json::detector(""))))
+            });
+            measure("native: snapshot", 100, nothing, |_| (0..100).for_each(|_| drop(black_box(detector.snapshot()))));
+            measure("native: restore", 100, nothing, |_| {
+                (0..100).for_each(|_| drop(black_box(Detector::restore(&bytes))));
+            });
             print("native: snapshot size", "bytes", vec![bytes.len() as u128]);
         }
     }
 
     // What an event costs must not depend on how many there were.
     let mut detector = json::detector("")?;
-    let mut pair = 0;
+    let mut kinds = typed(&pairs(0, 400, 1024));
+    let mut calls = 0_u64;
     for (label, events) in [("10^3", 1_000), ("10^6", 1_000_000)] {
-        while pair * 2 < events {
-            feed(&mut detector, typed(&pairs(pair, 500, 1024)));
-            pair += 500;
+        while calls * 2 < events {
+            number(&mut kinds, &mut calls);
+            feed(&mut detector, &kinds);
         }
         measure(
             &format!("native: call and result, 1 KB, after {label} events"),
             400,
             || {
-                pair += 400;
-                typed(&pairs(pair, 400, 1024))
+                number(&mut kinds, &mut calls);
+                kinds.clone()
             },
             |events| feed(&mut detector, events),
         );
@@ -69,13 +63,25 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-fn typed(pairs: &[(String, String)]) -> Result<Vec<(Event, Event)>, Error> {
-    pairs.iter().map(|(call, result)| Ok((json::event(call)?, json::event(result)?))).collect()
+fn typed(pairs: &[(String, String)]) -> Pairs {
+    pairs.iter().filter_map(|(call, result)| Some((json::event(call).ok()?, json::event(result).ok()?))).collect()
 }
 
-fn feed(detector: &mut Detector, events: Result<Vec<(Event, Event)>, Error>) {
-    for (call, result) in events.into_iter().flatten() {
-        let _ = black_box(detector.record(&call));
-        let _ = black_box(detector.record(&result));
+/// Gives every call an id that was not there before: else it would be a replay, which costs next to nothing.
+fn number(pairs: &mut Pairs, calls: &mut u64) {
+    for (call, result) in pairs {
+        *calls += 1;
+        let id = Some(format!("call_{calls}"));
+        if let (Body::ToolCall(call), Body::ToolResult(result)) = (&mut call.body, &mut result.body) {
+            call.call_id.clone_from(&id);
+            result.call_id = id;
+        }
+    }
+}
+
+fn feed(detector: &mut Detector, pairs: &Pairs) {
+    for (call, result) in pairs {
+        let _ = black_box(detector.record(call));
+        let _ = black_box(detector.record(result));
     }
 }

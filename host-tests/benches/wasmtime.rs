@@ -24,7 +24,7 @@ fn main() -> Result<()> {
             },
             |events| {
                 for event in events {
-                    let _ = black_box(sandbox.record(&event));
+                    let _ = black_box(sandbox.record(event));
                 }
             },
         );
@@ -35,16 +35,16 @@ fn main() -> Result<()> {
                 "wasmtime: construction",
                 50,
                 || (),
-                |()| {
+                |_| {
                     (0..50).for_each(|_| drop(black_box(self::sandbox(&component))));
                 },
             );
-            measure("wasmtime: snapshot", 50, || (), |()| (0..50).for_each(|_| drop(black_box(sandbox.snapshot()))));
+            measure("wasmtime: snapshot", 50, || (), |_| (0..50).for_each(|_| drop(black_box(sandbox.snapshot()))));
             measure(
                 "wasmtime: restore",
                 50,
                 || (),
-                |()| {
+                |_| {
                     (0..50).for_each(|_| drop(black_box(sandbox.restore(&snapshot))));
                 },
             );
