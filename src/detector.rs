@@ -238,7 +238,7 @@ impl Detector {
 /// Refuses what the model's types cannot: contradictions, numbers out of range, nesting without end.
 fn validate(event: &Event) -> Result<(), Error> {
     let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidEvent, message).at(field));
-    let deep = format_args!("nested deeper than {DEPTH} levels").to_string();
+    let deep = |field: &str| fail(field, &format!("nested deeper than {DEPTH} levels"));
     let shallow =
         |value: &Option<serde_json::Value>| value.as_ref().is_none_or(|value| text::depth_within(value, DEPTH));
     match &event.body {
@@ -247,11 +247,11 @@ fn validate(event: &Event) -> Result<(), Error> {
                 return fail("rawArgs", "contradicts args: give one of the two");
             }
             if !shallow(&call.args) {
-                return fail("args", &deep);
+                return deep("args");
             }
         }
-        Body::ToolResult(result) if !shallow(&result.details) => return fail("details", &deep),
-        Body::Turn(turn) if !shallow(&turn.structured_output) => return fail("structuredOutput", &deep),
+        Body::ToolResult(result) if !shallow(&result.details) => return deep("details"),
+        Body::Turn(turn) if !shallow(&turn.structured_output) => return deep("structuredOutput"),
         Body::Progress(progress) => {
             let coverage = progress.tests.as_ref().and_then(|tests| tests.coverage);
             if coverage.is_some_and(|coverage| !(0.0..=100.0).contains(&coverage)) {
@@ -392,7 +392,7 @@ impl Judging<'_> {
 
     fn result(&mut self, result: &ToolResult) {
         let agent = agent(&self.event.context);
-        let call = match self.run.pairing.result(result, agent) {
+        let call = match self.run.pairing.result(result, agent, self.event.context.synthetic) {
             Matched::Call(call) => Some(call),
             Matched::None => None,
             Matched::Replay => return,

@@ -4,6 +4,8 @@
 //! surrogates in `\u` escapes become U+FFFD (as they do wherever JavaScript strings are encoded as UTF-8); of duplicate
 //! keys the last one counts; integers outside 64 bits become the nearest double.
 
+mod typed;
+
 use crate::detector::Detector;
 use crate::model::{
     Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Level, ReportFormat,
@@ -12,6 +14,7 @@ use crate::model::{
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
+use typed::typed;
 
 /// A detector from a configuration document; blank text means the recommended configuration.
 ///
@@ -29,7 +32,7 @@ pub fn config(text: &str) -> Result<Config, Error> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    typed(value(text)?, ErrorCode::InvalidConfig, "")
+    typed(Value::Object(object(value(text)?, ErrorCode::InvalidConfig, "")?), ErrorCode::InvalidConfig, "")
 }
 
 /// Reads one event.
@@ -119,7 +122,11 @@ pub fn scope(text: &str) -> Result<Scope, Error> {
     if text.trim().is_empty() {
         return Ok(Scope::default());
     }
-    typed(value(text)?, ErrorCode::InvalidArgument, "scope.")
+    typed(
+        Value::Object(object(value(text)?, ErrorCode::InvalidArgument, "scope")?),
+        ErrorCode::InvalidArgument,
+        "scope.",
+    )
 }
 
 /// [`Detector::status`] over JSON text.
@@ -271,33 +278,6 @@ fn object(value: Value, code: ErrorCode, path: &str) -> Result<Map<String, Value
 
 fn word<T: DeserializeOwned>(text: &str, field: &str) -> Result<T, Error> {
     typed(Value::String(text.to_string()), ErrorCode::InvalidArgument, "").map_err(|error| error.at(field).with(text))
-}
-
-/// Reads a value of the model; an error names the path of the offending field.
-fn typed<T: DeserializeOwned>(value: Value, code: ErrorCode, path: &str) -> Result<T, Error> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let inner = error.path().to_string();
-        let message = error.into_inner().to_string();
-        // serde names an unknown or missing field in its message, not in the path of the object that holds it.
-        let named = ["unknown field `", "missing field `"]
-            .iter()
-            .find_map(|prefix| message.strip_prefix(prefix)?.split_once('`'));
-        let (field, message) = match named {
-            Some((name, rest)) => {
-                let known = inner.ends_with(name) && message.starts_with("unknown");
-                let outer = if inner == "." || known { String::new() } else { format!("{inner}.") };
-                let field = if known { inner } else { format!("{outer}{name}") };
-                let kind = if message.starts_with("unknown") { "unknown field" } else { "missing field" };
-                (field, format!("{kind}{rest}"))
-            }
-            None if inner == "." => (String::new(), message),
-            None => (inner, message),
-        };
-        let field = format!("{path}{field}");
-        let field = field.trim_end_matches('.');
-        let error = Error::new(code, message);
-        if field.is_empty() { error } else { error.at(field) }
-    })
 }
 
 /// Replaces every `\u` escape of half a surrogate pair with U+FFFD; JavaScript can produce them, JSON text cannot

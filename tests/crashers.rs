@@ -1,5 +1,7 @@
 //! Every input that ever broke a fuzz target, and the hostile ones that were thought of beforehand.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[path = "support/fuzz_bodies.rs"]
 mod fuzz_bodies;
 

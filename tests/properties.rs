@@ -1,5 +1,7 @@
 //! What holds for every sequence of events.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use loopwarden::model::{
     Body, Channel, Collaboration, Config, Context, Custom, Delta, Event, Failure, Host, HostKind, Level, Memory,
     Message, Outcome, Output, Progress, Role, Scope, Tests, ToolCall, ToolResult, Transition, Turn, Verdict,

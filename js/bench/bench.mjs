@@ -21,20 +21,16 @@ function text(length, seed) {
 
 let calls = 0;
 
-/** Calls with 200 bytes of arguments and their results; sixteen kinds take turns. */
+/** Calls with 200 bytes of arguments and their results: healthy work, no two alike, one in eight fails. */
 function pairs(count, output) {
-  const kinds = Array.from({ length: 16 }, (_, seed) => ({ args: text(150, seed), output: text(output, seed + 16) }));
-  return Array.from({ length: count }, (_, index) => {
-    const { args, output } = kinds[index % kinds.length];
-    const callId = `call_${++calls}`;
+  return Array.from({ length: count }, () => {
+    const seed = ++calls;
+    const callId = `call_${seed}`;
+    const args = { path: `src/part-${seed}.ts`, mode: "replace", text: text(150, seed) };
+    const outcome = seed % 8 === 0 ? "error" : "ok";
     return [
-      {
-        type: "tool-call",
-        tool: "edit_file",
-        callId,
-        args: { path: `src/part-${index % 16}.ts`, mode: "replace", text: args },
-      },
-      { type: "tool-result", tool: "edit_file", callId, outcome: "error", exitCode: 1, output },
+      { type: "tool-call", tool: "edit_file", callId, args },
+      { type: "tool-result", tool: "edit_file", callId, outcome, output: text(output, seed) },
     ];
   });
 }

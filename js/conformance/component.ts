@@ -42,14 +42,39 @@ export function typedEvent(text: string): { body: { tag: string; val: object }; 
 }
 
 function typedField(name: string, value: unknown, text: string): unknown {
-  if (INTEGERS_64.has(name)) return BigInt(member(text, name) ?? 0);
+  if (INTEGERS_64.has(name)) return integer64(member(text, name) ?? "", name === "at");
   if (JSON_TEXT.has(name)) return member(text, name);
+  // Structured output is compared as its JSON text, its keys sorted: what the JSON door makes of it.
+  if (name === "output" && typeof value !== "string") return JSON.stringify(sorted(value));
   if (name === "labels") return Object.entries(value as object);
   if (MARKERS.has(name)) {
     const tag = typeof value === "boolean" ? "flag" : typeof value === "number" ? "count" : "names";
     return { tag, val: value };
   }
   return value;
+}
+
+/** How deep a value is nested; a list or object without content counts one. */
+function depth(value: unknown): number {
+  if (value === null || typeof value !== "object") return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depth));
+}
+
+/** A 64-bit integer as it is written; what is out of range or no integer cannot be said in types. */
+function integer64(text: string, signed: boolean): bigint {
+  const value = /^-?\d+$/.test(text) ? BigInt(text) : undefined;
+  if (value === undefined || value !== (signed ? BigInt.asIntN(64, value) : BigInt.asUintN(64, value))) throw UNASKED;
+  return value;
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, part]) => [key, sorted(part)]),
+  );
 }
 
 /** A verdict as JSON text: records keep the order of their fields, which is the model's own. */
@@ -72,7 +97,17 @@ function refused(error: unknown): unknown {
 
 /** `schema` is the event's JSON Schema: what it refuses cannot be said in types, and is not asked. */
 export function componentDoor({ Detector }: Detection, schema: object): Door {
-  const isEvent: ValidateFunction = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
+  const ajv = new Ajv2020({ strict: false });
+  // The widths of the smaller integers; those of 64 bits are read from the text, because JavaScript rounds them.
+  for (const [name, least, most] of [
+    ["int32", -(2 ** 31), 2 ** 31 - 1],
+    ["uint32", 0, 2 ** 32 - 1],
+    ["uint16", 0, 2 ** 16 - 1],
+  ] as const) {
+    ajv.addFormat(name, { type: "number", validate: (value: number) => value >= least && value <= most });
+  }
+  for (const name of ["int64", "uint64", "double"]) ajv.addFormat(name, true);
+  const isEvent: ValidateFunction = ajv.compile(schema);
   const ask = (event: string, operation: (typed: unknown) => unknown): string => {
     let value: unknown;
     try {
@@ -80,7 +115,8 @@ export function componentDoor({ Detector }: Detection, schema: object): Door {
     } catch {
       throw UNASKED;
     }
-    if (!isEvent(value)) throw UNASKED;
+    // The JSON door reads no text that is nested deeper: it is not the event, but its text that it refuses.
+    if (depth(value) > 127 || !isEvent(value)) throw UNASKED;
     const typed = typedEvent(event);
     try {
       return json(operation(typed));

@@ -99,7 +99,7 @@ test("replay: a loop is told with its evidence, the advice and the report", asyn
   const { code, stdout } = await loopwarden("replay", name);
   assert.equal(code, 3);
   assert.match(stdout, /^step \d+ {2}(nudge|block|gate|halt) {2}repeated-\w+: /m);
-  assert.match(stdout, /edit_file \{"path":"cart\.ts"\}/);
+  assert.match(stdout, /edit_file\(path: cart\.ts\)/);
   assert.match(stdout, /→ error: text not found in cart\.ts/);
   assert.match(stdout, /│ .*Loopwarden/);
   assert.match(stdout, /^#/m, "the report is Markdown");

@@ -124,8 +124,9 @@ impl Pairing {
     }
 
     /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
-    /// refused, else the oldest of that tool.
-    pub(crate) fn result(&mut self, result: &ToolResult, agent: Key) -> Matched {
+    /// refused, else the oldest of that tool. An id that no call had may belong to a call without one, but not when the
+    /// host made the result up.
+    pub(crate) fn result(&mut self, result: &ToolResult, agent: Key, synthetic: bool) -> Matched {
         if let Some(id) = result.call_id.as_deref() {
             let id = key("call-id", id.as_bytes());
             let waiting = self.pending.iter().position(|call| call.id == Some(id));
@@ -135,9 +136,13 @@ impl Pairing {
             if self.seen.iter().any(|(_, known)| *known == id) {
                 return Matched::Replay;
             }
+            if synthetic {
+                return Matched::None;
+            }
         }
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
-        let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent;
+        let id_fits = |call: &Call| call.id.is_none() || result.call_id.is_none();
+        let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent && id_fits(call);
         let index = (self.pending.iter().position(|call| fits(call) && !call.vetoed))
             .or_else(|| self.pending.iter().position(fits));
         index.map_or(Matched::None, |index| self.take(index))

@@ -16,6 +16,8 @@ const RUNS: usize = 32;
 const LONGEST: usize = 24;
 /// Levels of nesting looked at.
 const DEPTH: usize = 4;
+/// Stands for what was repeated.
+const MARK: &str = " § ";
 /// Fewer characters may well be an error's own words.
 const SHORTEST: usize = 8;
 
@@ -59,7 +61,7 @@ impl Echo {
 
     fn text(&mut self, text: &str) {
         for line in text.lines() {
-            let mut words = line.split_whitespace().map(bare).filter(|word| !word.is_empty()).peekable();
+            let mut words = words(line).peekable();
             while words.peek().is_some() {
                 if self.runs.len() >= RUNS {
                     return;
@@ -96,7 +98,10 @@ impl Echo {
                 Some(count) => {
                     // The punctuation on either side belongs to the argument as often as not.
                     out.push_str(text.get(copied..word_end.max(copied)).unwrap_or_default());
-                    out.push_str(" § ");
+                    // However many lines it repeats.
+                    if !out.ends_with(MARK) {
+                        out.push_str(MARK);
+                    }
                     at += count;
                     copied = words.get(at).map_or(text.len(), |(start, _, _)| *start);
                     word_end = copied;
@@ -132,18 +137,18 @@ impl Echo {
     }
 }
 
-/// The words of a text: where each bare word begins and ends, and its hash.
+/// The words of a text: where each begins and ends, and its hash.
 fn spans(text: &str) -> impl Iterator<Item = (usize, usize, u32)> {
     let base = text.as_ptr().addr();
-    text.split_whitespace().map(bare).filter(|word| !word.is_empty()).map(move |word| {
+    words(text).map(move |word| {
         let start = word.as_ptr().addr() - base;
         (start, start + word.len(), hash_of(word))
     })
 }
 
-/// A word without the punctuation around it.
-fn bare(word: &str) -> &str {
-    word.trim_matches(|character: char| character.is_ascii_punctuation() && character != '_')
+/// Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a short hash is meant")]
@@ -174,12 +179,9 @@ mod tests {
                 "String to replace not found in file.\nString: let total = rows.sum();",
                 "String to replace not found in file.\nString § ",
             ),
-            (
-                "a b\nfirst_line here\nsecond line here",
-                "not found: first_line here\nsecond line here",
-                "not found §  § ",
-            ),
+            ("a b\nfirst_line here\nsecond line here", "not found: first_line here\nsecond line here", "not found § "),
             ("snake_case_name", "no module named snake_case_name", "no module named § "),
+            ("return f\"{total}\"", "<error>not found: return f\"{total}\"</error>", "<error>not found § error>"),
             ("weather in Paris", "nothing about 'weather in Paris' today", "nothing about § today"),
         ] {
             assert_eq!(stripped(json!({"nested": [argument]}), error), expected);
@@ -202,7 +204,7 @@ mod tests {
     #[test]
     fn long_lines_are_several_runs_and_all_is_bounded() {
         let line: String = (0..60).map(|n| alloc::format!("word{n} ")).collect();
-        assert_eq!(stripped(json!(line), &alloc::format!("bad input: {line}end")), "bad input §  §  § end");
+        assert_eq!(stripped(json!(line), &alloc::format!("bad input: {line}end")), "bad input § end");
         let call = ToolCall { args: Some(json!("many words in a line\n".repeat(10_000))), ..ToolCall::default() };
         assert!(Echo::of(&call).fits());
     }

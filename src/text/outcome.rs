@@ -90,11 +90,15 @@ impl Volatile {
             if pattern.chars().count() > Self::MAX_CHARS {
                 return Err(refuse("longer than 1,024 characters".into()));
             }
-            let regex = RegexBuilder::new(pattern).size_limit(Self::MAX_SIZE).build().map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => refuse("too large once compiled".into()),
-                // The last line of a syntax error says what is wrong; the others draw the pattern.
-                error => refuse(format!("not a regular expression: {}", last_line(&format!("{error}")))),
-            })?;
+            let regex = RegexBuilder::new(pattern)
+                .nest_limit(super::signature::NEST)
+                .size_limit(Self::MAX_SIZE)
+                .build()
+                .map_err(|error| match error {
+                    regex::Error::CompiledTooBig(_) => refuse("too large once compiled".into()),
+                    // The last line of a syntax error says what is wrong; the others draw the pattern.
+                    error => refuse(format!("not a regular expression: {}", last_line(&format!("{error}")))),
+                })?;
             if regex.is_match("") {
                 return Err(refuse("matches empty text, and so everywhere".into()));
             }

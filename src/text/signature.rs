@@ -40,6 +40,8 @@ const MAX_PATTERN: usize = 1024;
 /// Characters of a user's signature template, and groups it may insert: bounds what one match can expand to.
 const MAX_TEMPLATE: usize = 256;
 const MAX_GROUPS: usize = 16;
+/// Groups within groups that a pattern may have: compiling recurses, and a component's stack is small.
+pub(super) const NEST: u32 = 50;
 /// Bytes of a compiled pattern; `\w{1,1000}` is refused, ordinary patterns need a tenth.
 const PATTERN_SIZE: usize = 256 * 1024;
 
@@ -73,12 +75,13 @@ impl Signatures {
             if pattern.is_empty() || pattern.chars().count() > MAX_PATTERN {
                 return Err(wrong(format!("expected 1 to {MAX_PATTERN} characters"), field).with(pattern));
             }
-            let regex = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().map_err(|error| {
-                // The parser draws the pattern with a caret over several lines; its last line says what is wrong.
-                let text = error.to_string();
-                let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                wrong(format!("not a usable regular expression: {reason}"), field).with(pattern)
-            })?;
+            let regex =
+                RegexBuilder::new(pattern).nest_limit(NEST).size_limit(PATTERN_SIZE).build().map_err(|error| {
+                    // The parser draws the pattern with a caret over several lines; its last line says what is wrong.
+                    let text = error.to_string();
+                    let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                    wrong(format!("not a usable regular expression: {reason}"), field).with(pattern)
+                })?;
             if signature.trim().is_empty()
                 || signature.chars().count() > MAX_TEMPLATE
                 || signature.matches('$').count() > MAX_GROUPS

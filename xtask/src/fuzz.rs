@@ -1,7 +1,6 @@
 //! `cargo xtask fuzz`: libFuzzer on the stable compiler.
 
 use crate::conformance;
-use crate::fuzz_bodies::payload;
 use crate::plan::Line;
 use crate::raw_scenario::raw_scenarios;
 use crate::wasm::digest;
@@ -127,7 +126,7 @@ fn seeds(workspace: &Workspace, home: &Path) -> Result<()> {
                 }
             }
             seed(home, "json_door", door.as_bytes())?;
-            seed(home, "snapshot", payload(&detector.snapshot()))?;
+            seed(home, "snapshot", &detector.snapshot())?;
         }
     }
     let mut words = BTreeSet::new();

@@ -1,5 +1,6 @@
 //! Loopwarden's only build script: `cargo xtask help` tells what it can do.
 
+mod bench;
 mod conformance;
 mod counts;
 mod demo;
@@ -14,9 +15,6 @@ mod test;
 mod wasm;
 mod workspace;
 
-#[allow(dead_code, reason = "the fuzz targets' bodies; only the form of a snapshot matters here")]
-#[path = "../../tests/support/fuzz_bodies.rs"]
-mod fuzz_bodies;
 #[path = "../../tests/support/raw_scenario.rs"]
 mod raw_scenario;
 
@@ -58,6 +56,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "Fill target/dist: component, npm tarball, schemas, SHA256SUMS. Prints the sizes.",
         run: dist::command,
+    },
+    Command {
+        name: "bench",
+        arguments: "[--json]",
+        about: "Measure native, wasmtime, npm and a plain JavaScript detector side by side, and the sizes.",
+        run: bench::command,
     },
     Command {
         name: "fuzz",

@@ -14,7 +14,7 @@ use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 use wit_component::ComponentEncoder;
 
 /// The component's stack. rustc's default of 1 MiB would be four times the linear memory a fresh instance may have.
-const STACK_BYTES: u32 = 128 * 1024;
+const STACK_BYTES: u32 = 96 * 1024;
 
 /// What rustc's wasm targets and wasm-bindgen use; a stripped module no longer names its features.
 const WASM_OPT: [&str; 11] = [

@@ -5,7 +5,7 @@ import type { Event, Finding, Level, Scope, Verdict } from "../generated/types.t
 import { readTranscript, type TranscriptFormat } from "../transcript.ts";
 import { level, parse, UsageError } from "./args.ts";
 import { configText, InputError, text } from "./input.ts";
-import { LEVEL_STYLE, LEVELS, painter, reaches, short } from "./style.ts";
+import { LEVEL_STYLE, LEVELS, painter, reaches, short, wrapped } from "./style.ts";
 
 export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--config FILE] [--format FORMAT] [--json]
 
@@ -55,7 +55,7 @@ export async function run(args: string[]): Promise<number> {
       complain(line, error);
       continue;
     }
-    if (!pending) story.remember(verdict.seq, event);
+    if (!pending) story.remember(verdict.seq, event, line);
     if (values.json) console.log(JSON.stringify(verdict));
     else story.tell(verdict, event, line);
     story.weigh(verdict);
@@ -85,8 +85,8 @@ class Story {
     console.log(this.#paint("dim", `loopwarden ${version()} · ${file} · ${format} · ${events} events`));
   }
 
-  remember(seq: number, event: Event): void {
-    const step = event.step == null ? `event ${seq}` : `step ${event.step}`;
+  remember(seq: number, event: Event, line: number): void {
+    const step = place(event, line);
     let [text, output] = summary(event);
     if (event.type === "tool-call" && event.callId) this.#calls.set(event.callId, text);
     if (event.type === "tool-result" && event.callId) text = this.#calls.get(event.callId) ?? text;
@@ -103,7 +103,7 @@ class Story {
     const given = verdict.wouldBe ?? verdict.level;
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
     if (!reaches(given, "nudge") || findings.length === 0) return;
-    const step = event.step == null ? `line ${line}` : `step ${event.step}`;
+    const step = place(event, line);
     const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
     console.log("");
     for (const finding of findings) {
@@ -112,12 +112,7 @@ class Story {
       for (const told of this.#evidence(finding)) console.log(told);
     }
     if (verdict.guidance === undefined) return;
-    console.log(
-      verdict.guidance
-        .split("\n")
-        .map((part) => `    │ ${this.#paint("italic", part)}`)
-        .join("\n"),
-    );
+    for (const part of wrapped(verdict.guidance, WIDTH)) console.log(`    │ ${this.#paint("italic", part)}`);
   }
 
   /** What repeated, as the user's own file has it. */
@@ -140,16 +135,31 @@ class Story {
   }
 }
 
+/** Where an event stands: the host's own step, or the line of the file. */
+const place = (event: Event, line: number): string => (event.step == null ? `line ${line}` : `step ${event.step}`);
+
+/** The arguments of a call, each shortened; of a path the end says most. */
+function listed(args: unknown): string {
+  if (args === undefined || args === null) return "";
+  if (typeof args !== "object" || Array.isArray(args)) return short(JSON.stringify(args), WIDTH);
+  return Object.entries(args)
+    .map(([name, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      const isPath = /^[^\s"']*[/\\][^\s"']*$/.test(text) && text.length > 32;
+      return `${name}: ${isPath ? `…${text.slice(-31)}` : short(text, 32)}`;
+    })
+    .join(", ");
+}
+
 /** What an event is about, and what came of it. */
 function summary(event: Event): [text: string, output: string | undefined] {
   switch (event.type) {
     case "tool-call":
-      return [
-        `${event.tool} ${event.rawArgs ?? (event.args === undefined ? "" : JSON.stringify(event.args))}`,
-        undefined,
-      ];
-    case "tool-result":
-      return [event.tool ?? "result", event.output === "" ? event.outcome : `${event.outcome}: ${event.output}`];
+      return [`${event.tool}(${event.rawArgs ?? listed(event.args)})`, undefined];
+    case "tool-result": {
+      const output = typeof event.output === "string" ? event.output : JSON.stringify(event.output);
+      return [event.tool ?? "result", output === "" ? event.outcome : `${event.outcome}: ${output}`];
+    }
     case "message":
       return [`${event.role}: ${event.text}`, undefined];
     case "delta":

@@ -33,3 +33,17 @@ export function short(text: string, width: number): string {
   const chars = Array.from(line.slice(0, width * 2 + 2));
   return chars.length > width ? `${chars.slice(0, width - 1).join("")}…` : chars.join("");
 }
+
+/** Breaks a text into lines of at most `width` characters, at blanks where there are any. */
+export function wrapped(text: string, width: number): string[] {
+  return text.split("\n").flatMap((paragraph) => {
+    const lines = [""];
+    for (const word of paragraph.split(" ")) {
+      const line = lines.at(-1) ?? "";
+      if (line === "") lines[lines.length - 1] = word;
+      else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+      else lines.push(word);
+    }
+    return lines;
+  });
+}

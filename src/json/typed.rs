@@ -1,0 +1,178 @@
+//! Reading a value of the model, so that an error names the field it is about.
+//!
+//! serde says what is wrong but not where. Instead of tracking the way down on every read (which would triple the code
+//! that reads the model), the place is looked for once something is wrong: a field whose absence changes the error is
+//! the one that it is about, or holds the one that it is about.
+
+use crate::model::{Error, ErrorCode};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Fields or items looked at on one level; a culprit beyond them is not named.
+const LOOKED_AT: usize = 256;
+/// Bytes of a text that matter for an error.
+const TEXT: usize = 256;
+
+/// Reads a value of the model; an error names the path of the offending field, which begins with `prefix`.
+pub(super) fn typed<T: DeserializeOwned>(mut value: Value, code: ErrorCode, prefix: &str) -> Result<T, Error> {
+    T::deserialize(&value).map_err(|error| {
+        shorten(&mut value);
+        let read = |value: &Value| T::deserialize(value).err().map(|error| error.to_string());
+        // Shorter texts may make a shorter message, or in theory none.
+        let message = read(&value).unwrap_or_else(|| error.to_string());
+        let mut path = culprit(&mut value, &message, &read);
+        let missing = named(&message, "missing field `");
+        if let Some((name, _)) = missing {
+            path.push(Step::Field(name.to_string()));
+        }
+        let message = match missing.or_else(|| named(&message, "unknown field `")) {
+            Some((_, rest)) => format!("{} field{rest}", if missing.is_some() { "missing" } else { "unknown" }),
+            None => message,
+        };
+        let field = written(prefix, &path);
+        let error = Error::new(code, message);
+        if field.is_empty() { error } else { error.at(field) }
+    })
+}
+
+/// The name in a message that begins with `opening`, and what comes behind it.
+fn named<'a>(message: &'a str, opening: &str) -> Option<(&'a str, &'a str)> {
+    message.strip_prefix(opening)?.split_once('`')
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Field(String),
+    Item(usize),
+}
+
+fn written(prefix: &str, path: &[Step]) -> String {
+    let mut field = prefix.trim_end_matches('.').to_string();
+    for step in path {
+        match step {
+            Step::Field(name) if field.is_empty() => field.push_str(name),
+            Step::Field(name) => field = format!("{field}.{name}"),
+            Step::Item(index) => field = format!("{field}[{index}]"),
+        }
+    }
+    field
+}
+
+/// The way to the innermost field or item that `message` is about.
+fn culprit(root: &mut Value, message: &str, read: &impl Fn(&Value) -> Option<String>) -> Vec<Step> {
+    let mut path = Vec::new();
+    loop {
+        let steps: Vec<Step> = match at(root, &path) {
+            Some(Value::Object(fields)) => fields.keys().take(LOOKED_AT).cloned().map(Step::Field).collect(),
+            Some(Value::Array(items)) => (0..items.len().min(LOOKED_AT)).map(Step::Item).collect(),
+            _ => return path,
+        };
+        let guilty = steps.into_iter().find(|step| {
+            let Some(taken) = at(root, &path).and_then(|node| take(node, step)) else { return false };
+            let without = read(root);
+            if let Some(node) = at(root, &path) {
+                put_back(node, step, taken);
+            }
+            // A level down, another field may be the first that is missing: that says nothing about this one.
+            let also_missing = |other: &String| message.starts_with("missing") && other.starts_with("missing");
+            !without.is_some_and(|other| other == message || also_missing(&other))
+        });
+        match guilty {
+            Some(step) => path.push(step),
+            None => return path,
+        }
+    }
+}
+
+fn at<'a>(root: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
+    path.iter().try_fold(root, |node, step| match step {
+        Step::Field(name) => node.get_mut(name),
+        Step::Item(index) => node.get_mut(index),
+    })
+}
+
+/// Takes a field or an item out.
+fn take(node: &mut Value, step: &Step) -> Option<Value> {
+    match step {
+        Step::Field(name) => node.as_object_mut()?.remove(name),
+        Step::Item(index) => node.as_array_mut().filter(|items| *index < items.len()).map(|items| items.remove(*index)),
+    }
+}
+
+fn put_back(node: &mut Value, step: &Step, taken: Value) {
+    match step {
+        Step::Field(name) => {
+            if let Some(fields) = node.as_object_mut() {
+                fields.insert(name.clone(), taken);
+            }
+        }
+        Step::Item(index) => {
+            if let Some(items) = node.as_array_mut() {
+                items.insert((*index).min(items.len()), taken);
+            }
+        }
+    }
+}
+
+/// Cuts long texts, so that looking for the place costs little however large the input is.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) => text.truncate(text.floor_char_boundary(TEXT)),
+        Value::Array(items) => items.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::{config, event};
+    use alloc::{format, string::String};
+
+    #[test]
+    fn errors_name_their_field() {
+        let long = format!(r#"{{"type":"tool-result","outcome":"ok","output":"{}","tool":[]}}"#, "x".repeat(100_000));
+        for (text, field, message) in [
+            (r#"{"type":"tool-call"}"#, "tool", "missing field"),
+            (r#"{"type":"tool-call","tool":5}"#, "tool", "invalid type: integer `5`, expected a string"),
+            (r#"{"type":"tool-call","tool":"t","arg":{}}"#, "arg", "unknown field, expected one of"),
+            (r#"{"type":"tool-call","tool":"t","at":"now"}"#, "at", "invalid type: string \"now\""),
+            (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
+            (r#"{"type":"message","role":"robot","text":""}"#, "role", "unknown variant `robot`"),
+            (r#"{"type":"progress","tests":{"failing":-1}}"#, "tests.failing", "invalid value: integer `-1`"),
+            (r#"{"type":"progress","tests":{"failingIds":["a",2]}}"#, "tests.failingIds[1]", "invalid type"),
+            (r#"{"type":"progress","checklist":{"done":1}}"#, "checklist.total", "missing field"),
+            (r#"{"type":"progress","checklist":{"done":1,"total":2,"x":3}}"#, "checklist.x", "unknown field"),
+            (r#"{"type":"attempt","status":"done","blockers":"none"}"#, "blockers", "invalid type"),
+            (&long, "tool", "invalid type: sequence"),
+        ] {
+            let error = event(text).unwrap_err();
+            assert_eq!(error.field.as_deref(), Some(field), "{error}");
+            assert!(error.message.starts_with(message) && error.message.len() < 500, "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_in_the_configuration_name_their_field() {
+        for (text, field) in [
+            (r#"{"rules":{"cycle":{"nudge":3},"repeated-call":{"block":"9"}}}"#, "rules.repeated-call.block"),
+            (r#"{"tools":{"a.b":{"ignoreArgs":["x",null]}}}"#, "tools.a.b.ignoreArgs[1]"),
+            (r#"{"patterns":{"signatures":[{"pattern":"x"}]}}"#, "patterns.signatures[0].signature"),
+            (r#"{"budgets":{"maxIterations":1.5}}"#, "budgets.maxIterations"),
+        ] {
+            assert_eq!(config(text).unwrap_err().field.as_deref(), Some(field), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_crowd_of_fields_is_bounded() {
+        let crowd: String = (0..5000).map(|n| format!(r#""tool{n:04}":{{}},"#)).collect();
+        let error = config(&format!(r#"{{"tools":{{{crowd}"zzz":{{"polling":1}}}}}}"#)).unwrap_err();
+        assert_eq!(error.field.as_deref(), Some("tools"));
+    }
+}

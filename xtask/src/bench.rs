@@ -1,0 +1,113 @@
+//! `cargo xtask bench`: every claim about speed and size, measured in one run.
+
+use crate::dist::Size;
+use crate::plan::{self, Line, plan};
+use crate::steps;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// The doors, in the order of the columns. The first is what the others are compared with.
+const DOORS: [&str; 4] = ["native", "wasmtime", "npm", "plain JavaScript"];
+
+/// One measurement: what was measured through which door.
+struct Row {
+    door: String,
+    what: String,
+    unit: String,
+    median: u64,
+}
+
+/// Measures everything and prints one table; `--json` prints the measurements, one a line.
+pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    let as_json = match args {
+        [] => false,
+        [flag] if flag == "--json" => true,
+        _ => bail!("usage: cargo xtask bench [--json]"),
+    };
+    plan::run(workspace, &plan(steps::ALL, &["component", "package"])?)?;
+    let mut native = workspace.cargo(["bench", "--quiet", "--package=loopwarden", "--bench=record"]);
+    let mut wasmtime = workspace.cargo(["bench", "--quiet", "--package=loopwarden-host-tests", "--bench=wasmtime"]);
+    wasmtime.args(["--profile", "bench-host"]).env("LOOPWARDEN_COMPONENT", workspace.component());
+    let mut npm = workspace.npm(["run", "--silent", "bench", "--", "--long"]);
+
+    let mut output = String::new();
+    let runs: [(&str, &mut Command); 3] = [
+        ("measuring natively", &mut native),
+        ("measuring in wasmtime (the first time, building its release takes minutes)", &mut wasmtime),
+        ("measuring in Node", &mut npm),
+    ];
+    for (number, (label, command)) in (1..).zip(runs) {
+        let mut line = Line::begin(format!("[{number}/3] {label}"));
+        output.push_str(&line.run(command)?);
+        line.end("");
+    }
+    let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("{\"name\"")).collect();
+    if as_json {
+        lines.iter().for_each(|line| println!("{line}"));
+        return Ok(0);
+    }
+    let rows = lines.into_iter().map(row).collect::<Result<Vec<_>>>()?;
+    times(&rows);
+    sizes(workspace)?;
+    Ok(0)
+}
+
+fn row(line: &str) -> Result<Row> {
+    let value: Value = serde_json::from_str(line).with_context(|| format!("not a measurement: {line}"))?;
+    let text = |key: &str| value.get(key).and_then(Value::as_str).with_context(|| format!("no `{key}`: {line}"));
+    let (door, what) = text("name")?.split_once(": ").with_context(|| format!("no door: {line}"))?;
+    let median = value.get("median").and_then(Value::as_u64).with_context(|| format!("no median: {line}"))?;
+    Ok(Row { door: door.to_owned(), what: what.to_owned(), unit: text("unit")?.to_owned(), median })
+}
+
+/// Medians side by side, each with its ratio to the native one.
+fn times(rows: &[Row]) {
+    print!("\n{:<44}", "median of 25");
+    DOORS.iter().for_each(|door| print!("{door:>24}"));
+    println!();
+    let mut done: Vec<&str> = Vec::new();
+    for row in rows {
+        if done.contains(&row.what.as_str()) {
+            continue;
+        }
+        done.push(&row.what);
+        let through = |door: &str| rows.iter().find(|other| other.what == row.what && other.door == door);
+        print!("{:<44}", row.what);
+        for door in DOORS {
+            let cell = through(door).map(|found| {
+                let ratio = through("native").map(|native| ratio(found.median, native.median));
+                format!("{} {:>8}", shown(found), ratio.unwrap_or_default())
+            });
+            print!("{:>24}", cell.unwrap_or_else(|| "-".to_owned()));
+        }
+        println!();
+    }
+}
+
+fn shown(row: &Row) -> String {
+    match row.unit.as_str() {
+        "ns" if row.median >= 100_000 => format!("{} µs", row.median / 1000),
+        "ns" => format!("{}.{:02} µs", row.median / 1000, row.median % 1000 / 10),
+        unit => format!("{} {unit}", row.median),
+    }
+}
+
+/// `×1.53`, in whole hundredths.
+fn ratio(value: u64, base: u64) -> String {
+    let hundredths = value.saturating_mul(100).checked_div(base).unwrap_or_default();
+    format!("×{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
+fn sizes(workspace: &Workspace) -> Result<()> {
+    println!("\n{:<44}{:>12}{:>12}{:>12}", "size in bytes", "raw", "gzip", "brotli");
+    let npm = workspace.js().join("glue/loopwarden_bg.wasm");
+    for (name, path) in [("component", workspace.component()), ("npm package's wasm", npm)] {
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let size = Size::of(&bytes)?;
+        println!("{name:<44}{:>12}{:>12}{:>12}", size.raw, size.gzip, size.brotli);
+    }
+    Ok(())
+}
