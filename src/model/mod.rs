@@ -1,14 +1,17 @@
 //! What comes in and what goes out: plain serde data, no logic beyond (de)serialisation and lookups.
 
+mod attempts;
 mod config;
 mod error;
 mod event;
 mod level;
+mod phases;
 mod record;
 mod report;
 mod scenario;
 mod verdict;
 
+pub use attempts::{Attempts, AttemptsPreset};
 pub use config::{
     Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Privacy, RuleConfig, SignaturePattern, ToolConfig,
 };
@@ -19,10 +22,11 @@ pub use event::{
     Tests, ToolCall, ToolResult, Transition, Turn,
 };
 pub use level::Level;
+pub use phases::{PhaseConfig, Phases};
 pub use record::Record;
 pub use report::{
-    BudgetsLeft, Decision, LevelCounts, Metrics, Report, ReportFormat, ReportOption, ResetReason, RuleInfo,
-    RuleMetrics, RuleStanding, Status,
+    AttemptStanding, BudgetsLeft, Decision, LevelCounts, Metrics, PhaseStanding, Report, ReportFormat, ReportOption,
+    ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Recovery, RecoveryTopic, Scope, Verdict, Wasted};
