@@ -1,9 +1,16 @@
 //! Attempts and recovery through the public API: every pattern, configuration, text and test of the document about recovery
 //! from loops of attempts.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests: a panic is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests: a panic is a failed test"
+)]
 
-use loopwarden::model::{Decision, Level, Recommendation, Recovery, RecoveryTopic, ResetReason, Scope, Verdict};
+use loopwarden::model::{
+    Decision, Level, Recommendation, Record, Recovery, RecoveryTopic, ResetReason, Scope, Verdict,
+};
 use loopwarden::{Detector, json};
 
 const START: i64 = 1_760_825_000_000;
@@ -234,6 +241,14 @@ fn authority_that_did_not_help_is_escalated() {
          Human intervention required.\n\
          Reason: No progress despite unblock authority."
     );
+    let [Record::LoopDetected { loop_count: 6, reasoning, .. }, Record::GateTriggered { task_id, failure_history, .. }] =
+        verdicts[5].records.as_slice()
+    else {
+        panic!("{:?}", verdicts[5].records);
+    };
+    assert!(reasoning.ends_with("taskId=T6.2.3, attemptCount=6, recommendation=escalate"), "{reasoning}");
+    assert_eq!((task_id.as_deref(), failure_history.len()), (Some("T6.2.3"), 3));
+    assert!(failure_history[2].contains("blocked by no token"), "{failure_history:?}");
     let actions = &verdicts[5].suggested_actions;
     assert!(actions.iter().any(|action| action.contains("mark the task as blocked")), "{actions:?}");
     // Given once and for one task.

@@ -12,13 +12,13 @@
 //!   that it did not help. That it was given is remembered until the task is reset.
 
 use crate::model::{
-    Attempt, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode, HaltReason,
-    Level, Recommendation, Recovery, RecoveryTopic,
+    Attempt, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode, Event,
+    HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
 use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, task_name};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, key, printable};
-use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Most attempts that a loop can be configured to take.
@@ -48,8 +48,8 @@ struct Task {
     times: Ring<Times>,
     latest: Option<i64>,
     recent: Ring<Seen>,
-    /// The authority to remove blockers was given.
-    authority: bool,
+    /// Attempts since the authority to remove blockers was given.
+    authority: Option<u32>,
     /// The orchestrator was told to leave this task.
     forced: bool,
     /// The loop that the latest attempt went on with, and where it began.
@@ -233,6 +233,7 @@ impl Task {
             onset: cx.onset,
             line: printable(&line, LINE),
         };
+        self.authority = self.authority.map(|attempts| attempts.saturating_add(1));
         self.recent.push(seen, policy.max_attempts.max(SHOWN as u32) as usize);
     }
 
@@ -256,8 +257,10 @@ impl Task {
             let new = |(index, seen): (usize, &Seen)| {
                 seen.worked && latest().skip(index + 1).all(|old| old.work != seen.work)
             };
-            // Each attempt did something else: the task is being worked on.
-            return if latest().enumerate().all(new) { None } else { Some(Kind::BlockedTaskSpin) };
+            // Each attempt did something else: the task is being worked on. And what was tried before the authority was
+            // given does not show that the authority is no help.
+            let tried = self.authority.is_none_or(|attempts| attempts >= policy.max_attempts);
+            return (tried && !latest().enumerate().all(new)).then_some(Kind::BlockedTaskSpin);
         }
         latest().all(|seen| seen.work == last.work).then_some(Kind::NoProgressRepeat)
     }
@@ -310,7 +313,7 @@ impl Task {
                 instead: "Name the step at which every attempt ended, and take another way to it.",
                 actions: &["put the recovery entry into the context", "plan the task anew"],
             },
-            Kind::BlockedTaskSpin if policy.auto_unblock && !self.authority => {
+            Kind::BlockedTaskSpin if policy.auto_unblock && self.authority.is_none() => {
                 let text = format!(
                     "UNBLOCK AUTHORITY GRANTED: Task {name} blocked by [{named}] after {attempts} attempts.\n\n\
                      You have FULL AUTHORITY to:\n\
@@ -322,8 +325,7 @@ impl Task {
                      COMPLETE the task by any means necessary, then mark it done and move on."
                 );
                 let what = format!("{attempts} attempts at the task {name} ended at the same blockers.");
-                self.authority = true;
-                self.recent.clear();
+                self.authority = Some(0);
                 Recovered {
                     recommendation: Recommendation::UnblockAuthority,
                     topic: RecoveryTopic::UnblockAuthority,
@@ -334,7 +336,7 @@ impl Task {
                 }
             }
             Kind::BlockedTaskSpin => {
-                let reason = if self.authority {
+                let reason = if self.authority.is_some() {
                     "No progress despite unblock authority."
                 } else {
                     "Blocked and not allowed to unblock itself."
@@ -437,7 +439,7 @@ impl Rule for TaskAttempts {
             ..Task::default()
         });
         task.add(attempt, policy, cx, event.context.at);
-        let signal = signal(&mut task, attempt, policy, cx, event.context.task.as_ref());
+        let signal = signal(&mut task, attempt, policy, cx, event);
         state.tasks.push(task, TASKS);
         signal
     }
@@ -468,7 +470,7 @@ impl Rule for TaskAttempts {
     }
 }
 
-fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, task_id: Option<&String>) -> Option<Signal> {
+fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event: &Event) -> Option<Signal> {
     let Some(kind) = task.kind(policy, cx.run.now) else {
         task.going = None;
         return None;
@@ -487,6 +489,7 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, task_
         kind.logged(),
         recovered.logged()
     );
+    let records = records(task, event, kind, attempts, &recovered, &message);
     Some(Signal {
         kind: kind.name(),
         identity: combine("task-attempts", &[cx.task, key("kind", kind.name().as_bytes())]),
@@ -506,11 +509,43 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, task_
             halt_reason: HaltReason::Stalled,
         },
         extra: Extra {
-            recovery: Some(Recovery { topic: recovered.topic, text: recovered.text, task: task_id.cloned(), blockers }),
+            records,
+            recovery: Some(Recovery {
+                topic: recovered.topic,
+                text: recovered.text,
+                task: event.context.task.clone(),
+                blockers,
+            }),
             actions: recovered.actions.iter().map(ToString::to_string).collect(),
             ..Extra::default()
         },
     })
+}
+
+/// What the host logs: the loop, and that a human is notified.
+fn records(task: &Task, event: &Event, kind: Kind, attempts: u32, recovered: &Recovered, message: &str) -> Vec<Record> {
+    let context = &event.context;
+    let (task_id, agent_id, timestamp) = (context.task.clone(), context.agent.clone(), context.at);
+    let mut records = vec![Record::LoopDetected {
+        task_id: task_id.clone(),
+        agent_id: agent_id.clone(),
+        loop_count: attempts,
+        error_signature: format!("{}:{}", kind.name(), task.name),
+        is_exact_match: true,
+        reasoning: message.to_string(),
+        timestamp,
+    }];
+    if recovered.level() == Level::Gate {
+        records.push(Record::GateTriggered {
+            task_id,
+            agent_id,
+            loop_count: attempts,
+            trigger_reason: recovered.what.clone(),
+            failure_history: task.recent.iter().map(|seen| seen.line.clone()).collect(),
+            timestamp,
+        });
+    }
+    records
 }
 
 #[cfg(test)]
