@@ -1,12 +1,7 @@
 //! Attempts and recovery through the public API: every pattern, configuration, text and test of the document about recovery
 //! from loops of attempts.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "helpers of tests: a panic is a failed test"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests: a panic is a failed test")]
 
 use loopwarden::model::{
     Decision, Level, Recommendation, Record, Recovery, RecoveryTopic, ResetReason, Scope, Verdict,
@@ -374,4 +369,31 @@ fn going_round_between_tasks() {
     let finding = &verdicts[5].findings[0];
     assert_eq!((finding.rule.as_str(), finding.level, finding.count), ("task-cycle", Level::Nudge, 3));
     assert_eq!((finding.period, verdicts[9].level), (Some(2), Level::Block));
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut orchestrator = Orchestrator::new(r#"{"attempts":{"maxAttempts":12,"maxAttemptsBeforeForceNext":12}}"#);
+    let long = "x".repeat(5000);
+    let mut sizes = Vec::new();
+    for round in 0..3 {
+        for number in 0..2000 {
+            let task = format!("{}-{}{long}", number % 40, round);
+            orchestrator.at -= 59_000;
+            orchestrator.attempt(&task, "in-progress", &[&long, &number.to_string()], &[&long]);
+        }
+        sizes.push(orchestrator.detector.snapshot().len());
+    }
+    assert!(sizes[2].abs_diff(sizes[1]) < 4096 && sizes[2] < 120_000, "{sizes:?}");
+    assert!(Detector::restore(&orchestrator.detector.snapshot()).is_ok());
+}
+
+#[test]
+fn a_task_without_a_name() {
+    let mut detector = json::detector("{}").unwrap();
+    let event = json::event(r#"{"type":"attempt","status":"done"}"#).unwrap();
+    let verdict = (0..3).map(|_| detector.record(&event).unwrap()).last().unwrap();
+    let recovery = verdict.recovery.unwrap();
+    assert_eq!(recovery.task, None);
+    assert!(recovery.text.starts_with("LOOP DETECTED: Task (unnamed) completed after 3 attempts."));
 }

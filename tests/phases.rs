@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests: a panic is a failed test")]
 
-use loopwarden::model::{Decision, Level, Recommendation, ResetReason, Scope, Verdict};
+use loopwarden::model::{
+    Body, Context, Decision, Event, Level, Recommendation, ResetReason, Scope, Transition, Verdict,
+};
 use loopwarden::{Detector, json};
 
 /// The events of transitions such as `implement→test`; `→plan` enters a phase from nowhere.
@@ -102,6 +104,59 @@ fn oscillation() {
     for transitions in honest {
         assert_eq!(refused("{}", transitions), None, "{transitions}");
     }
+}
+
+/// The definition over again, on transitions instead of phases: whether the last one closes a cycle.
+fn oscillates(transitions: &[(char, char)], distinct: usize) -> bool {
+    let last = &transitions[transitions.len().saturating_sub(10)..];
+    (2..=5).any(|period| {
+        let twice = |length: usize| {
+            last.len() >= length && {
+                let tail = &last[last.len() - length..];
+                tail[period..].iter().zip(tail).all(|(later, earlier)| later == earlier)
+            }
+        };
+        let lap = &last[last.len().saturating_sub(period)..];
+        let mut phases: Vec<char> = lap.iter().flat_map(|(from, to)| [*from, *to]).collect();
+        phases.sort_unstable();
+        phases.dedup();
+        // Out and back: walked backwards, the lap is the same lap begun elsewhere.
+        let back: Vec<_> = lap.iter().rev().map(|(from, to)| (*to, *from)).collect();
+        let turns = (0..period).any(|start| {
+            let rotated: Vec<_> = back.iter().cycle().skip(start).take(period).copied().collect();
+            rotated == lap
+        });
+        phases.len() <= distinct && (twice(2 * period) || (period >= 4 && twice(2 * period - 1) && turns))
+    })
+}
+
+#[test]
+fn every_short_walk_is_judged_by_the_definition() {
+    let config = r#"{"phases":{"maxVisitsDefault":0,"maxTransitionsDefault":0,"cycleDetectionLength":3}}"#;
+    let (mut found, mut silent) = (0, 0);
+    // Every walk of nine transitions between four phases, each step being one of the three other phases.
+    for number in 0..3_usize.pow(9) {
+        // A third of them is enough, and every prefix of theirs is judged as well.
+        if number % 3 != 1 {
+            continue;
+        }
+        let mut detector = json::detector(config).unwrap();
+        let mut transitions: Vec<(char, char)> = Vec::new();
+        let (mut at, mut rest) = ('A', number);
+        for _ in 0..9 {
+            let others: Vec<char> = "ABCD".chars().filter(|phase| *phase != at).collect();
+            let next = others[rest % 3];
+            rest /= 3;
+            let body = Transition { from: Some(at.into()), to: next.into() };
+            let event = Event { body: Body::Transition(body), context: Context::default() };
+            transitions.push((at, next));
+            at = next;
+            let refused = detector.record(&event).unwrap().level == Level::Gate;
+            assert_eq!(refused, oscillates(&transitions, 3), "{transitions:?}");
+            if refused { found += 1 } else { silent += 1 }
+        }
+    }
+    assert!(found > 1000 && silent > 10 * found, "{found} {silent}");
 }
 
 #[test]

@@ -45,6 +45,12 @@ pub(crate) fn task_name(task: &str) -> String {
     printable(task, TASK_NAME)
 }
 
+/// Whether forgetting `which` forgets `task`. A reset or an answer that names no task is about the run as a whole: what a
+/// human has cleared must not block again at once.
+fn forgets(which: Key, task: Key) -> bool {
+    which == 0 || which == task
+}
+
 /// What a rule judges.
 #[derive(Debug)]
 pub(crate) enum Fact<'a> {
@@ -182,7 +188,8 @@ pub(crate) trait Rule {
     /// Takes a fact in and answers with the evidence it adds up to.
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal>;
 
-    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name. For rules
+    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none in
+    /// particular. For rules
     /// with [`Self::OUTLIVES_EVIDENCE`].
     fn forget_task(_state: &mut Self::State, _task: Key) {}
 

@@ -7,7 +7,7 @@
 
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, task_name};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, key};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
@@ -163,7 +163,7 @@ impl Rule for PhaseCycle {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.walks.retain(|walk| task != 0 && walk.task != task);
+        state.walks.retain(|walk| !forgets(task, walk.task));
     }
 
     fn standing(state: &State) -> u32 {

@@ -9,7 +9,7 @@
 
 use crate::model::HaltReason;
 use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal, forgets};
 use crate::state::{Ring, Sighting};
 use crate::text::{Key, combine};
 use alloc::format;
@@ -91,7 +91,7 @@ impl Rule for PhaseTransitions {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.made.retain(|made| task != 0 && made.task != task);
+        state.made.retain(|made| !forgets(task, made.task));
     }
 
     fn standing(state: &State) -> u32 {

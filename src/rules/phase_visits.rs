@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, task_name};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
 use crate::state::{Ring, Sighting};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
@@ -103,7 +103,7 @@ impl Rule for PhaseVisits {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.phases.retain(|phase| task != 0 && phase.task != task);
+        state.phases.retain(|phase| !forgets(task, phase.task));
     }
 
     fn standing(state: &State) -> u32 {

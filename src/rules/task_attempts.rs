@@ -15,7 +15,7 @@ use crate::model::{
     Attempt, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode, Event,
     HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, task_name};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, key, printable};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
@@ -267,7 +267,7 @@ impl Task {
 
     /// What to do about a loop, and what to remember of it.
     fn recover(&mut self, kind: Kind, policy: Policy, attempts: u32, blockers: &[String]) -> Recovered {
-        // Blanks keep the texts below the document's own.
+        // The texts are the document's, word for word, wherever it gives one.
         let (name, named) = (if self.name.is_empty() { "(unnamed)" } else { &self.name }, blockers.join(", "));
         match kind {
             Kind::CompletedTaskRevisit => {
@@ -445,7 +445,7 @@ impl Rule for TaskAttempts {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.tasks.retain(|known| task != 0 && known.key != task);
+        state.tasks.retain(|known| !forgets(task, known.key));
     }
 
     fn standing(state: &State) -> u32 {

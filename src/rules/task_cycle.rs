@@ -6,7 +6,7 @@
 
 use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, forgets};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, evidence};
 use alloc::{format, vec::Vec};
@@ -108,7 +108,7 @@ impl Rule for TaskCycle {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.attempts.retain(|seen| task != 0 && seen.task != task);
+        state.attempts.retain(|seen| !forgets(task, seen.task));
     }
 
     fn standing(state: &State) -> u32 {
