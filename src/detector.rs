@@ -6,11 +6,11 @@ use crate::model::{
     Payloads, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
 };
 use crate::policy::{Judgement, decide};
-use crate::rules::{Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of};
+use crate::rules::{Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, task_name};
 use crate::state::{Call, Matched, Run, Sighting, Step, Store, agent, open, seal};
 use crate::text::{self, Key, Scratch, combine, key, printable};
 use crate::{json, report};
-use alloc::{format, string::String, string::ToString, vec::Vec};
+use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Raised by every change that can change a verdict.
@@ -136,6 +136,8 @@ impl Detector {
             steps: run.steps,
             rules: rules.collect(),
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
+            attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
+            phases: of_task(run.rules.phases(), scope),
             budgets_left: budgets_left(&self.settings, run),
         }
     }
@@ -487,6 +489,15 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
     }
 }
 
+/// What a status says per task: of the scope's task, or of every task where the scope names none.
+fn of_task<T>(mut tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> {
+    if let Some(task) = &scope.task {
+        let shown = task_name(task);
+        tasks.retain(|name, _| *name == shown);
+    }
+    tasks
+}
+
 /// A loop is over: counts the event time it took.
 fn resolve(metrics: &mut Metrics, run: &mut Run) {
     if run.peak < Level::Nudge {
@@ -506,6 +517,15 @@ fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event) {
         let counters = metrics.rules.entry(finding.rule.clone()).or_default();
         count_level(&mut counters.levels, finding.level);
     }
+    if verdict.level >= Level::Block
+        && let Some(lead) = verdict.findings.first().filter(|lead| lead.level >= Level::Block)
+        && let Some(blocked) = phase_counter(metrics, &lead.rule)
+    {
+        *blocked = blocked.saturating_add(1);
+        if verdict.label.is_some() {
+            metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(1);
+        }
+    }
     for rule in &judgement.fresh {
         let counters: &mut RuleMetrics = metrics.rules.entry((*rule).to_string()).or_default();
         counters.detections = counters.detections.saturating_add(1);
@@ -515,6 +535,16 @@ fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event) {
             let detections = metrics.detections_by_agent.entry(agent).or_default();
             *detections = detections.saturating_add(1);
         }
+    }
+}
+
+/// The counter of transitions that a rule about phases refused.
+fn phase_counter<'a>(metrics: &'a mut Metrics, rule: &str) -> Option<&'a mut u64> {
+    match rule {
+        "phase-visits" => Some(&mut metrics.phase_visits_blocked),
+        "phase-transitions" => Some(&mut metrics.transitions_blocked),
+        "phase-cycle" => Some(&mut metrics.cycles_detected),
+        _ => None,
     }
 }
 

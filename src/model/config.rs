@@ -1,4 +1,4 @@
-use crate::model::Level;
+use crate::model::{Attempts, Level, Phases};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,10 @@ pub struct Config {
     pub tools: BTreeMap<String, ToolConfig>,
     /// Limits of a run.
     pub budgets: Budgets,
+    /// Loops of attempts at one task.
+    pub attempts: Attempts,
+    /// Loops between the phases of a workflow.
+    pub phases: Phases,
     /// Limits of the detector's own memory.
     pub memory: Memory,
     /// The user's regular expressions.
@@ -43,6 +47,8 @@ impl Default for Config {
             rules: BTreeMap::new(),
             tools: BTreeMap::new(),
             budgets: Budgets::default(),
+            attempts: Attempts::default(),
+            phases: Phases::default(),
             memory: Memory::default(),
             patterns: Patterns::default(),
             privacy: Privacy::default(),

@@ -1,9 +1,11 @@
 //! What comes in and what goes out: plain serde data, no logic beyond (de)serialisation and lookups.
 
+mod attempts;
 mod config;
 mod error;
 mod event;
 mod level;
+mod phases;
 mod record;
 mod report;
 mod scenario;
@@ -11,6 +13,7 @@ mod scenario;
 mod schema;
 mod verdict;
 
+pub use attempts::{Attempts, AttemptsPreset};
 pub use config::{
     Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Privacy, RuleConfig, SignaturePattern, ToolConfig,
 };
@@ -21,10 +24,11 @@ pub use event::{
     Tests, ToolCall, ToolResult, Transition, Turn,
 };
 pub use level::Level;
+pub use phases::{PhaseConfig, Phases};
 pub use record::Record;
 pub use report::{
-    BudgetsLeft, Decision, LevelCounts, Metrics, Report, ReportFormat, ReportOption, ResetReason, RuleInfo,
-    RuleMetrics, RuleStanding, Status,
+    AttemptStanding, BudgetsLeft, Decision, LevelCounts, Metrics, PhaseStanding, Report, ReportFormat, ReportOption,
+    ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]

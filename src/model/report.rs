@@ -101,6 +101,30 @@ pub struct BudgetsLeft {
     pub runtime_ms: Option<u64>,
 }
 
+/// Where the attempts at one task stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AttemptStanding {
+    /// Attempts within `attempts.attemptWindowMs` of the run's newest event time.
+    pub attempt_count: u32,
+    /// Event time of the latest attempt that carried one, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_attempt: Option<i64>,
+}
+
+/// Where one task stands in its workflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PhaseStanding {
+    /// The latest phases, oldest first, as `implement → test → fix`; at most 11.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk: Option<String>,
+    /// Visits of each phase since the task's last reset.
+    pub visits: BTreeMap<String, u32>,
+}
+
 /// Where a scope stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -121,6 +145,12 @@ pub struct Status {
     /// The latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<String>,
+    /// Attempts per task; the task without a name has the empty one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attempts: BTreeMap<String, AttemptStanding>,
+    /// Phases per task; the task without a name has the empty one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub phases: BTreeMap<String, PhaseStanding>,
     /// What is left of the budgets.
     pub budgets_left: BudgetsLeft,
 }
@@ -220,4 +250,12 @@ pub struct Metrics {
     pub resolved: u64,
     /// Milliseconds of event time from detection to resolution, summed over `resolved`.
     pub resolution_ms: u64,
+    /// Recorded transitions that were refused because a phase had all of its visits.
+    pub phase_visits_blocked: u64,
+    /// Recorded transitions that were refused because they had been made too often.
+    pub transitions_blocked: u64,
+    /// Recorded transitions that were refused because the walk oscillates.
+    pub cycles_detected: u64,
+    /// Refused transitions that were put before a human.
+    pub hitl_triggered: u64,
 }

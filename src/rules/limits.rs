@@ -20,6 +20,11 @@ impl Limits {
         Self { enabled: true, nudge, block, gate: 0, halt, window }
     }
 
+    /// No thresholds: the rule's own section of the configuration decides.
+    pub(crate) const fn configured() -> Self {
+        Self::ladder(0, 0, 0, 0)
+    }
+
     /// The strongest rung that `count` reaches, and its threshold.
     pub(crate) fn level(&self, count: u32, scale: u32) -> Option<(Level, u32)> {
         let reached = |threshold: u32| threshold != 0 && count >= threshold.saturating_mul(scale);

@@ -11,9 +11,15 @@ mod limits;
 mod max_iterations;
 mod max_runtime;
 mod output_signature;
+mod phase_cycle;
+mod phase_transitions;
+mod phase_visits;
+mod phases;
 mod repeated_call;
 mod repeated_error;
 mod settings;
+mod task_attempts;
+mod task_cycle;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -21,12 +27,29 @@ pub(crate) use limits::Limits;
 pub(crate) use settings::{Settings, ToolSettings};
 
 use crate::model::{
-    Config, Event, HaltReason, Level, Outcome, Recommendation, Record, Recovery, RuleInfo, ToolCall, ToolResult,
+    AttemptStanding, Config, Event, HaltReason, Level, Outcome, PhaseStanding, Recommendation, Record, Recovery,
+    RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Onset, Run, Sighting, Step};
-use crate::text::Key;
-use alloc::{borrow::Cow, string::String, vec::Vec};
+use crate::text::{Key, printable};
+use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// Tasks that a rule remembers in a run; the one touched the longest ago goes first.
+const TASKS: usize = 32;
+/// Characters of a task's name in messages, reports and status.
+const TASK_NAME: usize = 64;
+
+/// A task's name as it is shown.
+pub(crate) fn task_name(task: &str) -> String {
+    printable(task, TASK_NAME)
+}
+
+/// Whether forgetting `which` forgets `task`. A reset or an answer that names no task is about the run as a whole: what a
+/// human has cleared must not block again at once.
+fn forgets(which: Key, task: Key) -> bool {
+    which == 0 || which == task
+}
 
 /// What a rule judges.
 #[derive(Debug)]
@@ -165,7 +188,8 @@ pub(crate) trait Rule {
     /// Takes a fact in and answers with the evidence it adds up to.
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal>;
 
-    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name. For rules
+    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none in
+    /// particular. For rules
     /// with [`Self::OUTLIVES_EVIDENCE`].
     fn forget_task(_state: &mut Self::State, _task: Key) {}
 
@@ -269,7 +293,26 @@ registry! {
     repeated_error: repeated_error::RepeatedError,
     blind_repeat: blind_repeat::BlindRepeat,
     output_signature: output_signature::OutputSignature,
+    task_attempts: task_attempts::TaskAttempts,
+    task_cycle: task_cycle::TaskCycle,
+    phase_visits: phase_visits::PhaseVisits,
+    phase_transitions: phase_transitions::PhaseTransitions,
+    phase_cycle: phase_cycle::PhaseCycle,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,
+}
+
+impl States {
+    /// Attempts per task, as far as they are within the window that ends `now`.
+    pub(crate) fn attempts(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
+        self.task_attempts.status(config, now)
+    }
+
+    /// Visits and the latest phases per task.
+    pub(crate) fn phases(&self) -> BTreeMap<String, PhaseStanding> {
+        let mut standings = self.phase_visits.status();
+        self.phase_cycle.add_walks(&mut standings);
+        standings
+    }
 }
 
 /// Every rule, in the order of checks, for documentation and tools.

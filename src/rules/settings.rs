@@ -1,5 +1,5 @@
 use crate::model::{Budgets, Config, Error, ErrorCode, Level, ToolConfig};
-use crate::rules::{Limits, RULES, index_of};
+use crate::rules::{Limits, RULES, index_of, phases, task_attempts as attempts};
 use crate::text::{Signatures, Volatile};
 use alloc::{format, string::String, vec::Vec};
 use regex::Regex;
@@ -64,6 +64,8 @@ impl Settings {
         if config.memory.idle_ms == 0 {
             return fail("memory.idleMs", "expected at least 1 millisecond").map_err(|error: Error| error.with(0));
         }
+        attempts::validate(&config.attempts)?;
+        phases::validate(&config.phases)?;
         let limits = limits(&config)?;
         let mut tools = Vec::with_capacity(config.tools.len());
         for (pattern, tool) in &config.tools {
@@ -240,6 +242,24 @@ mod tests {
             (r#"{"budgets":{"maxRuntimeMs":99999999999}}"#, "budgets.maxRuntimeMs"),
             (r#"{"memory":{"maxRuns":0}}"#, "memory.maxRuns"),
             (r#"{"unattendedLevel":"gate"}"#, "unattendedLevel"),
+            (r#"{"attempts":{"maxAttempts":1}}"#, "attempts.maxAttempts"),
+            (r#"{"attempts":{"maxAttempts":13,"maxAttemptsBeforeForceNext":20}}"#, "attempts.maxAttempts"),
+            (r#"{"attempts":{"maxAttempts":6}}"#, "attempts.maxAttemptsBeforeForceNext"),
+            (
+                r#"{"attempts":{"preset":"conservative","maxAttemptsBeforeForceNext":4}}"#,
+                "attempts.maxAttemptsBeforeForceNext",
+            ),
+            (r#"{"attempts":{"attemptWindowMs":0}}"#, "attempts.attemptWindowMs"),
+            (r#"{"attempts":{"preset":"wild"}}"#, "attempts.preset"),
+            (r#"{"attempts":{"maxAttempt":3}}"#, "attempts.maxAttempt"),
+            (r#"{"phases":{"cycleDetectionLength":1}}"#, "phases.cycleDetectionLength"),
+            (r#"{"phases":{"cycleDetectionLength":6}}"#, "phases.cycleDetectionLength"),
+            (r#"{"phases":{"hitlLabel":""}}"#, "phases.hitlLabel"),
+            (r#"{"phases":{"hitlLabel":"a\nb"}}"#, "phases.hitlLabel"),
+            (r#"{"phases":{"phases":{"":{"maxVisits":3}}}}"#, "phases.phases."),
+            (r#"{"phases":{"phases":{"test":{"maxVisit":3}}}}"#, "phases.phases.test.maxVisit"),
+            (r#"{"rules":{"task-attempts":{"block":3}}}"#, "rules.task-attempts.block"),
+            (r#"{"rules":{"phase-visits":{"gate":3}}}"#, "rules.phase-visits.gate"),
             (r#"{"patterns":{"volatile":["ok","("]}}"#, "patterns.volatile[1]"),
             (r#"{"patterns":{"signatures":[{"pattern":"[","signature":"x"}]}}"#, "patterns.signatures[0].pattern"),
         ];

@@ -7,17 +7,22 @@
 //! | `*1` | a successful `write_file` of content `1` |
 //! | `?a` | the call of `read` with argument `a` is checked, not recorded |
 //! | `o:x` | the output `x` of an iteration |
+//! | `#t` | the events that follow are about task `t` |
+//! | `=d` | an attempt that ended `d`one, `b`locked, `i`n progress or `p`ending |
+//! | `=b:x,y:w` | the same with blockers `x` and `y` and completed work `w` |
+//! | `a>b` | a transition from phase `a` to `b`; `>b` one from nowhere |
 //! | `\|` | a human's message |
 //! | `~` | a message that the host made |
 //! | `@60` | 60 seconds pass |
 
 use crate::model::{Level, Verdict};
 use crate::{Detector, json};
-use alloc::{format, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
 pub(crate) struct Script {
     detector: Detector,
     at: i64,
+    task: Option<String>,
 }
 
 pub(crate) struct Played {
@@ -26,7 +31,7 @@ pub(crate) struct Played {
 
 impl Script {
     pub(crate) fn new(config: &str) -> Self {
-        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000 }
+        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000, task: None }
     }
 
     pub(crate) fn play(mut self, script: &str) -> Played {
@@ -37,6 +42,30 @@ impl Script {
                 "@" => self.at += rest.parse::<i64>().unwrap() * 1000,
                 "|" => verdicts.push(self.event(r#""type":"message","role":"user","text":"please go on""#)),
                 "~" => verdicts.push(self.event(r#""type":"message","role":"user","synthetic":true,"text":"go on""#)),
+                "#" => self.task = Some(rest.into()),
+                "=" => {
+                    let mut parts = rest.split(':');
+                    let status = match parts.next().unwrap() {
+                        "d" => "done",
+                        "b" => "blocked",
+                        "i" => "in-progress",
+                        "p" => "pending",
+                        other => panic!("{other} is no status"),
+                    };
+                    let mut list = || {
+                        let texts = parts.next().unwrap_or_default().split(',').filter(|text| !text.is_empty());
+                        texts.map(|text| format!("{text:?}")).collect::<Vec<_>>().join(",")
+                    };
+                    let (blockers, work) = (list(), list());
+                    verdicts.push(self.event(&format!(
+                        r#""type":"attempt","status":"{status}","blockers":[{blockers}],"completedWork":[{work}]"#
+                    )));
+                }
+                _ if token.contains('>') => {
+                    let (from, to) = token.split_once('>').unwrap();
+                    let from = if from.is_empty() { String::new() } else { format!(r#""from":"{from}","#) };
+                    verdicts.push(self.event(&format!(r#""type":"transition",{from}"to":"{to}""#)));
+                }
                 "*" => {
                     let args = format!(r#"{{"path":"src/main.rs","content":"{rest}"}}"#);
                     verdicts.push(self.event(&format!(r#""type":"tool-call","tool":"write_file","args":{args}"#)));
@@ -75,7 +104,8 @@ impl Script {
 
     fn event(&mut self, fields: &str) -> Verdict {
         self.at += 1000;
-        json::event(&format!(r#"{{{fields},"at":{}}}"#, self.at))
+        let task = self.task.as_ref().map(|task| format!(r#","task":"{task}""#)).unwrap_or_default();
+        json::event(&format!(r#"{{{fields}{task},"at":{}}}"#, self.at))
             .and_then(|event| self.detector.record(&event))
             .unwrap()
     }
@@ -83,7 +113,7 @@ impl Script {
 
 impl Played {
     /// Every finding of a rule: the index of its event and its level.
-    fn found(&self, rule: &str) -> Vec<(usize, Level)> {
+    pub(crate) fn findings(&self, rule: &str) -> Vec<(usize, Level)> {
         let verdicts = self.verdicts.iter().enumerate();
         let found = verdicts.flat_map(|(index, verdict)| verdict.findings.iter().map(move |finding| (index, finding)));
         found.filter(|(_, finding)| finding.rule == rule).map(|(index, finding)| (index, finding.level)).collect()
@@ -91,25 +121,30 @@ impl Played {
 
     #[track_caller]
     pub(crate) fn expect(&self, rule: &str, expected: &[(usize, Level)]) {
-        assert_eq!(self.found(rule), expected);
+        assert_eq!(self.findings(rule), expected);
     }
 
     /// The rule's strongest finding.
     #[track_caller]
     pub(crate) fn strongest(&self, rule: &str, level: Level) {
-        assert_eq!(self.found(rule).into_iter().map(|(_, level)| level).max(), Some(level), "{:?}", self.found(rule));
+        assert_eq!(
+            self.findings(rule).into_iter().map(|(_, level)| level).max(),
+            Some(level),
+            "{:?}",
+            self.findings(rule)
+        );
     }
 
     /// The rule's finding at the last event.
     #[track_caller]
     pub(crate) fn last(&self, rule: &str, level: Level) {
-        assert_eq!(self.found(rule).last(), Some(&(self.verdicts.len() - 1, level)), "{:?}", self.found(rule));
+        assert_eq!(self.findings(rule).last(), Some(&(self.verdicts.len() - 1, level)), "{:?}", self.findings(rule));
     }
 
     /// Nothing at all at the last event.
     #[track_caller]
     pub(crate) fn last_silent(&self, rule: &str) {
         let last = self.verdicts.len() - 1;
-        assert!(self.found(rule).iter().all(|(index, _)| *index != last), "{:?}", self.found(rule));
+        assert!(self.findings(rule).iter().all(|(index, _)| *index != last), "{:?}", self.findings(rule));
     }
 }

@@ -46,6 +46,10 @@ impl<T> Ring<T> {
         self.0.back()
     }
 
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.0.retain(keep);
+    }
+
     pub(crate) fn remove(&mut self, index: usize) -> Option<T> {
         self.0.remove(index)
     }

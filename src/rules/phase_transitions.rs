@@ -1,0 +1,139 @@
+//! Catches: a phase of a workflow that one task leaves for the same other phase more often than it may. The last time is
+//! told, the next one is refused.
+//! Must not catch: other transitions, other tasks, retries (a phase entered from itself is a visit), counts that a
+//! human has cleared.
+//! Idea: the transition limits of the document about loop prevention. Its rule refuses a transition that was made as often
+//! as allowed; its worked example refuses `fix→test` on the last time it is allowed, right after `test→fix` had its
+//! last. Both hold here: where the way back has been used up a moment ago, the round trip is complete, and what would
+//! lead into a phase that can only be left by a refused transition is refused already.
+
+use crate::model::HaltReason;
+use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal, forgets};
+use crate::state::{Ring, Sighting};
+use crate::text::{Key, combine};
+use alloc::format;
+use serde::{Deserialize, Serialize};
+
+/// Transitions remembered in a run, over all of its tasks; the one made the longest ago goes first.
+const TRANSITIONS: usize = 128;
+
+pub(crate) struct PhaseTransitions;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Ordered by the latest time each was made.
+    made: Ring<Made>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Made {
+    task: Key,
+    from: Key,
+    to: Key,
+    times: Tally,
+}
+
+impl Rule for PhaseTransitions {
+    const ID: &'static str = "phase-transitions";
+    const ABOUT: &'static str = "A transition between two phases that one task makes more often than `phases` allows.";
+    const UNIT: &'static str = "transitions";
+    const LIMITS: Limits = Limits::configured();
+    const OUTLIVES_EVIDENCE: bool = true;
+    type State = State;
+
+    /// The thresholds are those of the `phases` section.
+    fn reach(_window: u32) -> u32 {
+        0
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let transition = transition(fact, cx)?;
+        let name = left(transition)?;
+        let (from, to) = (phase_key(name), phase_key(&transition.to));
+        let before = state.made.iter().rev().find(|made| made.task == cx.task).copied();
+        let known = state.made.iter().position(|made| made.task == cx.task && made.from == from && made.to == to);
+        let fresh = Made { task: cx.task, from, to, times: Tally::default() };
+        let mut made = known.and_then(|index| state.made.remove(index)).unwrap_or(fresh);
+        made.times.add(Sighting { key: combine("transition", &[from, to]), ..cx.here }, cx.onset);
+        state.made.push(made, TRANSITIONS);
+
+        let phases = &cx.config.phases;
+        let max = phases.max_transitions_default;
+        let count = made.times.count;
+        if max == 0 || count < max.max(2) {
+            return None;
+        }
+        let used_up = |made: &Made| made.from == to && made.to == from && made.times.count >= max;
+        let refused = count > max || before.as_ref().is_some_and(used_up);
+        let occurrences = count.saturating_sub(1).max(max);
+        let pair = format!("{}→{}", phase_name(name), phase_name(&transition.to));
+        let message = if refused {
+            format!("Transition {pair} exceeded max_transitions ({max}) with {occurrences} occurrences")
+        } else {
+            format!("Transition {pair} has had all of its max_transitions ({max}): the next one will be refused")
+        };
+        let found = Found {
+            kind: "transition-limit",
+            identity: combine("transitions", &[cx.task, from, to]),
+            count,
+            period: None,
+            onset: made.times.onset,
+            sightings: made.times.sightings(),
+            confidence: 1000,
+            signature: pair,
+            what: format!("{message}.").into(),
+            message,
+            instead: "Take another way out of this phase, or change what makes it end like this every time.",
+            halt_reason: HaltReason::BudgetExceeded,
+        };
+        Some(if refused { found.refused(phases) } else { found.warned() })
+    }
+
+    fn forget_task(state: &mut State, task: Key) {
+        state.made.retain(|made| !forgets(task, made.task));
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.made.iter().map(|made| made.times.count).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.made.len() <= TRANSITIONS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Gate, Nudge};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "phase-transitions";
+
+    #[test]
+    fn table() {
+        let two = r#"{"phases":{"maxVisitsDefault":0,"maxTransitionsDefault":2,"cycleDetectionEnabled":false}}"#;
+        let cases: [(&str, &str, &[_]); 8] = [
+            (two, "a>b a>c a>d", &[]),
+            (two, "a>b b>c a>b", &[(2, Nudge)]),
+            (two, "a>b b>c a>b b>c a>b", &[(2, Nudge), (3, Nudge), (4, Gate)]),
+            // The way back was used up a moment ago.
+            (two, "a>b b>a a>b b>a", &[(2, Nudge), (3, Gate)]),
+            // The way back was used up, but something else came since.
+            (two, "a>b b>a a>b b>c c>b b>a", &[(2, Nudge), (5, Nudge)]),
+            // Retries leave no phase; entering one from nowhere neither.
+            (two, "a>a a>a a>a a>a >a >a >a", &[]),
+            (two, "#t a>b #u a>b #v a>b", &[]),
+            (
+                r#"{"phases":{"maxVisitsDefault":0,"maxTransitionsDefault":0,"cycleDetectionEnabled":false}}"#,
+                "a>b b>a a>b b>a a>b b>a a>b b>a a>b b>a a>b",
+                &[],
+            ),
+        ];
+        for (config, script, expected) in cases {
+            Script::new(config).play(script).expect(RULE, expected);
+        }
+        let once = r#"{"phases":{"maxTransitionsDefault":1,"triggerHitl":false}}"#;
+        Script::new(once).play("a>b b>a a>b").expect(RULE, &[(2, Block)]);
+    }
+}

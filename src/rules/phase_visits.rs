@@ -1,0 +1,156 @@
+//! Catches: a phase of a workflow that is entered more often for one task than it may be. The last visit it may have
+//! is told, the next one is refused.
+//! Must not catch: other phases, other tasks, a phase without a limit (`maxVisits` 0), counts that a human has cleared.
+//! Idea: the visit limits of the document about loop prevention, with its per-phase overrides and its message.
+
+use crate::model::{HaltReason, PhaseStanding};
+use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
+use crate::state::{Ring, Sighting};
+use crate::text::{Key, combine};
+use alloc::{collections::BTreeMap, format, string::String};
+use serde::{Deserialize, Serialize};
+
+/// Phases remembered in a run, over all of its tasks; the one entered the longest ago goes first.
+const PHASES: usize = 128;
+
+pub(crate) struct PhaseVisits;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Ordered by the latest visit.
+    phases: Ring<Phase>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Phase {
+    task: Key,
+    phase: Key,
+    task_name: String,
+    name: String,
+    visits: Tally,
+}
+
+impl State {
+    pub(crate) fn status(&self) -> BTreeMap<String, PhaseStanding> {
+        let mut standings: BTreeMap<String, PhaseStanding> = BTreeMap::new();
+        for phase in self.phases.iter() {
+            let standing = standings.entry(phase.task_name.clone()).or_default();
+            standing.visits.insert(phase.name.clone(), phase.visits.count);
+        }
+        standings
+    }
+}
+
+impl Rule for PhaseVisits {
+    const ID: &'static str = "phase-visits";
+    const ABOUT: &'static str = "A phase of a workflow that one task enters more often than `phases` allows.";
+    const UNIT: &'static str = "visits";
+    const LIMITS: Limits = Limits::configured();
+    const OUTLIVES_EVIDENCE: bool = true;
+    type State = State;
+
+    /// The thresholds are those of the `phases` section.
+    fn reach(_window: u32) -> u32 {
+        0
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let transition = transition(fact, cx)?;
+        let Fact::Event(event) = fact else { return None };
+        let key = phase_key(&transition.to);
+        let known = state.phases.iter().position(|known| known.task == cx.task && known.phase == key);
+        let mut phase = known.and_then(|index| state.phases.remove(index)).unwrap_or_else(|| Phase {
+            task: cx.task,
+            phase: key,
+            task_name: task_name(event.context.task.as_deref().unwrap_or_default()),
+            name: phase_name(&transition.to),
+            visits: Tally::default(),
+        });
+        phase.visits.add(Sighting { key, ..cx.here }, cx.onset);
+        let (visits, name) = (phase.visits, phase.name.clone());
+        state.phases.push(phase, PHASES);
+
+        let phases = &cx.config.phases;
+        let own = phases.phases.get(&transition.to).and_then(|phase| phase.max_visits);
+        let max = own.unwrap_or(phases.max_visits_default);
+        // A phase that may be visited once is not worth a word on that one visit.
+        if max == 0 || visits.count < max.max(2) {
+            return None;
+        }
+        let before = visits.count.saturating_sub(1);
+        let refused = visits.count > max;
+        let message = if refused {
+            format!("Phase '{name}' exceeded max_visits ({max}) with {before} visits")
+        } else {
+            format!("Phase '{name}' has had all of its max_visits ({max}): the next entry will be refused")
+        };
+        let found = Found {
+            kind: "visit-limit",
+            identity: combine("visits", &[cx.task, key]),
+            count: visits.count,
+            period: None,
+            onset: visits.onset,
+            sightings: visits.sightings(),
+            confidence: 1000,
+            signature: name,
+            what: format!("{message}.").into(),
+            message,
+            instead: "Find out what every visit of this phase left undone, and change that before it is entered again.",
+            halt_reason: HaltReason::BudgetExceeded,
+        };
+        Some(if refused { found.refused(phases) } else { found.warned() })
+    }
+
+    fn forget_task(state: &mut State, task: Key) {
+        state.phases.retain(|phase| !forgets(task, phase.task));
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.phases.iter().map(|phase| phase.visits.count).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.phases.len() <= PHASES
+            && state.phases.iter().all(|phase| name_fits(&phase.name) && phase.task_name.len() <= TASK_NAME * 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Gate, Halt, Nudge};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "phase-visits";
+
+    #[test]
+    fn table() {
+        let three = r#"{"phases":{"maxVisitsDefault":3,"maxTransitionsDefault":0,"cycleDetectionEnabled":false}}"#;
+        let cases: [(&str, &str, &[_]); 9] = [
+            (three, ">a >a", &[]),
+            (three, ">a >a >a", &[(2, Nudge)]),
+            (three, ">a >a >a >a >a", &[(2, Nudge), (3, Gate), (4, Gate)]),
+            // Other phases and other tasks have counts of their own.
+            (three, ">a >b >a >c >b >c", &[]),
+            (three, "#t >a >a #u >a >a #t >b", &[]),
+            (three, "#t >a >a #u >a #t >a >a", &[(3, Nudge), (4, Gate)]),
+            // A human's message is no reset: the workflow goes on.
+            (three, ">a >a | >a >a", &[(3, Nudge), (4, Gate)]),
+            (r#"{"phases":{"enabled":false,"maxVisitsDefault":2}}"#, ">a >a >a", &[]),
+            (r#"{"phases":{"maxVisitsDefault":0}}"#, ">a >a >a >a >a >a >a >a >a >a >a >a", &[]),
+        ];
+        for (config, script, expected) in cases {
+            Script::new(config).play(script).expect(RULE, expected);
+        }
+    }
+
+    #[test]
+    fn overrides_and_levels() {
+        let one = r#"{"phases":{"phases":{"a":{"maxVisits":1},"b":{"maxVisits":0}},"maxVisitsDefault":2,"triggerHitl":false}}"#;
+        Script::new(one).play(">a >a").expect(RULE, &[(1, Block)]);
+        Script::new(one).play(">b >b >b").expect(RULE, &[]);
+        Script::new(one).play(">c >c >c").expect(RULE, &[(1, Nudge), (2, Block)]);
+        let unattended = r#"{"attended":false,"phases":{"maxVisitsDefault":2}}"#;
+        Script::new(unattended).play(">a >a >a").last(RULE, Halt);
+    }
+}

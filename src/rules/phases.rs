@@ -1,0 +1,141 @@
+//! What the three rules about the phases of a workflow share: which events they judge, how a phase is named, what
+//! refusing a transition means.
+//!
+//! `check` judges a transition as if it were made, `record` makes it: a transition that was refused and is recorded all
+//! the same has happened and counts. Counts are per task of a run; a reset of the task, and a human's `continue`, clear
+//! them, so that what a human has cleared does not block again at once.
+
+use crate::model::{Body, Error, ErrorCode, HaltReason, Level, Phases, Recommendation, Transition};
+use crate::rules::{Advice, Cx, Extra, Fact, Signal};
+use crate::state::{Onset, Sighting};
+use crate::text::{Key, key, printable};
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
+
+/// Characters of a phase's name in messages.
+const NAME: usize = 48;
+
+/// # Errors
+/// `invalid-config`, naming the field.
+pub(super) fn validate(phases: &Phases) -> Result<(), Error> {
+    let fail = |field: &str, message: &str| Error::new(ErrorCode::InvalidConfig, message).at(field);
+    if !(2..=5).contains(&phases.cycle_detection_length) {
+        let error = fail("phases.cycleDetectionLength", "expected 2 to 5");
+        return Err(error.with(phases.cycle_detection_length));
+    }
+    let label = &phases.hitl_label;
+    if !(1..=100).contains(&label.chars().count()) || label.chars().any(char::is_control) {
+        return Err(
+            fail("phases.hitlLabel", "expected 1 to 100 characters, none of them a control character").with(label)
+        );
+    }
+    if let Some(blank) = phases.phases.keys().find(|name| name.trim().is_empty()) {
+        return Err(fail(&format!("phases.phases.{blank}"), "a phase needs a name"));
+    }
+    Ok(())
+}
+
+/// The transition that a fact is about, unless phases are not to be judged.
+pub(super) fn transition<'a>(fact: &Fact<'a>, cx: &Cx<'_>) -> Option<&'a Transition> {
+    match fact {
+        Fact::Event(event) if cx.config.phases.enabled => match &event.body {
+            Body::Transition(transition) => Some(transition),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The phase left for another one. A retry, from a phase to itself, leaves nothing.
+pub(super) fn left(transition: &Transition) -> Option<&str> {
+    transition.from.as_deref().filter(|from| *from != transition.to)
+}
+
+pub(super) fn phase_key(phase: &str) -> Key {
+    key("phase", phase.as_bytes())
+}
+
+pub(super) fn phase_name(phase: &str) -> String {
+    printable(phase, NAME)
+}
+
+/// Whether a restored name is no longer than [`phase_name`] makes them.
+pub(super) fn name_fits(name: &str) -> bool {
+    name.len() <= NAME * 4
+}
+
+/// What a rule about phases has found.
+pub(super) struct Found {
+    pub(super) kind: &'static str,
+    pub(super) identity: Key,
+    pub(super) count: u32,
+    pub(super) period: Option<u32>,
+    pub(super) onset: Onset,
+    pub(super) sightings: Vec<Sighting>,
+    pub(super) confidence: u16,
+    pub(super) signature: String,
+    pub(super) message: String,
+    pub(super) what: Cow<'static, str>,
+    pub(super) instead: &'static str,
+    pub(super) halt_reason: HaltReason,
+}
+
+impl Found {
+    /// The transition is allowed, the next one of its kind will not be.
+    pub(super) fn warned(self) -> Signal {
+        self.signal(Level::Nudge, Recommendation::ChangeApproach, None)
+    }
+
+    /// The transition is refused, and put before a human where that is configured.
+    pub(super) fn refused(self, phases: &Phases) -> Signal {
+        if phases.trigger_hitl {
+            self.signal(Level::Gate, Recommendation::Escalate, Some(phases.hitl_label.clone()))
+        } else {
+            self.signal(Level::Block, Recommendation::ChangeApproach, None)
+        }
+    }
+
+    fn signal(self, level: Level, recommendation: Recommendation, label: Option<String>) -> Signal {
+        Signal {
+            kind: self.kind,
+            identity: self.identity,
+            count: self.count,
+            scale: 1,
+            period: self.period,
+            onset: self.onset,
+            sightings: self.sightings,
+            confidence: self.confidence,
+            signature: self.signature,
+            message: self.message,
+            advice: Advice { what: self.what, instead: self.instead, recommendation, halt_reason: self.halt_reason },
+            ask: Some(level),
+            extra: Extra { label, ..Extra::default() },
+        }
+    }
+}
+
+/// How often something happened, and when: at most the latest three as evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Tally {
+    pub(super) count: u32,
+    pub(super) onset: Onset,
+    latest: [Sighting; 3],
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, sighting: Sighting, onset: Onset) {
+        if self.count == 0 {
+            self.onset = onset;
+        }
+        self.count = self.count.saturating_add(1);
+        self.latest.rotate_left(1);
+        if let Some(last) = self.latest.last_mut() {
+            *last = sighting;
+        }
+    }
+
+    /// The latest sightings, oldest first.
+    pub(super) fn sightings(&self) -> Vec<Sighting> {
+        let unused = self.latest.len().saturating_sub(self.count as usize);
+        self.latest.iter().skip(unused).copied().collect()
+    }
+}

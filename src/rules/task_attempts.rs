@@ -1,0 +1,622 @@
+//! Catches: an orchestrator that attempts a task again and again and gets nowhere: a task that is done already, a task that
+//! stays blocked by the same things, a task of which every attempt ends with the same work done.
+//! Must not catch: attempts of which each did something else, or met other blockers; another status in between; attempts
+//! that are too old; other tasks.
+//! Idea: the three patterns of the document about recovery from loops of attempts, with its context entries.
+//!
+//! Its integration asks before a task is executed, applies the recovery and skips the execution, and records the attempt
+//! afterwards. So what is recovered from is refused: `block`, on the attempt that makes the loop and on every further
+//! one, and `gate` where a human is needed. When a recovery has taken effect the evidence goes:
+//! - the next task was forced, and another task is attempted: the history of this one is cleared;
+//! - authority to unblock was given: the attempts so far are still counted, but only those made with the authority can show
+//!   that it did not help. That it was given is remembered until the task is reset.
+
+use crate::model::{
+    Attempt, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode, Event,
+    HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
+};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Key, combine, key, printable};
+use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Most attempts that a loop can be configured to take.
+const MOST: u32 = 12;
+/// Points in time at which attempts of one task are counted; beyond, the two closest to each other are taken for one.
+const TIMES: usize = 64;
+/// Attempts shown as evidence.
+const SHOWN: usize = 3;
+/// Blockers named in a recovery, and characters of each.
+const BLOCKERS: usize = 16;
+const BLOCKER: usize = 80;
+/// Characters of an attempt's line in a report.
+const LINE: usize = 160;
+
+pub(crate) struct TaskAttempts;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Ordered by the latest attempt.
+    tasks: Ring<Task>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Task {
+    key: Key,
+    name: String,
+    times: Ring<Times>,
+    latest: Option<i64>,
+    recent: Ring<Seen>,
+    /// Attempts since the authority to remove blockers was given.
+    authority: Option<u32>,
+    /// The orchestrator was told to leave this task.
+    forced: bool,
+    /// The loop that the latest attempt went on with, and where it began.
+    going: Option<(Kind, Onset)>,
+}
+
+/// How many attempts there were at a time.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Times {
+    at: Option<i64>,
+    count: u32,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Seen {
+    at: Option<i64>,
+    status: AttemptStatus,
+    blocked: bool,
+    blockers: Key,
+    worked: bool,
+    work: Key,
+    sighting: Sighting,
+    onset: Onset,
+    line: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Kind {
+    CompletedTaskRevisit,
+    BlockedTaskSpin,
+    NoProgressRepeat,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::CompletedTaskRevisit => "completed-task-revisit",
+            Self::BlockedTaskSpin => "blocked-task-spin",
+            Self::NoProgressRepeat => "no-progress-repeat",
+        }
+    }
+
+    /// As the document's log lines have it.
+    const fn logged(self) -> &'static str {
+        match self {
+            Self::CompletedTaskRevisit => "completed_task_revisit",
+            Self::BlockedTaskSpin => "blocked_task_spin",
+            Self::NoProgressRepeat => "no_progress_repeat",
+        }
+    }
+}
+
+/// The `attempts` section with its preset filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Policy {
+    max_attempts: u32,
+    pub(super) window_ms: u64,
+    auto_unblock: bool,
+    force_next: u32,
+}
+
+impl Policy {
+    pub(super) fn of(config: &Attempts) -> Self {
+        let (max_attempts, force_next, auto_unblock) = match config.preset {
+            AttemptsPreset::Balanced => (3, 5, true),
+            AttemptsPreset::Conservative => (5, 8, false),
+            AttemptsPreset::Aggressive => (2, 3, true),
+        };
+        Self {
+            max_attempts: config.max_attempts.unwrap_or(max_attempts),
+            window_ms: config.attempt_window_ms.unwrap_or(60 * 60 * 1000),
+            auto_unblock: config.enable_auto_unblock.unwrap_or(auto_unblock),
+            force_next: config.max_attempts_before_force_next.unwrap_or(force_next),
+        }
+    }
+
+    /// Whether an attempt is recent enough; one that carried no time always is.
+    pub(super) fn recent(self, at: Option<i64>, now: Option<i64>) -> bool {
+        at.zip(now).is_none_or(|(at, now)| u64::try_from(now.saturating_sub(at)).unwrap_or(0) <= self.window_ms)
+    }
+}
+
+/// # Errors
+/// `invalid-config`, naming the field.
+pub(super) fn validate(config: &Attempts) -> Result<(), Error> {
+    let policy = Policy::of(config);
+    let fail =
+        |field: &str, message: String| Error::new(ErrorCode::InvalidConfig, message).at(format!("attempts.{field}"));
+    if !(2..=MOST).contains(&policy.max_attempts) {
+        return Err(fail("maxAttempts", format!("expected 2 to {MOST}")).with(policy.max_attempts));
+    }
+    if policy.force_next < policy.max_attempts {
+        let message = format!("must not be below maxAttempts ({}), which finds the loop", policy.max_attempts);
+        return Err(fail("maxAttemptsBeforeForceNext", message).with(policy.force_next));
+    }
+    if policy.window_ms == 0 {
+        return Err(fail("attemptWindowMs", "expected at least 1 millisecond".into()).with(0));
+    }
+    Ok(())
+}
+
+/// Key of a set of texts: their order and repetitions do not matter.
+pub(super) fn set_key(domain: &str, texts: &[String]) -> Key {
+    let mut keys: Vec<Key> = texts.iter().map(|text| key(domain, text.as_bytes())).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    combine(domain, &keys)
+}
+
+impl Times {
+    fn add(times: &mut Ring<Self>, at: Option<i64>) {
+        if let Some(last) = times.iter_mut().next_back()
+            && last.at == at
+        {
+            last.count = last.count.saturating_add(1);
+            return;
+        }
+        if times.len() >= TIMES {
+            // The two closest to each other become one, so that what is counted stays right to a small part of the window.
+            let gap = |(index, (old, new)): (usize, (&Self, &Self))| {
+                (new.at.zip(old.at).map_or(i64::MAX, |(new, old)| new.saturating_sub(old).saturating_abs()), index)
+            };
+            let closest = times.iter().zip(times.iter().skip(1)).enumerate().map(gap).min();
+            if let Some((_, index)) = closest
+                && let Some(old) = times.remove(index)
+                && let Some(new) = times.iter_mut().nth(index)
+            {
+                new.count = new.count.saturating_add(old.count);
+                new.at = new.at.max(old.at);
+            }
+        }
+        times.push(Self { at, count: 1 }, TIMES);
+    }
+}
+
+impl Task {
+    /// Attempts in the window.
+    fn attempts(&self, policy: Policy, now: Option<i64>) -> u32 {
+        let recent = self.times.iter().filter(|times| policy.recent(times.at, now));
+        recent.fold(0, |sum, times| sum.saturating_add(times.count))
+    }
+
+    fn clear(&mut self) {
+        self.times.clear();
+        self.recent.clear();
+        self.forced = false;
+        self.going = None;
+    }
+
+    fn add(&mut self, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, at: Option<i64>) {
+        self.times.retain(|times| policy.recent(times.at, cx.run.now));
+        Times::add(&mut self.times, at);
+        self.latest = at.or(self.latest).max(self.latest);
+        let (blockers, work) = (set_key("blockers", &attempt.blockers), set_key("work", &attempt.completed_work));
+        let status = match attempt.status {
+            AttemptStatus::Pending => "pending",
+            AttemptStatus::InProgress => "in progress",
+            AttemptStatus::Blocked => "blocked",
+            AttemptStatus::Done => "done",
+        };
+        let mut line = format!("{status}, ");
+        if let Some(session) = &attempt.session {
+            line += &format!("{}, ", printable(session, 32));
+        }
+        if let Some(at) = at {
+            line += &format!("at {at} ms, ");
+        }
+        match attempt.blockers.as_slice() {
+            [] => line += "no blockers",
+            [one] => line += &format!("blocked by {}", printable(one, 60)),
+            [first, rest @ ..] => line += &format!("blocked by {} and {} more", printable(first, 60), rest.len()),
+        }
+        let seen = Seen {
+            at,
+            status: attempt.status,
+            blocked: !attempt.blockers.is_empty(),
+            blockers,
+            worked: !attempt.completed_work.is_empty(),
+            work,
+            sighting: Sighting { key: combine("attempt", &[self.key, blockers, work]), ..cx.here },
+            onset: cx.onset,
+            line: printable(&line, LINE),
+        };
+        self.authority = self.authority.map(|attempts| attempts.saturating_add(1));
+        self.recent.push(seen, policy.max_attempts.max(SHOWN as u32) as usize);
+    }
+
+    /// The loop that the latest attempts are.
+    fn kind(&self, policy: Policy, now: Option<i64>) -> Option<Kind> {
+        let last = self.recent.last()?;
+        let size = policy.max_attempts as usize;
+        let latest = || self.recent.iter().rev().take(size);
+        let alike = |seen: &Seen| seen.status == last.status && policy.recent(seen.at, now);
+        if self.recent.len() < size || !latest().all(alike) {
+            return None;
+        }
+        if last.status == AttemptStatus::Done {
+            return Some(Kind::CompletedTaskRevisit);
+        }
+        // Other blockers than before are a change, whatever was done.
+        if !latest().all(|seen| seen.blockers == last.blockers) {
+            return None;
+        }
+        if last.status == AttemptStatus::Blocked && last.blocked {
+            let new = |(index, seen): (usize, &Seen)| {
+                seen.worked && latest().skip(index + 1).all(|old| old.work != seen.work)
+            };
+            // Each attempt did something else: the task is being worked on. And what was tried before the authority was
+            // given does not show that the authority is no help.
+            let tried = self.authority.is_none_or(|attempts| attempts >= policy.max_attempts);
+            return (tried && !latest().enumerate().all(new)).then_some(Kind::BlockedTaskSpin);
+        }
+        latest().all(|seen| seen.work == last.work).then_some(Kind::NoProgressRepeat)
+    }
+
+    /// What to do about a loop, and what to remember of it.
+    fn recover(&mut self, kind: Kind, policy: Policy, attempts: u32, blockers: &[String]) -> Recovered {
+        // The texts are the document's, word for word, wherever it gives one.
+        let (name, named) = (if self.name.is_empty() { "(unnamed)" } else { &self.name }, blockers.join(", "));
+        match kind {
+            Kind::CompletedTaskRevisit => {
+                self.forced = true;
+                Recovered {
+                    recommendation: Recommendation::ForceNext,
+                    topic: RecoveryTopic::LoopRecovery,
+                    text: format!(
+                        "LOOP DETECTED: Task {name} completed after {attempts} attempts.\n\
+                         DO NOT revisit this task. SELECT NEXT TASK from roadmap using plan_next()."
+                    ),
+                    what: format!("The task {name} was attempted {attempts} times although it is done."),
+                    instead: "Select the next task of the plan.",
+                    actions: &[
+                        "put the recovery entry into the context",
+                        "mark the task as done",
+                        "select the next task",
+                    ],
+                }
+            }
+            Kind::NoProgressRepeat if attempts >= policy.force_next => {
+                self.forced = true;
+                Recovered {
+                    recommendation: Recommendation::ForceNext,
+                    topic: RecoveryTopic::LoopRecovery,
+                    text: format!(
+                        "LOOP DETECTED: Task {name} made no progress in {attempts} attempts.\n\
+                         DO NOT revisit this task. SELECT NEXT TASK from roadmap using plan_next()."
+                    ),
+                    what: format!("{attempts} attempts at the task {name} ended with the same work done."),
+                    instead: "Set this task aside and select the next one of the plan.",
+                    actions: &["put the recovery entry into the context", "set the task aside", "select the next task"],
+                }
+            }
+            Kind::NoProgressRepeat => Recovered {
+                recommendation: Recommendation::ChangeApproach,
+                topic: RecoveryTopic::LoopRecovery,
+                text: format!(
+                    "LOOP DETECTED: Task {name} made no progress in {attempts} attempts.\n\
+                     CHANGE APPROACH before the next attempt: each one ended with the same work done."
+                ),
+                what: format!("{attempts} attempts at the task {name} ended with the same work done."),
+                instead: "Name the step at which every attempt ended, and take another way to it.",
+                actions: &["put the recovery entry into the context", "plan the task anew"],
+            },
+            Kind::BlockedTaskSpin if policy.auto_unblock && self.authority.is_none() => {
+                let text = format!(
+                    "UNBLOCK AUTHORITY GRANTED: Task {name} blocked by [{named}] after {attempts} attempts.\n\n\
+                     You have FULL AUTHORITY to:\n\
+                     1. Remove or work around these blockers\n\
+                     2. Make necessary architectural changes\n\
+                     3. Skip unavailable dependencies temporarily\n\
+                     4. Create stub implementations if needed\n\
+                     5. Document blockers as technical debt for later\n\n\
+                     COMPLETE the task by any means necessary, then mark it done and move on."
+                );
+                let what = format!("{attempts} attempts at the task {name} ended at the same blockers.");
+                self.authority = Some(0);
+                Recovered {
+                    recommendation: Recommendation::UnblockAuthority,
+                    topic: RecoveryTopic::UnblockAuthority,
+                    text,
+                    what,
+                    instead: "Work around the blockers of this task, and document what was left out.",
+                    actions: &["put the recovery entry into the context", "allow the agent to remove these blockers"],
+                }
+            }
+            Kind::BlockedTaskSpin => {
+                let reason = if self.authority.is_some() {
+                    "No progress despite unblock authority."
+                } else {
+                    "Blocked and not allowed to unblock itself."
+                };
+                Recovered {
+                    recommendation: Recommendation::Escalate,
+                    topic: RecoveryTopic::LoopEscalation,
+                    text: format!(
+                        "ESCALATION: Loop detected on task {name} after {attempts} attempts.\n\
+                         Human intervention required.\nReason: {reason}"
+                    ),
+                    what: format!("{attempts} attempts at the task {name} ended at the same blockers."),
+                    instead: "Work on another task until a human has removed the blockers.",
+                    actions: &[
+                        "put the recovery entry into the context",
+                        "mark the task as blocked",
+                        "let a human remove the blockers",
+                    ],
+                }
+            }
+        }
+    }
+}
+
+struct Recovered {
+    recommendation: Recommendation,
+    topic: RecoveryTopic,
+    text: String,
+    what: String,
+    instead: &'static str,
+    actions: &'static [&'static str],
+}
+
+impl Recovered {
+    /// As the document's log lines have it.
+    const fn logged(&self) -> &'static str {
+        match self.recommendation {
+            Recommendation::ForceNext => "force_next",
+            Recommendation::UnblockAuthority => "unblock_authority",
+            Recommendation::Escalate => "escalate",
+            _ => "change_approach",
+        }
+    }
+
+    const fn level(&self) -> Level {
+        match self.topic {
+            RecoveryTopic::LoopEscalation => Level::Gate,
+            RecoveryTopic::LoopRecovery | RecoveryTopic::UnblockAuthority => Level::Block,
+        }
+    }
+}
+
+/// Blockers as they may be shown: on one line each, and without what would end the list of them in a text.
+fn shown(blockers: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = Vec::new();
+    for blocker in blockers {
+        let blocker = printable(blocker, BLOCKER).replace('[', "(").replace(']', ")");
+        if shown.len() < BLOCKERS && !shown.contains(&blocker) {
+            shown.push(blocker);
+        }
+    }
+    shown
+}
+
+impl State {
+    pub(crate) fn status(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
+        let policy = Policy::of(&config.attempts);
+        let standing = |task: &Task| {
+            let attempt_count = task.attempts(policy, now);
+            (task.name.clone(), AttemptStanding { attempt_count, last_attempt: task.latest })
+        };
+        self.tasks.iter().map(standing).filter(|(_, standing)| standing.attempt_count != 0).collect()
+    }
+}
+
+impl Rule for TaskAttempts {
+    const ID: &'static str = "task-attempts";
+    const ABOUT: &'static str = "Attempts at a task that is done, that stays blocked, or that gets no further.";
+    const UNIT: &'static str = "attempts";
+    const LIMITS: Limits = Limits::configured();
+    const OUTLIVES_EVIDENCE: bool = true;
+    type State = State;
+
+    /// The thresholds are those of the `attempts` section.
+    fn reach(_window: u32) -> u32 {
+        0
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let Body::Attempt(attempt) = &event.body else { return None };
+        let policy = Policy::of(&cx.config.attempts);
+        for task in state.tasks.iter_mut().filter(|task| task.forced && task.key != cx.task) {
+            task.clear();
+        }
+        let known = state.tasks.iter().position(|task| task.key == cx.task);
+        let mut task = known.and_then(|index| state.tasks.remove(index)).unwrap_or_else(|| Task {
+            key: cx.task,
+            name: task_name(event.context.task.as_deref().unwrap_or_default()),
+            ..Task::default()
+        });
+        task.add(attempt, policy, cx, event.context.at);
+        let signal = signal(&mut task, attempt, policy, cx, event);
+        state.tasks.push(task, TASKS);
+        signal
+    }
+
+    fn forget_task(state: &mut State, task: Key) {
+        state.tasks.retain(|known| !forgets(task, known.key));
+    }
+
+    fn standing(state: &State) -> u32 {
+        let attempts = |task: &Task| task.times.iter().fold(0, |sum: u32, times| sum.saturating_add(times.count));
+        state.tasks.iter().map(attempts).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        let fits = |task: &Task| {
+            task.name.len() <= TASK_NAME * 4
+                && task.times.len() <= TIMES
+                && task.recent.len() <= MOST as usize
+                && task.recent.iter().all(|seen| seen.line.len() <= LINE * 4)
+        };
+        state.tasks.len() <= TASKS && state.tasks.iter().all(fits)
+    }
+
+    fn story(state: &State) -> Vec<String> {
+        let Some(task) = state.tasks.last() else { return Vec::new() };
+        let attempts = task.recent.iter().skip(task.recent.len().saturating_sub(SHOWN));
+        attempts.map(|seen| format!("Attempt at event {}: {}", seen.sighting.seq, seen.line)).collect()
+    }
+}
+
+fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event: &Event) -> Option<Signal> {
+    let Some(kind) = task.kind(policy, cx.run.now) else {
+        task.going = None;
+        return None;
+    };
+    let attempts = task.attempts(policy, cx.run.now);
+    let first = task.recent.nth_back(policy.max_attempts.saturating_sub(1) as usize).map(|seen| seen.onset)?;
+    let onset = task.going.filter(|(known, _)| *known == kind).map_or(first, |(_, onset)| onset);
+    task.going = Some((kind, onset));
+    let shown_attempts = task.recent.iter().skip(task.recent.len().saturating_sub(SHOWN));
+    let sightings = shown_attempts.map(|seen| seen.sighting).collect();
+    let blockers = shown(&attempt.blockers);
+    let recovered = task.recover(kind, policy, attempts, &blockers);
+    let name = &task.name;
+    let message = format!(
+        "Loop detected: {}, taskId={name}, attemptCount={attempts}, recommendation={}",
+        kind.logged(),
+        recovered.logged()
+    );
+    let records = records(task, event, kind, attempts, &recovered, &message);
+    Some(Signal {
+        kind: kind.name(),
+        identity: combine("task-attempts", &[cx.task, key("kind", kind.name().as_bytes())]),
+        count: attempts,
+        scale: 1,
+        period: None,
+        onset,
+        sightings,
+        confidence: 900,
+        signature: format!("{}:{name}", kind.name()),
+        message,
+        ask: Some(recovered.level()),
+        advice: Advice {
+            what: recovered.what.into(),
+            instead: recovered.instead,
+            recommendation: recovered.recommendation,
+            halt_reason: HaltReason::Stalled,
+        },
+        extra: Extra {
+            records,
+            recovery: Some(Recovery {
+                topic: recovered.topic,
+                text: recovered.text,
+                task: event.context.task.clone(),
+                blockers,
+            }),
+            actions: recovered.actions.iter().map(ToString::to_string).collect(),
+            ..Extra::default()
+        },
+    })
+}
+
+/// What the host logs: the loop, and that a human is notified.
+fn records(task: &Task, event: &Event, kind: Kind, attempts: u32, recovered: &Recovered, message: &str) -> Vec<Record> {
+    let context = &event.context;
+    let (task_id, agent_id, timestamp) = (context.task.clone(), context.agent.clone(), context.at);
+    let mut records = vec![Record::LoopDetected {
+        task_id: task_id.clone(),
+        agent_id: agent_id.clone(),
+        loop_count: attempts,
+        error_signature: format!("{}:{}", kind.name(), task.name),
+        is_exact_match: true,
+        reasoning: message.to_string(),
+        timestamp,
+    }];
+    if recovered.level() == Level::Gate {
+        records.push(Record::GateTriggered {
+            task_id,
+            agent_id,
+            loop_count: attempts,
+            trigger_reason: recovered.what.clone(),
+            failure_history: task.recent.iter().map(|seen| seen.line.clone()).collect(),
+            timestamp,
+        });
+    }
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Policy;
+    use crate::json;
+    use crate::model::Level::{Block, Gate, Halt};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "task-attempts";
+
+    #[test]
+    fn table() {
+        let cases: [(&str, &str, &[_]); 17] = [
+            // Done already.
+            ("{}", "=d =d", &[]),
+            ("{}", "=d =d =d =d", &[(2, Block), (3, Block)]),
+            ("{}", "=d::w1 =d::w2 =d::w3", &[(2, Block)]),
+            // Another status in between, and done for the first time.
+            ("{}", "=d =d =i =d =d", &[]),
+            ("{}", "=i::w =b:x =d::w", &[]),
+            // Blocked by the same set: authority first, then, when three more attempts did not help, a human.
+            ("{}", "=b:x,y =b:y,x =b:x,y,x", &[(2, Block)]),
+            ("{}", "=b:x =b:x =b:x =b:x =b:x =b:x =b:x", &[(2, Block), (5, Gate), (6, Gate)]),
+            ("{}", "=b:x =b:y =b:z", &[]),
+            ("{}", "=b:x =b:x =b:x,y", &[]),
+            // Blocked, but each attempt did something else.
+            ("{}", "=b:x:w1 =b:x:w2 =b:x:w3", &[]),
+            ("{}", "=b:x:w1 =b:x:w2 =b:x:w1", &[(2, Block)]),
+            // No progress: a set, in any order; none at all counts.
+            ("{}", "=i::w,v =i::v,w =i::w,v =i::w,v =i::w,v", &[(2, Block), (3, Block), (4, Block)]),
+            ("{}", "=p =p =p", &[(2, Block)]),
+            ("{}", "=i::w1 =i::w2 =i::w3 =i::w4", &[]),
+            // Each task has its own history.
+            ("{}", "#t =i #u =i #t =i #u =i", &[]),
+            // The next task was forced and taken: the history of the first one is gone.
+            ("{}", "#t =d =d =d #u =i #t =d =d =d", &[(2, Block), (6, Block)]),
+            // Authority is remembered beyond that.
+            ("{}", "#t =b:x =b:x =b:x =d =d =d #u =i #t =b:x =b:x =b:x", &[(2, Block), (5, Block), (9, Gate)]),
+        ];
+        for (config, script, expected) in cases {
+            Script::new(config).play(script).expect(RULE, expected);
+        }
+    }
+
+    #[test]
+    fn time() {
+        Script::new("{}").play("=i @3597 =i =i").expect(RULE, &[(2, Block)]);
+        Script::new("{}").play("=i @3599 =i =i").expect(RULE, &[]);
+        Script::new(r#"{"attempts":{"attemptWindowMs":10000}}"#).play("=i @9 =i @9 =i").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn presets() {
+        let of = |text: &str| {
+            let policy = Policy::of(&json::config(text).unwrap().attempts);
+            (policy.max_attempts, policy.force_next, policy.auto_unblock, policy.window_ms)
+        };
+        assert_eq!(of("{}"), (3, 5, true, 3_600_000));
+        assert_eq!(of(r#"{"attempts":{"preset":"conservative"}}"#), (5, 8, false, 3_600_000));
+        assert_eq!(of(r#"{"attempts":{"preset":"aggressive"}}"#), (2, 3, true, 3_600_000));
+        let mixed =
+            r#"{"attempts":{"preset":"aggressive","maxAttempts":3,"enableAutoUnblock":false,"attemptWindowMs":1000}}"#;
+        assert_eq!(of(mixed), (3, 3, false, 1000));
+    }
+
+    #[test]
+    fn nobody_attends_or_unblocks() {
+        let alone = r#"{"attempts":{"enableAutoUnblock":false}}"#;
+        Script::new(alone).play("=b:x =b:x =b:x =b:x").expect(RULE, &[(2, Gate), (3, Gate)]);
+        let unattended = r#"{"attended":false,"attempts":{"enableAutoUnblock":false}}"#;
+        Script::new(unattended).play("=b:x =b:x =b:x").expect(RULE, &[(2, Halt)]);
+    }
+}

@@ -1,0 +1,154 @@
+//! Catches: an orchestrator that goes round between two or three tasks, and no attempt at any of them brings anything that
+//! was not there a lap before, whatever their status says.
+//! Must not catch: tasks that are worked on in turns while each attempt does or meets something new; one task that is
+//! attempted again and again (another rule's); four tasks or more.
+//! Idea: the cross-task detection that the document about recovery from loops of attempts names for the future.
+
+use crate::model::{Body, HaltReason, Recommendation};
+use crate::rules::task_attempts::{Policy, set_key};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, forgets};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Key, combine, evidence};
+use alloc::{format, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Attempts remembered: eight laps of two tasks, five of three.
+const ATTEMPTS: usize = 16;
+
+pub(crate) struct TaskCycle;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    attempts: Ring<Seen>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Seen {
+    at: Option<i64>,
+    task: Key,
+    /// Blockers and completed work.
+    came: Key,
+    /// The task never came to this before.
+    new: bool,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+impl State {
+    /// The tasks of the round, how many laps of it there were, and where it began.
+    fn round(&self) -> Option<(usize, u32, Onset)> {
+        [2, 3].into_iter().find_map(|period: usize| {
+            let lap = || self.attempts.iter().rev().take(period);
+            let apart =
+                lap().enumerate().all(|(index, seen)| lap().skip(index + 1).all(|other| other.task != seen.task));
+            let before = self.attempts.iter().rev().skip(period);
+            let again = |(seen, before): &(&Seen, &Seen)| seen.task == before.task && !seen.new;
+            let same = self.attempts.iter().rev().zip(before).take_while(again).count();
+            let onset = self.attempts.nth_back(same + period - 1)?.onset;
+            (apart && same >= period).then_some((period, u32::try_from(same / period + 1).ok()?, onset))
+        })
+    }
+}
+
+impl Rule for TaskCycle {
+    const ID: &'static str = "task-cycle";
+    const ABOUT: &'static str = "Two or three tasks that are attempted in turns, lap after lap, with nothing new.";
+    const UNIT: &'static str = "laps";
+    const LIMITS: Limits = Limits::ladder(3, 5, 0, 0);
+    const OUTLIVES_EVIDENCE: bool = true;
+    type State = State;
+
+    /// As many laps of three tasks as fit into the memory.
+    fn reach(_window: u32) -> u32 {
+        5
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let Body::Attempt(attempt) = &event.body else { return None };
+        let policy = Policy::of(&cx.config.attempts);
+        state.attempts.retain(|seen| policy.recent(seen.at, cx.run.now));
+        let parts = [set_key("blockers", &attempt.blockers), set_key("work", &attempt.completed_work)];
+        let came = combine("came", &parts);
+        let new = !state.attempts.iter().any(|seen| seen.task == cx.task && seen.came == came);
+        let sighting = Sighting { key: combine("attempt", &[cx.task, came]), ..cx.here };
+        state
+            .attempts
+            .push(Seen { at: event.context.at, task: cx.task, came, new, sighting, onset: cx.onset }, ATTEMPTS);
+        let (period, laps, onset) = state.round()?;
+        if !cx.limits.reached(laps, 1) {
+            return None;
+        }
+        let round: Vec<&Seen> = state.attempts.iter().skip(state.attempts.len().saturating_sub(period)).collect();
+        // The same wherever in the round one begins.
+        let mut tasks: Vec<Key> = round.iter().map(|seen| seen.task).collect();
+        tasks.sort_unstable();
+        let identity = combine("task-cycle", &tasks);
+        let message = format!("The same {period} tasks were attempted in turns {laps} times, with nothing new");
+        Some(Signal {
+            kind: "task-round",
+            identity,
+            count: laps,
+            scale: 1,
+            period: u32::try_from(period).ok(),
+            onset,
+            sightings: round.iter().map(|seen| seen.sighting).collect(),
+            confidence: 800,
+            signature: format!("task-cycle:{period}#{}", evidence(identity).get(..8).unwrap_or_default()),
+            advice: Advice {
+                what: format!("{message}.").into(),
+                instead: "Find out what these tasks wait for in each other, and do that first, or take a task outside the round.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Oscillating,
+            },
+            ask: None,
+            extra: Extra::default(),
+            message,
+        })
+    }
+
+    fn forget_task(state: &mut State, task: Key) {
+        state.attempts.retain(|seen| !forgets(task, seen.task));
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.round().map_or(0, |(_, laps, _)| laps)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.attempts.len() <= ATTEMPTS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Nudge};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "task-cycle";
+    /// Only the rule in question.
+    const ALONE: &str = r#"{"rules":{"task-attempts":{"enabled":false}}}"#;
+
+    #[test]
+    fn table() {
+        let cases: [(&str, &[_]); 9] = [
+            ("#t =i #u =b:x #t =i #u =b:x", &[]),
+            ("#t =i #u =b:x #t =p #u =b:x #t =i #u =p:x", &[(5, Nudge)]),
+            ("#t =i #u =i #v =i #t =i #u =i #v =i #t =i #u =i #v =i", &[(8, Nudge)]),
+            // Five laps.
+            ("#t =i #u =i #t =i #u =i #t =i #u =i #t =i #u =i #t =i #u =i", &[(5, Nudge), (9, Block)]),
+            // Something new in each lap: work, or a blocker.
+            ("#t =i::1 #u =i::1 #t =i::2 #u =i::2 #t =i::3 #u =i::3 #t =i::4 #u =i::4", &[]),
+            ("#t =b:1 #u =i #t =b:2 #u =i #t =b:3 #u =i #t =b:4 #u =i", &[]),
+            // One task, four tasks, no order.
+            ("#t =i =i =i =i =i =i =i =i", &[]),
+            ("#a =i #b =i #c =i #d =i #a =i #b =i #c =i #d =i #a =i #b =i #c =i #d =i", &[]),
+            ("#a =i #b =i #a =i #a =i #b =i #b =i #a =i #b =i", &[]),
+        ];
+        for (script, expected) in cases {
+            let found = Script::new(ALONE).play(script).findings(RULE);
+            let found: alloc::vec::Vec<_> = found.into_iter().filter(|(_, level)| *level >= Nudge).collect();
+            assert_eq!(found, expected, "{script}");
+        }
+    }
+}
