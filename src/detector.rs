@@ -2,12 +2,13 @@
 //! shown to the rules, decided upon by the policy.
 
 use crate::model::{
-    Body, BudgetsLeft, Config, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts, Metrics, Outcome,
-    Payloads, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
+    self, Body, BudgetsLeft, Config, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts,
+    Metrics, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope, Status, ToolCall,
+    ToolResult, Verdict,
 };
 use crate::policy::{Judgement, decide};
-use crate::rules::{Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of};
-use crate::state::{Call, Matched, Run, Sighting, Step, Store, agent, open, seal};
+use crate::rules::{Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations};
+use crate::state::{Call, Forgotten, Graph, Matched, Moment, Run, Sighting, Step, Store, agent, open, seal};
 use crate::text::{self, Key, Scratch, combine, key, printable};
 use crate::{json, report};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -87,8 +88,7 @@ impl Detector {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
         let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
-        metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
-        metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
+        forgot(metrics, forgotten);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
         tally(metrics, &judgement, event);
         Ok(judgement.verdict)
@@ -112,8 +112,9 @@ impl Detector {
     #[must_use]
     pub fn status(&self, scope: &Scope) -> Status {
         let Some(run) = self.state.store.get(scope) else {
-            let budgets_left = budgets_left(&self.settings, &Run::default());
-            return Status { scope: scope.clone(), budgets_left, ..Status::default() };
+            let run = Run::default();
+            let (budgets_left, cycles) = (budgets_left(&self.settings, &run), cycles(&self.settings, &run, scope));
+            return Status { scope: scope.clone(), cycles, budgets_left, ..Status::default() };
         };
         let standing = run.rules.standings();
         let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
@@ -136,6 +137,7 @@ impl Detector {
             steps: run.steps,
             rules: rules.collect(),
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
+            cycles: cycles(&self.settings, run, scope),
             budgets_left: budgets_left(&self.settings, run),
         }
     }
@@ -155,9 +157,29 @@ impl Detector {
             ResetReason::HumanIntervention | ResetReason::Manual => {
                 if let Some(mut run) = self.state.store.remove(scope) {
                     resolve(metrics, &mut run);
+                    if run.workflow.is_declared() {
+                        run.restart();
+                        self.state.store.put(scope, run);
+                    }
                 }
             }
         }
+    }
+
+    /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their counters;
+    /// the graph stays when the run starts over, and goes when the run is forgotten.
+    ///
+    /// # Errors
+    /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
+    pub fn declare_graph(&mut self, scope: &Scope, graph: &model::Graph) -> Result<(), Error> {
+        let graph = Graph::declare(graph, ErrorCode::InvalidArgument, "graph.")?;
+        let context = model::Context { run: scope.run.clone(), ..model::Context::default() };
+        let (run, forgotten) = self.state.store.enter(&context, &self.settings.config.memory);
+        // As recently used as the latest event: a run must not be forgotten before its first one.
+        run.touched = run.touched.max(self.state.seq.saturating_sub(1));
+        run.workflow.declare(graph);
+        forgot(&mut self.state.metrics, forgotten);
+        Ok(())
     }
 
     /// Takes a human's answer: `continue` re-arms every rule of the run, `stop` makes every later verdict of it
@@ -280,11 +302,19 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     if let Body::Host(host) = &event.body
         && matches!(host.kind, HostKind::RunStart | HostKind::Restart)
     {
-        *run = Run::default();
+        run.restart();
     }
     run.enter(seq, &event.context);
     if !event.context.synthetic {
         count(run, event);
+        let context = &event.context;
+        let moment = Moment {
+            here: Sighting { seq, step: context.step, key: 0 },
+            onset: run.onset(),
+            iterations: run.iterations.count(),
+            task: owner(context.task.as_deref(), context.parent_task.as_deref()),
+        };
+        run.workflow.observe(event, settings.graph.as_ref(), &moment);
     }
     let mut judging = Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default() };
     judging.show(&Fact::Tick);
@@ -296,7 +326,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         Body::Output(output) => {
             let signature = settings.signatures.signature(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            judging.show(&Fact::Output { signature: &signature, line: &printable(first, 80) });
+            judging.show(&Fact::Output { text: &output.text, signature: &signature, line: &printable(first, 80) });
         }
         _ => judging.show(&Fact::Event(event)),
     }
@@ -351,7 +381,8 @@ impl Judging<'_> {
         let task = |name: &Option<String>| name.as_deref().map(task_key);
         let (config, context) = (&self.settings.config, &self.event.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
-        let cx = |limits| Cx { limits, config, task, parent_task, run, here, onset };
+        let flow = self.run.workflow.flow(self.settings.graph.as_ref());
+        let cx = |limits| Cx { limits, config, task, parent_task, run, flow, here, onset };
         self.run.rules.observe(fact, limits, cx, &mut self.raised);
     }
 
@@ -435,7 +466,21 @@ impl Judging<'_> {
         self.show(&Fact::Step(&step, result));
     }
 
-    fn decide(self) -> Judgement {
+    /// A cycle of the workflow that is halted leaves a record, whatever halted it.
+    fn record_halt(&mut self, verdict: &mut Verdict) {
+        let context = &self.event.context;
+        let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
+        if let (Some(reason), false) = (verdict.halt_reason, has_one) {
+            let flow = self.run.workflow.flow(self.settings.graph.as_ref());
+            let task = flow.of(owner(context.task.as_deref(), context.parent_task.as_deref()));
+            if let Some(task) = task.filter(|task| task.is_on_a_cycle()) {
+                verdict.records.push(task.record(reason, &verdict.suggested_actions, self.run.now));
+            }
+        }
+        self.run.workflow.halted(&verdict.records);
+    }
+
+    fn decide(mut self) -> Judgement {
         let context = &self.event.context;
         let scope = || Scope {
             run: context.run.clone(),
@@ -443,8 +488,10 @@ impl Judging<'_> {
             parent_task: context.parent_task.clone(),
             agent: context.agent.clone(),
         };
-        let mut judgement = decide(self.settings, self.tool.limits(self.settings), self.run, self.raised, scope);
+        let mut judgement =
+            decide(self.settings, self.tool.limits(self.settings), self.run, core::mem::take(&mut self.raised), scope);
         let verdict = &mut judgement.verdict;
+        self.record_halt(verdict);
         if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
             self.run.pairing.veto();
         }
@@ -453,6 +500,11 @@ impl Judging<'_> {
         }
         judgement
     }
+}
+
+/// Key of the task that the workflow counts for: a subtask counts for its parent; 0 for none.
+fn owner(task: Option<&str>, parent: Option<&str>) -> Key {
+    parent.or(task).map_or(0, task_key)
 }
 
 /// Key of a task's name.
@@ -485,6 +537,35 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
             .then(|| budgets.max_iterations.saturating_sub(run.iterations.count())),
         runtime_ms: (budgets.max_runtime_ms != 0).then(|| budgets.max_runtime_ms.saturating_sub(elapsed)),
     }
+}
+
+/// Every cycle of the workflow as a scope stands.
+fn cycles(settings: &Settings, run: &Run, scope: &Scope) -> Vec<CycleStatus> {
+    let task = scope.task.as_deref().or(scope.parent_task.as_deref());
+    let task = task.map(|_| owner(scope.task.as_deref(), scope.parent_task.as_deref()));
+    let limit = max_cycle_iterations(&settings.config.budgets);
+    let cycles = run.workflow.standings(settings.graph.as_ref(), task).into_iter();
+    let shown = cycles.map(|cycle| {
+        let trend: Vec<String> = cycle.trend.iter().map(ToString::to_string).collect();
+        let of = if limit == 0 { String::new() } else { format!("/{limit}") };
+        CycleStatus {
+            cycle_id: cycle.id,
+            nodes: cycle.nodes,
+            driver: cycle.driver,
+            badge: format!("Loop {}{of}", cycle.iterations),
+            trend: (!trend.is_empty()).then(|| trend.join(" → ")),
+            last_halt_reason: cycle.halted,
+            diff_hashes: cycle.diffs,
+            failing_test_signatures: cycle.sets,
+            output_hashes: cycle.outputs,
+        }
+    });
+    shown.collect()
+}
+
+fn forgot(metrics: &mut Metrics, forgotten: Forgotten) {
+    metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
+    metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
 }
 
 /// A loop is over: counts the event time it took.

@@ -10,14 +10,21 @@
 //! | `\|` | a human's message |
 //! | `~` | a message that the host made |
 //! | `@60` | 60 seconds pass |
+//! | `c=x` | node `c` ends a turn with the final message `x`; without `x` it says nothing |
+//! | `c=x,js5` | the same with a structured output; `ms`, `tok` and `usd` say what it cost |
+//! | `c>v` | node `c` delivers to node `v` |
+//! | `%d:x,f:3` | progress: `d` diff, `m` Markdown, `f` failing, `n` tests in all, `t` failing ids, `k` of a checklist of 10 |
+//! | `!x` | the failure `x` |
+//! | `#two` | from here on the task is `two` |
 
 use crate::model::{Level, Verdict};
 use crate::{Detector, json};
-use alloc::{format, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
 pub(crate) struct Script {
     detector: Detector,
     at: i64,
+    task: Option<String>,
 }
 
 pub(crate) struct Played {
@@ -26,7 +33,7 @@ pub(crate) struct Played {
 
 impl Script {
     pub(crate) fn new(config: &str) -> Self {
-        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000 }
+        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000, task: None }
     }
 
     pub(crate) fn play(mut self, script: &str) -> Played {
@@ -34,6 +41,14 @@ impl Script {
         for token in script.split_whitespace() {
             let (head, rest) = token.split_at(1);
             match head {
+                "#" => self.task = Some(rest.into()),
+                "%" => verdicts.push(self.progress(rest)),
+                "!" => verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed with {rest}""#))),
+                _ if token.contains('=') => verdicts.push(self.turn(token)),
+                _ if token.contains('>') => {
+                    let (from, to) = token.split_once('>').unwrap();
+                    verdicts.push(self.event(&format!(r#""type":"delivery","from":"{from}","to":"{to}""#)));
+                }
                 "@" => self.at += rest.parse::<i64>().unwrap() * 1000,
                 "|" => verdicts.push(self.event(r#""type":"message","role":"user","text":"please go on""#)),
                 "~" => verdicts.push(self.event(r#""type":"message","role":"user","synthetic":true,"text":"go on""#)),
@@ -73,9 +88,45 @@ impl Script {
         Played { verdicts }
     }
 
+    fn turn(&mut self, token: &str) -> Verdict {
+        let (node, said) = token.split_once('=').unwrap();
+        let mut fields = format!(r#""type":"turn","node":"{node}""#);
+        for (index, part) in said.split(',').enumerate() {
+            let known = [("js", "structuredOutput"), ("ms", "durationMs"), ("tok", "tokens"), ("usd", "costMicros")];
+            let known = known.iter().find_map(|(short, name)| part.strip_prefix(short).map(|value| (name, value)));
+            match known {
+                Some((name, value)) if index > 0 => fields.push_str(&format!(r#","{name}":{value}"#)),
+                _ if part.is_empty() => {}
+                _ => fields.push_str(&format!(r#","finalMessage":"{part}""#)),
+            }
+        }
+        self.event(&fields)
+    }
+
+    fn progress(&mut self, parts: &str) -> Verdict {
+        let (mut fields, mut tests) = (Vec::new(), Vec::new());
+        for part in parts.split(',') {
+            let (name, value) = part.split_once(':').unwrap();
+            match name {
+                "d" => fields.push(format!(r#""diff":"{value}""#)),
+                "m" => fields.push(format!(r#""docs":"{value}""#)),
+                "k" => fields.push(format!(r#""checklist":{{"done":{value},"total":10}}"#)),
+                "f" => tests.push(format!(r#""failing":{value}"#)),
+                "n" => tests.push(format!(r#""total":{value}"#)),
+                "t" => tests.push(format!(r#""failingIds":["{}"]"#, value.replace('+', r#"",""#))),
+                _ => panic!("{part}"),
+            }
+        }
+        if !tests.is_empty() {
+            fields.push(format!(r#""tests":{{{}}}"#, tests.join(",")));
+        }
+        self.event(&format!(r#""type":"progress",{}"#, fields.join(",")))
+    }
+
     fn event(&mut self, fields: &str) -> Verdict {
         self.at += 1000;
-        json::event(&format!(r#"{{{fields},"at":{}}}"#, self.at))
+        let task = self.task.as_ref().map(|task| format!(r#","task":"{task}""#)).unwrap_or_default();
+        json::event(&format!(r#"{{{fields}{task},"at":{}}}"#, self.at))
             .and_then(|event| self.detector.record(&event))
             .unwrap()
     }
