@@ -241,7 +241,7 @@ impl Detector {
     /// The escalation report of a scope for a person, in Markdown.
     #[must_use]
     pub fn report_markdown(&self, scope: &Scope) -> String {
-        report::markdown(scope, self.state.store.get(scope))
+        report::markdown(scope, self.state.store.get(scope), named_task(scope))
     }
 
     /// Counters for dashboards.
@@ -507,6 +507,12 @@ fn owner(task: Option<&str>, parent: Option<&str>) -> Key {
     parent.or(task).map_or(0, task_key)
 }
 
+/// Key of the task that the workflow counts for, where the scope names one.
+fn named_task(scope: &Scope) -> Option<Key> {
+    let named = scope.task.is_some() || scope.parent_task.is_some();
+    named.then(|| owner(scope.task.as_deref(), scope.parent_task.as_deref()))
+}
+
 /// Key of a task's name.
 fn task_key(name: &str) -> Key {
     key("task", name.as_bytes())
@@ -541,10 +547,8 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
 
 /// Every cycle of the workflow as a scope stands.
 fn cycles(settings: &Settings, run: &Run, scope: &Scope) -> Vec<CycleStatus> {
-    let task = scope.task.as_deref().or(scope.parent_task.as_deref());
-    let task = task.map(|_| owner(scope.task.as_deref(), scope.parent_task.as_deref()));
     let limit = max_cycle_iterations(&settings.config.budgets);
-    let cycles = run.workflow.standings(settings.graph.as_ref(), task).into_iter();
+    let cycles = run.workflow.standings(settings.graph.as_ref(), named_task(scope)).into_iter();
     let shown = cycles.map(|cycle| {
         let trend: Vec<String> = cycle.trend.iter().map(ToString::to_string).collect();
         let of = if limit == 0 { String::new() } else { format!("/{limit}") };

@@ -9,7 +9,7 @@ use crate::model::{Body, Checklist, Event, Failure, HaltReason, Progress, Record
 use crate::state::graph::{Cycle, Graph, node_key};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, canonical_json, combine, document, evidence, failing_tests, key, patch};
-use alloc::{string::String, string::ToString, vec::Vec};
+use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Tasks of a run with their own counters.
@@ -341,7 +341,8 @@ impl Task {
             if let Some(ids) = &tests.failing_ids {
                 self.sets.push(failing_tests(ids).0, EVIDENCE);
             }
-            if let (Some(failing), Some(active)) = (tests.failing, self.active) {
+            let figure = tests.failing.or(tests.failing_ids.as_deref().map(|ids| failing_tests(ids).1));
+            if let (Some(failing), Some(active)) = (figure, self.active) {
                 let mut laps =
                     (self.take(active)).unwrap_or_else(|| Laps { key: active, onset: moment.onset, ..Laps::default() });
                 laps.trend.push(failing, TREND);
@@ -352,6 +353,7 @@ impl Task {
             if self.checklist.is_some_and(|before| checklist.done > before.done) {
                 forward = true;
                 self.failing.streak.count = self.failing.streak.count.min(1);
+                self.failing.streak.onset = moment.onset;
             }
             self.checklist = Some(checklist);
         }
@@ -624,6 +626,22 @@ impl Workflow {
                 task.cycles.push(laps, CYCLES);
             }
         }
+    }
+
+    /// Evidence of the task that was last active, or of the one named, as lines for a report: digests, oldest first.
+    pub(crate) fn evidence(&self, task: Option<Key>) -> Vec<String> {
+        let named = |key: Key| self.tasks.iter().find(|task| task.key == key);
+        let Some(task) = task.map_or_else(|| self.tasks.last(), named).filter(|task| task.flows) else {
+            return Vec::new();
+        };
+        let lists = [("Diffs", &task.diffs), ("Failing tests", &task.sets), ("Outputs", &task.outputs)];
+        let shown = |(name, keys): (&str, &Ring<Key>)| {
+            let digests: Vec<String> = keys.iter().map(|key| format!("`{}`", evidence(*key))).collect();
+            format!("{name}: {}", digests.join(", "))
+        };
+        let mut lines = vec![format!("Cycle: `{}`", task.cycle_id())];
+        lines.extend(lists.into_iter().filter(|(_, keys)| keys.len() != 0).map(shown));
+        lines
     }
 
     /// Every cycle of the graph in force, as a task stands; without a task, as the one stands that was last active.
