@@ -557,6 +557,8 @@ fn cycles(settings: &Settings, run: &Run, scope: &Scope) -> Vec<CycleStatus> {
             nodes: cycle.nodes,
             driver: cycle.driver,
             badge: format!("Loop {}{of}", cycle.iterations),
+            iterations: cycle.iterations,
+            iterations_left: (limit != 0).then(|| limit.saturating_sub(cycle.iterations)),
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             last_halt_reason: cycle.halted,
             diff_hashes: cycle.diffs,

@@ -1,16 +1,12 @@
 //! Cycles of a workflow and the budgets of turns, nodes and cycles, as a host sees them.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "helpers of tests: a panic is a failed test"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests: a panic is a failed test")]
 
 use loopwarden::model::{
     CycleStatus, Decision, ErrorCode, HaltReason, Level, Recommendation, Record, ResetReason, Scope, Verdict,
 };
 use loopwarden::{Detector, json};
+use proptest::prelude::*;
 
 const PAIR: &str = r#"{"nodes":["coder","verifier"],
     "edges":[{"id":"to-verifier","from":"coder","to":"verifier"},{"id":"to-coder","from":"verifier","to":"coder"}]}"#;
@@ -393,6 +389,7 @@ fn status_shows_the_trend_of_the_cycle() {
     }
     let cycle = &cycles(&detector)[0];
     assert_eq!((cycle.badge.as_str(), cycle.trend.as_deref()), ("Loop 3/8", Some("7 → 4 → 2")));
+    assert_eq!((cycle.iterations, cycle.iterations_left), (3, Some(5)));
     assert_eq!((cycle.diff_hashes.len(), cycle.last_halt_reason), (3, None));
 }
 
@@ -422,4 +419,58 @@ fn what_the_host_makes_itself_and_what_is_only_checked_is_not_counted() {
     (0..7).for_each(|_| drop(lap(&mut detector)));
     assert_eq!(detector.check(&json::event(delivery).unwrap()).unwrap().level, Level::Halt);
     assert_eq!(badge(&detector), "Loop 7/8");
+}
+
+/// Any event of a workflow over few names, so that things meet.
+fn any_event() -> impl Strategy<Value = String> {
+    let node = || prop::sample::select(vec!["a", "b", "c", "d"]);
+    let task = prop::sample::select(vec!["", r#","task":"t""#, r#","task":"s","parentTask":"t""#, r#","run":"r""#]);
+    let body = prop_oneof![
+        (node(), node()).prop_map(|(from, to)| format!(r#""type":"delivery","from":"{from}","to":"{to}""#)),
+        (node(), node(), 0..3_u8).prop_map(|(from, to, edge)| {
+            format!(r#""type":"delivery","from":"{from}","to":"{to}","edge":"e{edge}""#)
+        }),
+        (node(), node())
+            .prop_map(|(from, to)| format!(r#""type":"collaboration","from":"{from}","to":"{to}","request":"help""#)),
+        (node(), 0..3_u8, 0..700_000_u32).prop_map(|(node, said, ms)| {
+            format!(
+                r#""type":"turn","node":"{node}","finalMessage":"{said}","structuredOutput":{said},"durationMs":{ms}"#
+            )
+        }),
+        (0..3_u8, 0..4_u8, 0..5_u32).prop_map(|(diff, done, failing)| {
+            format!(
+                r#""type":"progress","diff":"{diff}","docs":"{done}","checklist":{{"done":{done},"total":4}},
+                "tests":{{"failing":{failing},"failingIds":["{failing}"],"total":{}}}"#,
+                failing + 3
+            )
+        }),
+        Just(r#""type":"failure","message":"it broke""#.to_string()),
+        Just(r#""type":"message","role":"user","text":"go on""#.to_string()),
+    ];
+    (body, task, any::<u32>()).prop_map(|(body, task, at)| format!(r#"{{{body}{task},"at":{at}}}"#))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_happens_check_equals_record_and_a_snapshot_is_whole(
+        events in prop::collection::vec(any_event(), 1..80),
+        declared in any::<bool>(),
+    ) {
+        let mut detector = detector("{}");
+        if declared {
+            let graph = r#"{"nodes":["a",{"id":"b","driver":true},"c"],
+                "edges":[{"from":"a","to":"b"},{"from":"b","to":"a"},{"from":"b","to":"c"},{"from":"c","to":"c"}]}"#;
+            json::declare_graph(&mut detector, "", graph).unwrap();
+        }
+        for event in &events {
+            let checked = detector.check(&json::event(event).unwrap()).unwrap();
+            prop_assert_eq!(record(&mut detector, event), checked);
+        }
+        let bytes = detector.snapshot();
+        let restored = Detector::restore(&bytes).unwrap();
+        prop_assert_eq!(restored.snapshot(), bytes);
+        prop_assert_eq!(restored.status(&Scope::default()), detector.status(&Scope::default()));
+    }
 }

@@ -112,8 +112,13 @@ pub struct CycleStatus {
     pub nodes: Vec<String>,
     /// The node whose turn begins an iteration.
     pub driver: String,
-    /// Iterations so far: `Loop 3/8`, or `Loop 3` where they are not limited.
+    /// Iterations so far, for people: `Loop 3/8`, or `Loop 3` where they are not limited.
     pub badge: String,
+    /// Iterations so far.
+    pub iterations: u32,
+    /// Iterations that are left, where they are limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations_left: Option<u32>,
     /// The latest numbers of failing tests while the cycle was active, oldest first, as `7 → 4 → 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<String>,

@@ -72,6 +72,9 @@ mod tests {
         Script::new("{}").play("%d:x %d:x").expect(RULE, &[(1, Gate)]);
         Script::new("{}").play("o:a %d:x o:b %d:x").expect(RULE, &[(3, Gate)]);
         Script::new("{}").play("c=1 %m:x c=2 %m:x").expect(RULE, &[(3, Gate)]);
+        // Nothing yet is no artifact; nothing any more is one.
+        Script::new("{}").play("c=1 %d: c=2 %d: c=3 %d:").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %d: c=2 %d:x c=3 %d: c=4 %d:").expect(RULE, &[(7, Gate)]);
     }
 
     #[test]

@@ -370,6 +370,10 @@ impl Task {
         let docs = progress.docs.as_deref().map(document);
         let (Some(latest), carried) = (diff.or(docs), [diff, docs]) else { return };
         self.diffs.push(latest, EVIDENCE);
+        // As long as nothing was made, there is nothing that could stay unchanged: reading comes before writing.
+        if self.known.len() == 0 && carried.into_iter().flatten().all(|artifact| artifact == 0) {
+            return;
+        }
         let mut new = false;
         for artifact in carried.into_iter().flatten().filter(|artifact| *artifact != 0) {
             if !self.known.iter().any(|known| *known == artifact) {
