@@ -2,12 +2,15 @@
 //! shown to the rules, decided upon by the policy.
 
 use crate::model::{
-    Body, BudgetsLeft, Config, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts, Metrics, Outcome,
-    Payloads, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
+    self, Body, BudgetsLeft, Config, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts,
+    Metrics, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope, Status, ToolCall,
+    ToolResult, Verdict,
 };
 use crate::policy::{Judgement, decide};
-use crate::rules::{Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, task_name};
-use crate::state::{Call, Matched, Run, Sighting, Step, Store, agent, open, seal};
+use crate::rules::{
+    Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, task_name,
+};
+use crate::state::{Call, Forgotten, Graph, Matched, Moment, Run, Sighting, Step, Store, agent, open, seal};
 use crate::text::{self, Key, Scratch, combine, key, printable};
 use crate::{json, report};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
@@ -87,8 +90,7 @@ impl Detector {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
         let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
-        metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
-        metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
+        forgot(metrics, forgotten);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
         tally(metrics, &judgement, event);
         Ok(judgement.verdict)
@@ -112,8 +114,9 @@ impl Detector {
     #[must_use]
     pub fn status(&self, scope: &Scope) -> Status {
         let Some(run) = self.state.store.get(scope) else {
-            let budgets_left = budgets_left(&self.settings, &Run::default());
-            return Status { scope: scope.clone(), budgets_left, ..Status::default() };
+            let run = Run::default();
+            let (budgets_left, cycles) = (budgets_left(&self.settings, &run), cycles(&self.settings, &run, scope));
+            return Status { scope: scope.clone(), cycles, budgets_left, ..Status::default() };
         };
         let standing = run.rules.standings();
         let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
@@ -138,6 +141,7 @@ impl Detector {
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
             phases: of_task(run.rules.phases(), scope),
+            cycles: cycles(&self.settings, run, scope),
             budgets_left: budgets_left(&self.settings, run),
         }
     }
@@ -157,9 +161,29 @@ impl Detector {
             ResetReason::HumanIntervention | ResetReason::Manual => {
                 if let Some(mut run) = self.state.store.remove(scope) {
                     resolve(metrics, &mut run);
+                    if run.workflow.is_declared() {
+                        run.restart();
+                        self.state.store.put(scope, run);
+                    }
                 }
             }
         }
+    }
+
+    /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their counters;
+    /// the graph stays when the run starts over, and goes when the run is forgotten.
+    ///
+    /// # Errors
+    /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
+    pub fn declare_graph(&mut self, scope: &Scope, graph: &model::Graph) -> Result<(), Error> {
+        let graph = Graph::declare(graph, ErrorCode::InvalidArgument, "graph.")?;
+        let context = model::Context { run: scope.run.clone(), ..model::Context::default() };
+        let (run, forgotten) = self.state.store.enter(&context, &self.settings.config.memory);
+        // As recently used as the latest event: a run must not be forgotten before its first one.
+        run.touched = run.touched.max(self.state.seq.saturating_sub(1));
+        run.workflow.declare(graph);
+        forgot(&mut self.state.metrics, forgotten);
+        Ok(())
     }
 
     /// Takes a human's answer: `continue` re-arms every rule of the run, `stop` makes every later verdict of it
@@ -221,7 +245,7 @@ impl Detector {
     /// The escalation report of a scope for a person, in Markdown.
     #[must_use]
     pub fn report_markdown(&self, scope: &Scope) -> String {
-        report::markdown(scope, self.state.store.get(scope))
+        report::markdown(scope, self.state.store.get(scope), named_task(scope))
     }
 
     /// Counters for dashboards.
@@ -282,11 +306,19 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     if let Body::Host(host) = &event.body
         && matches!(host.kind, HostKind::RunStart | HostKind::Restart)
     {
-        *run = Run::default();
+        run.restart();
     }
     run.enter(seq, &event.context);
     if !event.context.synthetic {
         count(run, event);
+        let context = &event.context;
+        let moment = Moment {
+            here: Sighting { seq, step: context.step, key: 0 },
+            onset: run.onset(),
+            iterations: run.iterations.count(),
+            task: owner(context.task.as_deref(), context.parent_task.as_deref()),
+        };
+        run.workflow.observe(event, settings.graph.as_ref(), &moment);
     }
     let mut judging = Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default() };
     judging.show(&Fact::Tick);
@@ -298,7 +330,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         Body::Output(output) => {
             let signature = settings.signatures.signature(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            judging.show(&Fact::Output { signature: &signature, line: &printable(first, 80) });
+            judging.show(&Fact::Output { text: &output.text, signature: &signature, line: &printable(first, 80) });
         }
         _ => judging.show(&Fact::Event(event)),
     }
@@ -353,7 +385,8 @@ impl Judging<'_> {
         let task = |name: &Option<String>| name.as_deref().map(task_key);
         let (config, context) = (&self.settings.config, &self.event.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
-        let cx = |limits| Cx { limits, config, task, parent_task, run, here, onset };
+        let flow = self.run.workflow.flow(self.settings.graph.as_ref());
+        let cx = |limits| Cx { limits, config, task, parent_task, run, flow, here, onset };
         self.run.rules.observe(fact, limits, cx, &mut self.raised);
     }
 
@@ -437,7 +470,21 @@ impl Judging<'_> {
         self.show(&Fact::Step(&step, result));
     }
 
-    fn decide(self) -> Judgement {
+    /// A cycle of the workflow that is halted leaves a record, whatever halted it.
+    fn record_halt(&mut self, verdict: &mut Verdict) {
+        let context = &self.event.context;
+        let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
+        if let (Some(reason), false) = (verdict.halt_reason, has_one) {
+            let flow = self.run.workflow.flow(self.settings.graph.as_ref());
+            let task = flow.of(owner(context.task.as_deref(), context.parent_task.as_deref()));
+            if let Some(task) = task.filter(|task| task.is_on_a_cycle()) {
+                verdict.records.push(task.record(reason, &verdict.suggested_actions, self.run.now));
+            }
+        }
+        self.run.workflow.halted(&verdict.records);
+    }
+
+    fn decide(mut self) -> Judgement {
         let context = &self.event.context;
         let scope = || Scope {
             run: context.run.clone(),
@@ -445,8 +492,10 @@ impl Judging<'_> {
             parent_task: context.parent_task.clone(),
             agent: context.agent.clone(),
         };
-        let mut judgement = decide(self.settings, self.tool.limits(self.settings), self.run, self.raised, scope);
+        let mut judgement =
+            decide(self.settings, self.tool.limits(self.settings), self.run, core::mem::take(&mut self.raised), scope);
         let verdict = &mut judgement.verdict;
+        self.record_halt(verdict);
         if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
             self.run.pairing.veto();
         }
@@ -455,6 +504,17 @@ impl Judging<'_> {
         }
         judgement
     }
+}
+
+/// Key of the task that the workflow counts for: a subtask counts for its parent; 0 for none.
+fn owner(task: Option<&str>, parent: Option<&str>) -> Key {
+    parent.or(task).map_or(0, task_key)
+}
+
+/// Key of the task that the workflow counts for, where the scope names one.
+fn named_task(scope: &Scope) -> Option<Key> {
+    let named = scope.task.is_some() || scope.parent_task.is_some();
+    named.then(|| owner(scope.task.as_deref(), scope.parent_task.as_deref()))
 }
 
 /// Key of a task's name.
@@ -496,6 +556,35 @@ fn of_task<T>(mut tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String,
         tasks.retain(|name, _| *name == shown);
     }
     tasks
+}
+
+/// Every cycle of the workflow as a scope stands.
+fn cycles(settings: &Settings, run: &Run, scope: &Scope) -> Vec<CycleStatus> {
+    let limit = max_cycle_iterations(&settings.config.budgets);
+    let cycles = run.workflow.standings(settings.graph.as_ref(), named_task(scope)).into_iter();
+    let shown = cycles.map(|cycle| {
+        let trend: Vec<String> = cycle.trend.iter().map(ToString::to_string).collect();
+        let of = if limit == 0 { String::new() } else { format!("/{limit}") };
+        CycleStatus {
+            cycle_id: cycle.id,
+            nodes: cycle.nodes,
+            driver: cycle.driver,
+            badge: format!("Loop {}{of}", cycle.iterations),
+            iterations: cycle.iterations,
+            iterations_left: (limit != 0).then(|| limit.saturating_sub(cycle.iterations)),
+            trend: (!trend.is_empty()).then(|| trend.join(" → ")),
+            last_halt_reason: cycle.halted,
+            diff_hashes: cycle.diffs,
+            failing_test_signatures: cycle.sets,
+            output_hashes: cycle.outputs,
+        }
+    });
+    shown.collect()
+}
+
+fn forgot(metrics: &mut Metrics, forgotten: Forgotten) {
+    metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
+    metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
 }
 
 /// A loop is over: counts the event time it took.

@@ -8,7 +8,7 @@ mod typed;
 
 use crate::detector::Detector;
 use crate::model::{
-    Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Level, ReportFormat,
+    Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, ReportFormat,
     ResetReason, Scenario, Scope, TraceEvent,
 };
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
@@ -112,6 +112,15 @@ pub fn record(detector: &mut Detector, event: &str) -> Result<String, Error> {
 /// As [`event`], and as [`Detector::check`].
 pub fn check(detector: &Detector, event: &str) -> Result<String, Error> {
     Ok(to_string(&detector.check(&self::event(event)?)?))
+}
+
+/// [`Detector::declare_graph`] over JSON text.
+///
+/// # Errors
+/// As [`scope`]; `invalid-argument`, naming the field of the graph.
+pub fn declare_graph(detector: &mut Detector, scope: &str, graph: &str) -> Result<(), Error> {
+    let graph: Graph = typed(value(graph)?, ErrorCode::InvalidArgument, "graph.")?;
+    detector.declare_graph(&self::scope(scope)?, &graph)
 }
 
 /// Reads a scope; blank text means the default scope.

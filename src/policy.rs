@@ -116,7 +116,7 @@ pub(crate) fn decide(
     let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
     for (index, signal) in raised {
         let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
-        let asked = signal.ask.map(|level| (level, signal.count));
+        let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
         let Some((raw, threshold)) = asked.or_else(|| limits.level(signal.count, signal.scale)) else { continue };
         if run.ladder.is_exempt(rule.id, &signal.signature, run.now) {
             continue;

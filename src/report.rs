@@ -2,6 +2,7 @@
 
 use crate::model::{Finding, Level, Report, ReportOption, Scope};
 use crate::state::Run;
+use crate::text::Key;
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use core::fmt::Write as _;
 
@@ -24,7 +25,7 @@ fn options() -> Vec<ReportOption> {
 }
 
 /// The report for a person, in the seed document's form.
-pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
+pub(crate) fn markdown(scope: &Scope, run: Option<&Run>, task: Option<Key>) -> String {
     let report = report(scope, run);
     // The strongest finding leads; among equals the newest.
     let lead = report.findings.iter().rev().max_by_key(|finding| finding.level);
@@ -40,6 +41,13 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
         for (index, line) in story.iter().enumerate() {
             let mark = if index + 1 == story.len() { " ← Loop detected" } else { "" };
             let _ = writeln!(text, "- {line}{mark}");
+        }
+    }
+    let evidence = run.workflow.evidence(task);
+    if !evidence.is_empty() {
+        text.push_str("\n**Loop Evidence**:\n\n");
+        for line in evidence {
+            let _ = writeln!(text, "- {line}");
         }
     }
     let others: Vec<&Finding> = report.findings.iter().filter(|finding| *finding != lead).collect();

@@ -1,4 +1,4 @@
-use crate::model::{Attempts, Level, Phases};
+use crate::model::{Attempts, Graph, Level, OnStall, Phases};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +22,17 @@ pub struct Config {
     /// Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry
     /// applies, the ones with more literal characters last.
     pub tools: BTreeMap<String, ToolConfig>,
-    /// Limits of a run.
+    /// Limits of a run, its turns, its nodes and its cycles.
     pub budgets: Budgets,
     /// Loops of attempts at one task.
     pub attempts: Attempts,
     /// Loops between the phases of a workflow.
     pub phases: Phases,
+    /// The workflow of every run that declares none itself; without either it is learned from deliveries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Graph>,
+    /// What a stalled or oscillating loop leads to.
+    pub on_stall: OnStall,
     /// Limits of the detector's own memory.
     pub memory: Memory,
     /// The user's regular expressions.
@@ -49,6 +54,8 @@ impl Default for Config {
             budgets: Budgets::default(),
             attempts: Attempts::default(),
             phases: Phases::default(),
+            graph: None,
+            on_stall: OnStall::default(),
             memory: Memory::default(),
             patterns: Patterns::default(),
             privacy: Privacy::default(),
@@ -132,7 +139,10 @@ pub struct ToolConfig {
     pub mutates: Option<bool>,
 }
 
-/// Limits of a run; 0 means none.
+/// Limits of a run, of one turn, of a node and of a cycle; 0 means none. A limit is spent by the event that reaches it.
+///
+/// Node and cycle limits count per task. The three that have a default have it for the nodes of a declared graph and for
+/// nodes on a cycle; set here, they hold for every node that takes turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -143,6 +153,23 @@ pub struct Budgets {
     pub max_runtime_ms: u64,
     /// Failing results or failures in a row.
     pub consecutive_errors: u32,
+    /// Milliseconds of one turn; by default 600,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_timeout_ms: Option<u64>,
+    /// Tokens of one turn.
+    pub max_tokens: u64,
+    /// Turns of one node, 0 or at least 2; by default 6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns_per_node: Option<u32>,
+    /// Milliseconds that the turns of one node took together.
+    pub max_runtime_ms_per_node: u64,
+    /// Iterations of one cycle, 0 or at least 2; by default 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cycle_iterations: Option<u32>,
+    /// Milliseconds that the turns of one cycle took together, or of event time since its first one, whichever is more.
+    pub max_cycle_runtime_ms: u64,
+    /// Cost of the turns of one cycle, in millionths of the host's currency unit.
+    pub max_cycle_cost: u64,
 }
 
 /// Limits of the detector's own memory.

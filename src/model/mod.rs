@@ -4,6 +4,7 @@ mod attempts;
 mod config;
 mod error;
 mod event;
+mod graph;
 mod level;
 mod phases;
 mod record;
@@ -23,12 +24,13 @@ pub use event::{
     Evaluation, EvaluationVerdict, Event, Failure, Host, HostKind, Marker, Message, Outcome, Output, Progress, Role,
     Tests, ToolCall, ToolResult, Transition, Turn,
 };
+pub use graph::{DrivingNode, Graph, GraphEdge, GraphNode, OnStall};
 pub use level::Level;
 pub use phases::{PhaseConfig, Phases};
 pub use record::Record;
 pub use report::{
-    AttemptStanding, BudgetsLeft, Decision, LevelCounts, Metrics, PhaseStanding, Report, ReportFormat, ReportOption,
-    ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
+    AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, Metrics, PhaseStanding, Report, ReportFormat,
+    ReportOption, ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]

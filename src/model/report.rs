@@ -1,4 +1,4 @@
-use crate::model::{Finding, Level, Scope};
+use crate::model::{Finding, HaltReason, Level, Scope};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +125,38 @@ pub struct PhaseStanding {
     pub visits: BTreeMap<String, u32>,
 }
 
+/// Where a cycle of the workflow stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CycleStatus {
+    /// Stable id: 16 hexadecimal digits, a hash of the sorted ids of the cycle's nodes and edges.
+    pub cycle_id: String,
+    /// Its nodes, in the order of the graph.
+    pub nodes: Vec<String>,
+    /// The node whose turn begins an iteration.
+    pub driver: String,
+    /// Iterations so far, for people: `Loop 3/8`, or `Loop 3` where they are not limited.
+    pub badge: String,
+    /// Iterations so far.
+    pub iterations: u32,
+    /// Iterations that are left, where they are limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations_left: Option<u32>,
+    /// The latest numbers of failing tests while the cycle was active, oldest first, as `7 → 4 → 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trend: Option<String>,
+    /// Why the cycle was last halted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_halt_reason: Option<HaltReason>,
+    /// Digests of the last diffs, oldest first; like the other two only of the cycle that was last active.
+    pub diff_hashes: Vec<String>,
+    /// Digests of the last sets of failing tests, oldest first.
+    pub failing_test_signatures: Vec<String>,
+    /// Digests of the last node outputs, oldest first.
+    pub output_hashes: Vec<String>,
+}
+
 /// Where a scope stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -151,6 +183,9 @@ pub struct Status {
     /// Phases per task; the task without a name has the empty one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, PhaseStanding>,
+    /// Every cycle of the workflow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cycles: Vec<CycleStatus>,
     /// What is left of the budgets.
     pub budgets_left: BudgetsLeft,
 }

@@ -7,10 +7,15 @@
 mod blind_repeat;
 mod consecutive_errors;
 mod cycle;
+mod cycle_budget;
+mod identical_output;
 mod limits;
 mod max_iterations;
 mod max_runtime;
+mod node_budget;
+mod oscillation;
 mod output_signature;
+mod output_similarity;
 mod phase_cycle;
 mod phase_transitions;
 mod phase_visits;
@@ -18,11 +23,16 @@ mod phases;
 mod repeated_call;
 mod repeated_error;
 mod settings;
+mod stall;
 mod task_attempts;
 mod task_cycle;
 #[cfg(test)]
 pub(crate) mod testing;
+mod turn_budget;
+mod unchanged_diff;
+mod unchanged_failures;
 
+pub(crate) use cycle_budget::max_cycle_iterations;
 pub(crate) use limits::Limits;
 pub(crate) use settings::{Settings, ToolSettings};
 
@@ -30,7 +40,7 @@ use crate::model::{
     AttemptStanding, Config, Event, HaltReason, Level, Outcome, PhaseStanding, Recommendation, Record, Recovery,
     RuleInfo, ToolCall, ToolResult,
 };
-use crate::state::{Call, Onset, Run, Sighting, Step};
+use crate::state::{Call, Flow, Onset, Run, Sighting, Step};
 use crate::text::{Key, printable};
 use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -60,8 +70,8 @@ pub(crate) enum Fact<'a> {
     Call(&'a Call, &'a ToolCall),
     /// A call and what came of it, and the result's payload.
     Step(&'a Step, &'a ToolResult),
-    /// The whole output of one iteration: its signature and its first line, shortened.
-    Output { signature: &'a str, line: &'a str },
+    /// The whole output of one iteration, its signature and its first line, shortened.
+    Output { text: &'a str, signature: &'a str, line: &'a str },
     /// Any other event that the host did not make itself.
     Event(&'a Event),
     /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
@@ -81,6 +91,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) parent_task: Option<Key>,
     /// The run, without its rules.
     pub(crate) run: RunView,
+    /// The run as a workflow; a turn, delivery or reading of progress is already counted in.
+    pub(crate) flow: Flow<'a>,
     /// The event as evidence, its key still to be set by the rule.
     pub(crate) here: Sighting,
     /// The event as a possible onset.
@@ -145,6 +157,8 @@ pub(crate) struct Extra {
     pub(crate) recovery: Option<Recovery>,
     /// The label a gate carries.
     pub(crate) label: Option<String>,
+    /// The threshold, where the rule asks for a level itself.
+    pub(crate) threshold: Option<u32>,
     /// What the host or a human can do, instead of the policy's own list.
     pub(crate) actions: Vec<String>,
     /// Telemetry.
@@ -288,6 +302,9 @@ macro_rules! registry {
 registry! {
     max_iterations: max_iterations::MaxIterations,
     max_runtime: max_runtime::MaxRuntime,
+    turn_budget: turn_budget::TurnBudget,
+    node_budget: node_budget::NodeBudget,
+    cycle_budget: cycle_budget::CycleBudget,
     repeated_call: repeated_call::RepeatedCall,
     cycle: cycle::Cycle,
     repeated_error: repeated_error::RepeatedError,
@@ -298,6 +315,11 @@ registry! {
     phase_visits: phase_visits::PhaseVisits,
     phase_transitions: phase_transitions::PhaseTransitions,
     phase_cycle: phase_cycle::PhaseCycle,
+    output_similarity: output_similarity::OutputSimilarity,
+    oscillation: oscillation::Oscillation,
+    identical_output: identical_output::IdenticalOutput,
+    unchanged_diff: unchanged_diff::UnchangedDiff,
+    unchanged_failures: unchanged_failures::UnchangedFailures,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,
 }
 

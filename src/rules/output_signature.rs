@@ -53,7 +53,7 @@ impl Rule for OutputSignature {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Output { signature, line } = fact else { return None };
+        let Fact::Output { signature, line, .. } = fact else { return None };
         state.iterations = state.iterations.saturating_add(1);
         let identity = key("signature", signature.as_bytes());
         let iteration = Iteration {

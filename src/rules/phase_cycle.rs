@@ -194,28 +194,28 @@ mod tests {
         let five = r#"{"phases":{"maxVisitsDefault":0,"maxTransitionsDefault":0,"cycleDetectionLength":5}}"#;
         let cases: [(&str, &str, &[usize]); 16] = [
             // Two phases, three of them in a ring, three there and back.
-            (on, "f>t t>f f>t t>f", &[3]),
-            (on, "p>i i>t t>f f>i i>t t>f f>i", &[6]),
-            (on, "a>b b>c c>b b>a a>b b>c c>b", &[6]),
-            (on, "b>c c>b b>a a>b b>c c>b b>a", &[6]),
+            (on, "f/t t/f f/t t/f", &[3]),
+            (on, "p/i i/t t/f f/i i/t t/f f/i", &[6]),
+            (on, "a/b b/c c/b b/a a/b b/c c/b", &[6]),
+            (on, "b/c c/b b/a a/b b/c c/b b/a", &[6]),
             // It goes on, and is found as long as it does.
-            (on, "a>b b>a a>b b>a a>b b>c c>a", &[3, 4]),
+            (on, "a/b b/a a/b b/a a/b b/c c/a", &[3, 4]),
             // One rework, two of different kinds, a rework that moves on.
-            (on, "i>t t>i i>t t>d", &[]),
-            (on, "i>t t>i i>t t>r r>i i>t t>d", &[]),
-            (on, "a>b b>c c>a a>b b>c c>d", &[]),
+            (on, "i/t t/i i/t t/d", &[]),
+            (on, "i/t t/i i/t t/r r/i i/t t/d", &[]),
+            (on, "a/b b/c c/a a/b b/c c/d", &[]),
             // A ring of three is walked in one direction: it does not turn round and needs both laps in full.
-            (on, "a>b b>c c>a a>b b>c", &[]),
+            (on, "a/b b/c c/a a/b b/c", &[]),
             // More phases than the configured length.
-            (two, "a>b b>c c>a a>b b>c c>a", &[]),
-            (on, "a>b b>c c>d d>a a>b b>c c>d d>a", &[]),
-            (five, "a>b b>c c>d d>a a>b b>c c>d d>a", &[7]),
-            (five, "a>b b>c c>d d>e e>a a>b b>c c>d d>e e>a", &[9]),
+            (two, "a/b b/c c/a a/b b/c c/a", &[]),
+            (on, "a/b b/c c/d d/a a/b b/c c/d d/a", &[]),
+            (five, "a/b b/c c/d d/a a/b b/c c/d d/a", &[7]),
+            (five, "a/b b/c c/d d/e e/a a/b b/c c/d d/e e/a", &[9]),
             // Retries in between do not hide it; retries alone are no cycle.
-            (on, "f>t t>t t>f f>t t>t t>t t>f", &[6]),
-            (on, "a>a a>a a>a a>a a>a a>a", &[]),
+            (on, "f/t t/t t/f f/t t/t t/t t/f", &[6]),
+            (on, "a/a a/a a/a a/a a/a a/a", &[]),
             // A workflow that is started over begins a new walk.
-            (on, "a>b >a a>b >a a>b >a a>b", &[]),
+            (on, "a/b /a a/b /a a/b /a a/b", &[]),
         ];
         for (config, script, found) in cases {
             let found: alloc::vec::Vec<_> = found.iter().map(|index| (*index, Gate)).collect();
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn tasks_apart_and_levels() {
-        Script::new("{}").play("#t a>b b>a #u a>b b>a").expect(RULE, &[]);
-        Script::new(r#"{"phases":{"triggerHitl":false}}"#).play("a>b b>a a>b b>a").expect(RULE, &[(3, Block)]);
-        Script::new(r#"{"phases":{"cycleDetectionEnabled":false}}"#).play("a>b b>a a>b b>a").expect(RULE, &[]);
+        Script::new("{}").play("#t a/b b/a #u a/b b/a").expect(RULE, &[]);
+        Script::new(r#"{"phases":{"triggerHitl":false}}"#).play("a/b b/a a/b b/a").expect(RULE, &[(3, Block)]);
+        Script::new(r#"{"phases":{"cycleDetectionEnabled":false}}"#).play("a/b b/a a/b b/a").expect(RULE, &[]);
     }
 }

@@ -114,19 +114,19 @@ mod tests {
     fn table() {
         let two = r#"{"phases":{"maxVisitsDefault":0,"maxTransitionsDefault":2,"cycleDetectionEnabled":false}}"#;
         let cases: [(&str, &str, &[_]); 8] = [
-            (two, "a>b a>c a>d", &[]),
-            (two, "a>b b>c a>b", &[(2, Nudge)]),
-            (two, "a>b b>c a>b b>c a>b", &[(2, Nudge), (3, Nudge), (4, Gate)]),
+            (two, "a/b a/c a/d", &[]),
+            (two, "a/b b/c a/b", &[(2, Nudge)]),
+            (two, "a/b b/c a/b b/c a/b", &[(2, Nudge), (3, Nudge), (4, Gate)]),
             // The way back was used up a moment ago.
-            (two, "a>b b>a a>b b>a", &[(2, Nudge), (3, Gate)]),
+            (two, "a/b b/a a/b b/a", &[(2, Nudge), (3, Gate)]),
             // The way back was used up, but something else came since.
-            (two, "a>b b>a a>b b>c c>b b>a", &[(2, Nudge), (5, Nudge)]),
+            (two, "a/b b/a a/b b/c c/b b/a", &[(2, Nudge), (5, Nudge)]),
             // Retries leave no phase; entering one from nowhere neither.
-            (two, "a>a a>a a>a a>a >a >a >a", &[]),
-            (two, "#t a>b #u a>b #v a>b", &[]),
+            (two, "a/a a/a a/a a/a /a /a /a", &[]),
+            (two, "#t a/b #u a/b #v a/b", &[]),
             (
                 r#"{"phases":{"maxVisitsDefault":0,"maxTransitionsDefault":0,"cycleDetectionEnabled":false}}"#,
-                "a>b b>a a>b b>a a>b b>a a>b b>a a>b b>a a>b",
+                "a/b b/a a/b b/a a/b b/a a/b b/a a/b b/a a/b",
                 &[],
             ),
         ];
@@ -134,6 +134,6 @@ mod tests {
             Script::new(config).play(script).expect(RULE, expected);
         }
         let once = r#"{"phases":{"maxTransitionsDefault":1,"triggerHitl":false}}"#;
-        Script::new(once).play("a>b b>a a>b").expect(RULE, &[(2, Block)]);
+        Script::new(once).play("a/b b/a a/b").expect(RULE, &[(2, Block)]);
     }
 }

@@ -127,17 +127,17 @@ mod tests {
     fn table() {
         let three = r#"{"phases":{"maxVisitsDefault":3,"maxTransitionsDefault":0,"cycleDetectionEnabled":false}}"#;
         let cases: [(&str, &str, &[_]); 9] = [
-            (three, ">a >a", &[]),
-            (three, ">a >a >a", &[(2, Nudge)]),
-            (three, ">a >a >a >a >a", &[(2, Nudge), (3, Gate), (4, Gate)]),
+            (three, "/a /a", &[]),
+            (three, "/a /a /a", &[(2, Nudge)]),
+            (three, "/a /a /a /a /a", &[(2, Nudge), (3, Gate), (4, Gate)]),
             // Other phases and other tasks have counts of their own.
-            (three, ">a >b >a >c >b >c", &[]),
-            (three, "#t >a >a #u >a >a #t >b", &[]),
-            (three, "#t >a >a #u >a #t >a >a", &[(3, Nudge), (4, Gate)]),
+            (three, "/a /b /a /c /b /c", &[]),
+            (three, "#t /a /a #u /a /a #t /b", &[]),
+            (three, "#t /a /a #u /a #t /a /a", &[(3, Nudge), (4, Gate)]),
             // A human's message is no reset: the workflow goes on.
-            (three, ">a >a | >a >a", &[(3, Nudge), (4, Gate)]),
-            (r#"{"phases":{"enabled":false,"maxVisitsDefault":2}}"#, ">a >a >a", &[]),
-            (r#"{"phases":{"maxVisitsDefault":0}}"#, ">a >a >a >a >a >a >a >a >a >a >a >a", &[]),
+            (three, "/a /a | /a /a", &[(3, Nudge), (4, Gate)]),
+            (r#"{"phases":{"enabled":false,"maxVisitsDefault":2}}"#, "/a /a /a", &[]),
+            (r#"{"phases":{"maxVisitsDefault":0}}"#, "/a /a /a /a /a /a /a /a /a /a /a /a", &[]),
         ];
         for (config, script, expected) in cases {
             Script::new(config).play(script).expect(RULE, expected);
@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn overrides_and_levels() {
         let one = r#"{"phases":{"phases":{"a":{"maxVisits":1},"b":{"maxVisits":0}},"maxVisitsDefault":2,"triggerHitl":false}}"#;
-        Script::new(one).play(">a >a").expect(RULE, &[(1, Block)]);
-        Script::new(one).play(">b >b >b").expect(RULE, &[]);
-        Script::new(one).play(">c >c >c").expect(RULE, &[(1, Nudge), (2, Block)]);
+        Script::new(one).play("/a /a").expect(RULE, &[(1, Block)]);
+        Script::new(one).play("/b /b /b").expect(RULE, &[]);
+        Script::new(one).play("/c /c /c").expect(RULE, &[(1, Nudge), (2, Block)]);
         let unattended = r#"{"attended":false,"phases":{"maxVisitsDefault":2}}"#;
-        Script::new(unattended).play(">a >a >a").last(RULE, Halt);
+        Script::new(unattended).play("/a /a /a").last(RULE, Halt);
     }
 }

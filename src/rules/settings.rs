@@ -1,5 +1,6 @@
 use crate::model::{Budgets, Config, Error, ErrorCode, Level, ToolConfig};
 use crate::rules::{Limits, RULES, index_of, phases, task_attempts as attempts};
+use crate::state::Graph;
 use crate::text::{Signatures, Volatile};
 use alloc::{format, string::String, vec::Vec};
 use regex::Regex;
@@ -15,6 +16,8 @@ pub(crate) struct Settings {
     tools: Vec<(Regex, ToolConfig)>,
     pub(crate) volatile: Volatile,
     pub(crate) signatures: Signatures,
+    /// The configured workflow.
+    pub(crate) graph: Option<Graph>,
 }
 
 /// What the configuration says about one tool.
@@ -67,6 +70,7 @@ impl Settings {
         attempts::validate(&config.attempts)?;
         phases::validate(&config.phases)?;
         let limits = limits(&config)?;
+        let graph = config.graph.as_ref().map(|graph| Graph::declare(graph, ErrorCode::InvalidConfig, "graph."));
         let mut tools = Vec::with_capacity(config.tools.len());
         for (pattern, tool) in &config.tools {
             let mut table = limits;
@@ -80,6 +84,7 @@ impl Settings {
             tools: tools.into_iter().map(|(pattern, _, tool)| (pattern, tool)).collect(),
             volatile: Volatile::compile(&config.patterns.volatile)?,
             signatures: Signatures::compile(&config.patterns.signatures)?,
+            graph: graph.transpose()?,
             config,
         })
     }
@@ -147,6 +152,16 @@ fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
         ("max-runtime", "budgets.maxRuntimeMs", runtime),
         ("consecutive-errors", "budgets.consecutiveErrors", budgets.consecutive_errors),
     ];
+    let counts = [
+        ("budgets.maxTurnsPerNode", budgets.max_turns_per_node),
+        ("budgets.maxCycleIterations", budgets.max_cycle_iterations),
+    ];
+    for (field, budget) in counts {
+        if budget == Some(1) {
+            let error = Error::new(ErrorCode::InvalidConfig, "1 would end the run at once, expected 0 or at least 2");
+            return Err(error.at(field).with(1));
+        }
+    }
     for (id, field, budget) in spent {
         if budget == 1 {
             let error = Error::new(ErrorCode::InvalidConfig, "1 would end the run at once, expected 0 or at least 2");
@@ -240,6 +255,13 @@ mod tests {
             (r#"{"tools":{"":{}}}"#, "tools."),
             (r#"{"budgets":{"maxIterations":1}}"#, "budgets.maxIterations"),
             (r#"{"budgets":{"maxRuntimeMs":99999999999}}"#, "budgets.maxRuntimeMs"),
+            (r#"{"budgets":{"maxTurnsPerNode":1}}"#, "budgets.maxTurnsPerNode"),
+            (r#"{"budgets":{"maxCycleIterations":1}}"#, "budgets.maxCycleIterations"),
+            (r#"{"rules":{"node-budget":{"halt":7}}}"#, "rules.node-budget.halt"),
+            (r#"{"onStall":"shrug"}"#, "onStall"),
+            (r#"{"graph":{"nodes":["a"],"edges":[{"from":"a","to":"b"}]}}"#, "graph.edges[0].to"),
+            (r#"{"graph":{"nodes":["a",{"id":"b","drives":true}]}}"#, "graph.nodes[1].drives"),
+            (r#"{"graph":{"nodes":[4]}}"#, "graph.nodes[0]"),
             (r#"{"memory":{"maxRuns":0}}"#, "memory.maxRuns"),
             (r#"{"unattendedLevel":"gate"}"#, "unattendedLevel"),
             (r#"{"attempts":{"maxAttempts":1}}"#, "attempts.maxAttempts"),

@@ -10,10 +10,15 @@
 //! | `#t` | the events that follow are about task `t` |
 //! | `=d` | an attempt that ended `d`one, `b`locked, `i`n progress or `p`ending |
 //! | `=b:x,y:w` | the same with blockers `x` and `y` and completed work `w` |
-//! | `a>b` | a transition from phase `a` to `b`; `>b` one from nowhere |
+//! | `a/b` | a transition from phase `a` to `b`; `/b` one from nowhere |
 //! | `\|` | a human's message |
 //! | `~` | a message that the host made |
 //! | `@60` | 60 seconds pass |
+//! | `c=x` | node `c` ends a turn with the final message `x`; without `x` it says nothing |
+//! | `c=x,js5` | the same with a structured output; `ms`, `tok` and `usd` say what it cost |
+//! | `c>v` | node `c` delivers to node `v` |
+//! | `%d:x,f:3` | progress: `d` diff, `m` Markdown, `f` failing, `n` tests in all, `t` failing ids, `k` of a checklist of 10 |
+//! | `!x` | the failure `x` |
 
 use crate::model::{Level, Verdict};
 use crate::{Detector, json};
@@ -39,10 +44,17 @@ impl Script {
         for token in script.split_whitespace() {
             let (head, rest) = token.split_at(1);
             match head {
+                "#" => self.task = Some(rest.into()),
+                "%" => verdicts.push(self.progress(rest)),
+                "!" => verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed with {rest}""#))),
+                _ if head != "=" && token.contains('=') => verdicts.push(self.turn(token)),
+                _ if token.contains('>') => {
+                    let (from, to) = token.split_once('>').unwrap();
+                    verdicts.push(self.event(&format!(r#""type":"delivery","from":"{from}","to":"{to}""#)));
+                }
                 "@" => self.at += rest.parse::<i64>().unwrap() * 1000,
                 "|" => verdicts.push(self.event(r#""type":"message","role":"user","text":"please go on""#)),
                 "~" => verdicts.push(self.event(r#""type":"message","role":"user","synthetic":true,"text":"go on""#)),
-                "#" => self.task = Some(rest.into()),
                 "=" => {
                     let mut parts = rest.split(':');
                     let status = match parts.next().unwrap() {
@@ -61,8 +73,8 @@ impl Script {
                         r#""type":"attempt","status":"{status}","blockers":[{blockers}],"completedWork":[{work}]"#
                     )));
                 }
-                _ if token.contains('>') => {
-                    let (from, to) = token.split_once('>').unwrap();
+                _ if token.contains('/') => {
+                    let (from, to) = token.split_once('/').unwrap();
                     let from = if from.is_empty() { String::new() } else { format!(r#""from":"{from}","#) };
                     verdicts.push(self.event(&format!(r#""type":"transition",{from}"to":"{to}""#)));
                 }
@@ -100,6 +112,41 @@ impl Script {
             }
         }
         Played { verdicts }
+    }
+
+    fn turn(&mut self, token: &str) -> Verdict {
+        let (node, said) = token.split_once('=').unwrap();
+        let mut fields = format!(r#""type":"turn","node":"{node}""#);
+        for (index, part) in said.split(',').enumerate() {
+            let known = [("js", "structuredOutput"), ("ms", "durationMs"), ("tok", "tokens"), ("usd", "costMicros")];
+            let known = known.iter().find_map(|(short, name)| part.strip_prefix(short).map(|value| (name, value)));
+            match known {
+                Some((name, value)) if index > 0 => fields.push_str(&format!(r#","{name}":{value}"#)),
+                _ if part.is_empty() => {}
+                _ => fields.push_str(&format!(r#","finalMessage":"{part}""#)),
+            }
+        }
+        self.event(&fields)
+    }
+
+    fn progress(&mut self, parts: &str) -> Verdict {
+        let (mut fields, mut tests) = (Vec::new(), Vec::new());
+        for part in parts.split(',') {
+            let (name, value) = part.split_once(':').unwrap();
+            match name {
+                "d" => fields.push(format!(r#""diff":"{value}""#)),
+                "m" => fields.push(format!(r#""docs":"{value}""#)),
+                "k" => fields.push(format!(r#""checklist":{{"done":{value},"total":10}}"#)),
+                "f" => tests.push(format!(r#""failing":{value}"#)),
+                "n" => tests.push(format!(r#""total":{value}"#)),
+                "t" => tests.push(format!(r#""failingIds":["{}"]"#, value.replace('+', r#"",""#))),
+                _ => panic!("{part}"),
+            }
+        }
+        if !tests.is_empty() {
+            fields.push(format!(r#""tests":{{{}}}"#, tests.join(",")));
+        }
+        self.event(&format!(r#""type":"progress",{}"#, fields.join(",")))
     }
 
     fn event(&mut self, fields: &str) -> Verdict {

@@ -3,16 +3,20 @@
 //! No payload is kept: keys (hashes) and short signatures only. Every collection here has a cap, and
 //! [`Run::fits`] lets a restored snapshot be refused where it exceeds one.
 
+mod graph;
 mod pairing;
 mod ring;
 mod snapshot;
 mod store;
+mod workflow;
 
+pub(crate) use graph::{Cycle, Graph, node_key};
 pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
 pub(crate) use ring::Ring;
 use snapshot::json_text;
 pub(crate) use snapshot::{open, seal};
-pub(crate) use store::Store;
+pub(crate) use store::{Forgotten, Store};
+pub(crate) use workflow::{Flow, Moment, Task, Workflow};
 
 use crate::model::{Context, Finding, Level};
 use crate::policy::Ladder;
@@ -71,6 +75,8 @@ pub(crate) struct Run {
     /// Iterations counted in each of the ways a host may show them.
     pub(crate) iterations: Iterations,
     pub(crate) trend: Ring<u32>,
+    /// Turns, deliveries and progress, seen as a workflow.
+    pub(crate) workflow: Workflow,
     pub(crate) rules: States,
     pub(crate) ladder: Ladder,
     /// Level of the latest verdict.
@@ -121,6 +127,11 @@ impl Run {
         }
     }
 
+    /// Everything from the beginning; a declared workflow is no evidence and stays.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { workflow: self.workflow.fresh(), ..Self::default() };
+    }
+
     /// Where the run stands, as the possible onset of a loop at the current event.
     pub(crate) fn onset(&self) -> Onset {
         Onset {
@@ -158,6 +169,7 @@ impl Run {
     pub(crate) fn start_over(&mut self, task: Key) {
         self.forget_evidence();
         self.rules.forget_task(task);
+        self.workflow.forget_task(task);
         self.ladder.rearm();
         self.findings.clear();
         self.level = Level::Continue;
@@ -180,6 +192,7 @@ impl Run {
             && self.trend.len() <= TREND
             && self.findings.len() <= FINDINGS
             && self.pairing.fits()
+            && self.workflow.fits()
             && self.rules.fit()
             && self.ladder.fits()
     }

@@ -4,6 +4,7 @@
 //! printable names here, in single passes over the bytes. Digests are what windows hold, so that no payload is kept.
 
 mod answer;
+mod artifact;
 mod canonical;
 mod digest;
 mod echo;
@@ -13,15 +14,18 @@ mod outcome;
 mod safe;
 mod shell;
 mod signature;
+mod similar;
 mod target;
 mod volatile_json;
 mod words;
 
-pub(crate) use canonical::{CallKey, call_key, depth_within};
+pub(crate) use artifact::{document, failing_tests, patch};
+pub(crate) use canonical::{CallKey, call_key, canonical_json, depth_within};
 pub(crate) use digest::{Key, combine, evidence, key};
 pub(crate) use echo::Echo;
 pub(crate) use mutation::{is_shell, mutates};
 pub(crate) use outcome::{OutcomeFacts, Scratch, Volatile, outcome};
 pub(crate) use safe::printable;
 pub(crate) use signature::Signatures;
+pub(crate) use similar::{Pattern, gist, is_gist};
 pub(crate) use target::target;

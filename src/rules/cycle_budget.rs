@@ -1,0 +1,136 @@
+//! Catches: a cycle of the workflow that has gone round as often, or taken as much time or money, as it may.
+//! Must not catch: workflows without a cycle, edges that do not close one, what agents merely ask of each other.
+//! Idea: the seed document on loop safety, its per-cycle budget: 8 iterations by default, time and cost where set. An
+//! iteration is a delivery over an edge of the cycle into its driver.
+
+use crate::model::{Body, Budgets};
+use crate::rules::node_budget::{Budget, spent};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::state::{Cycle, Graph, Onset};
+use crate::text::Key;
+use alloc::{string::String, vec, vec::Vec};
+
+/// Iterations of a cycle, where the host sets nothing.
+const ITERATIONS: u32 = 8;
+
+pub(crate) struct CycleBudget;
+
+/// Iterations that a cycle may take; 0 for any number.
+pub(crate) fn max_cycle_iterations(budgets: &Budgets) -> u32 {
+    budgets.max_cycle_iterations.unwrap_or(ITERATIONS)
+}
+
+/// `coder ↔ verifier`, `a → b → c`: a name for people.
+fn name(cycle: &Cycle, graph: &Graph) -> String {
+    let members: Vec<&str> = cycle.members.iter().map(|member| graph.name(*member)).collect();
+    members.join(if members.len() == 2 { " ↔ " } else { " → " })
+}
+
+impl Rule for CycleBudget {
+    const ID: &'static str = "cycle-budget";
+    const ABOUT: &'static str = "A cycle of the workflow has used up its iterations, its time or its money.";
+    const UNIT: &'static str = "of the budget";
+    const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+    const OUTLIVES_EVIDENCE: bool = true;
+    /// Most iterations of a cycle seen, for `standing`.
+    type State = u32;
+
+    /// Thresholds are set under `budgets`.
+    fn reach(_window: u32) -> u32 {
+        0
+    }
+
+    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        if !matches!(event.body, Body::Turn(_) | Body::Delivery(_)) {
+            return None;
+        }
+        let cycle = cx.flow.cycle(event)?;
+        let task = cx.flow.task()?;
+        let budgets = &cx.config.budgets;
+        let laps = task.laps(cycle);
+        let iterations = laps.map_or(0, |laps| laps.iterations);
+        *state = (*state).max(iterations);
+        let turns = task.spent(cycle);
+        let begun = laps.map(|laps| laps.onset).into_iter().chain((turns.latest.key != 0).then_some(turns.onset));
+        let onset = begun.min_by_key(|onset| onset.seq).unwrap_or(cx.onset);
+        let runtime = turns.runtime_ms.max(elapsed(&onset, cx));
+        let limit = u64::from(max_cycle_iterations(budgets));
+        let all = [
+            Budget::new("cycle-iterations", "maxCycleIterations", "iterations", iterations.into(), limit),
+            Budget::new("cycle-runtime", "maxCycleRuntimeMs", "ms", runtime, budgets.max_cycle_runtime_ms),
+            Budget::new("cycle-cost", "maxCycleCost", "millionths", turns.cost_micros, budgets.max_cycle_cost),
+        ];
+        let signal = spent(&all, "The cycle", &name(cycle, cx.flow.graph), cycle.key, cx)?;
+        let latest = laps.filter(|laps| laps.iterations != 0).map_or(turns.latest, |laps| laps.latest);
+        Some(Signal { onset, sightings: vec![latest], ..signal })
+    }
+
+    fn forget_task(state: &mut u32, _task: Key) {
+        *state = 0;
+    }
+
+    fn standing(state: &u32) -> u32 {
+        *state
+    }
+
+    fn fits(_: &u32) -> bool {
+        true
+    }
+}
+
+/// Milliseconds of event time since an onset.
+fn elapsed(onset: &Onset, cx: &Cx<'_>) -> u64 {
+    let elapsed = cx.run.now.zip(onset.at).map_or(0, |(now, at)| now.saturating_sub(at));
+    u64::try_from(elapsed).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Halt;
+    use crate::rules::testing::Script;
+    use alloc::format;
+
+    const RULE: &str = "cycle-budget";
+    const GRAPH: &str = r#""graph":{"nodes":["c","v","w"],
+        "edges":[{"from":"c","to":"v"},{"from":"v","to":"c"},{"from":"v","to":"w"}]}"#;
+
+    #[test]
+    fn the_eighth_delivery_into_the_driver_spends_a_budget_of_eight() {
+        let graph = format!("{{{GRAPH}}}");
+        let lap = "c>v v>c ";
+        Script::new(&graph).play(&lap.repeat(7)).expect(RULE, &[]);
+        Script::new(&graph).play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
+        // Learned, it is found with the first lap, and counts the delivery that closed it.
+        Script::new("{}").play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
+        // Deliveries within the cycle that do not close it, and those that leave it, are no iterations.
+        Script::new(&graph).play(&"c>v v>w ".repeat(20)).expect(RULE, &[]);
+        Script::new(&format!(r#"{{{GRAPH},"budgets":{{"maxCycleIterations":0}}}}"#))
+            .play(&lap.repeat(20))
+            .expect(RULE, &[]);
+        Script::new(r#"{"budgets":{"maxCycleIterations":2}}"#).play(&lap.repeat(2)).expect(RULE, &[(3, Halt)]);
+    }
+
+    #[test]
+    fn another_driver_another_anchor() {
+        let driver = r#"{"budgets":{"maxCycleIterations":2},"graph":{"nodes":["c",{"id":"v","driver":true}],
+            "edges":[{"from":"c","to":"v"},{"from":"v","to":"c"}]}}"#;
+        Script::new(driver).play("c>v v>c c>v").expect(RULE, &[(2, Halt)]);
+    }
+
+    #[test]
+    fn time_and_cost_of_the_turns_and_of_the_clock() {
+        let cost = format!(r#"{{{GRAPH},"budgets":{{"maxCycleCost":1000}}}}"#);
+        Script::new(&cost).play("c=1,usd600 w=1,usd900 v=1,usd399 c=2,usd1").expect(RULE, &[(3, Halt)]);
+        let time = format!(r#"{{{GRAPH},"budgets":{{"maxCycleRuntimeMs":60000,"maxTurnsPerNode":0}}}}"#);
+        Script::new(&time).play("c=1,ms30000 v=1,ms29999 c=2,ms1").expect(RULE, &[(2, Halt)]);
+        Script::new(&time).play("c>v @50 v>c @8 c>v v>c").expect(RULE, &[(2, Halt), (3, Halt)]);
+    }
+
+    #[test]
+    fn a_learned_cycle_that_turns_out_larger_keeps_its_count() {
+        let lap = "c>v v>c ";
+        let grown = format!("{}v>w w>c {}", lap.repeat(6), lap);
+        Script::new("{}").play(&grown).expect(RULE, &[(15, Halt)]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Catches: a node whose final message, or whose structured output, is the same three turns in a row.
+//! Must not catch: different nodes saying the same, turns between which failing tests got fewer, a checklist got longer
+//! or a new patch or document appeared; turns that say nothing.
+//! Idea: the seed document on loop safety, the first signal of a stall.
+
+use crate::model::{Body, HaltReason};
+use crate::rules::stall::{Stall, stalled};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::text::printable;
+use alloc::format;
+
+pub(crate) struct IdenticalOutput;
+
+impl Rule for IdenticalOutput {
+    const ID: &'static str = "identical-output";
+    const ABOUT: &'static str =
+        "A node of the workflow ends turn after turn with the same message or structured output.";
+    const UNIT: &'static str = "turns in a row";
+    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 0 };
+    const OUTLIVES_EVIDENCE: bool = true;
+    /// Evidence at the latest turn, for `standing`.
+    type State = u32;
+
+    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let Body::Turn(turn) = &event.body else { return None };
+        let task = cx.flow.judged()?;
+        let voice = task.voice(&turn.node)?;
+        let spoke = turn.final_message.as_deref().is_some_and(|text| !text.trim().is_empty());
+        let message = (&voice.message, "final message", spoke);
+        let structured = (&voice.structured, "structured output", turn.structured_output.is_some());
+        let now = [message, structured].into_iter().filter(|(_, _, here)| *here);
+        let (streak, what, _) = now.max_by_key(|(streak, _, _)| streak.count)?;
+        *state = streak.count;
+        let node = printable(&turn.node, 48);
+        let stall = Stall {
+            kind: "identical-output",
+            key: streak.key,
+            count: streak.count,
+            period: None,
+            onset: streak.onset,
+            sightings: &streak.sightings,
+            signature: format!("{node}:{}", what.replace(' ', "-")),
+            message: format!("The last {} turns of `{node}` ended with the same {what}", streak.count),
+            instead: "Say what the last turn changed in what the others can see, or what keeps it from changing.",
+            reason: HaltReason::Stalled,
+        };
+        stalled(stall, task, cx)
+    }
+
+    fn forget_task(state: &mut u32, _task: crate::text::Key) {
+        *state = 0;
+    }
+
+    fn standing(state: &u32) -> u32 {
+        *state
+    }
+
+    fn fits(_: &u32) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Gate};
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "identical-output";
+
+    #[test]
+    fn three_in_a_row_of_one_node() {
+        Script::new("{}").play("c=x c=x c=x c=x").expect(RULE, &[(2, Gate), (3, Gate)]);
+        Script::new("{}").play("c=x v=y c=x v=y c=x").expect(RULE, &[(4, Gate)]);
+        Script::new("{}").play("c=x v=x w=x c=x v=x w=x").expect(RULE, &[]);
+        Script::new("{}").play("c=x c=y c=x c=x c=z c=x").expect(RULE, &[]);
+        // A turn that says nothing is no evidence either way.
+        Script::new("{}").play("c=x c= c=x c= c=x").expect(RULE, &[(4, Gate)]);
+        Script::new("{}").play("c= c= c= c=").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn structured_output_counts_for_itself() {
+        Script::new("{}").play("c=1,js5 c=2,js5 c=3,js5").expect(RULE, &[(2, Gate)]);
+        Script::new("{}").play("c=1,js5 c=2,js6 c=3,js5").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn progress_between_ends_it() {
+        Script::new("{}").play("c=x %f:7 c=x %f:4 c=x %f:2 c=x %f:1").expect(RULE, &[]);
+        Script::new("{}").play("c=x %k:1 c=x %k:2 c=x %k:3 c=x").expect(RULE, &[]);
+        Script::new("{}").play("c=x %d:1 c=x %d:2 c=x %d:3 c=x").expect(RULE, &[]);
+        Script::new("{}").play("c=x %m:1 c=x %m:2 c=x %m:3 c=x").expect(RULE, &[]);
+        // What was there before is no progress.
+        Script::new("{}").play("c=x %f:7 c=x %f:7 c=x").expect(RULE, &[(4, Gate)]);
+        Script::new("{}").play("%d:1 %d:2 c=x %d:1 c=x %d:2 c=x").expect(RULE, &[(6, Gate)]);
+    }
+
+    #[test]
+    fn tasks_are_apart() {
+        Script::new("{}").play("c=x c=x #two c=x c=x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn the_policy_decides_what_a_gate_becomes() {
+        for (policy, level) in [
+            ("pause", Gate),
+            ("switch-to-interactive", Gate),
+            ("spawn-reviewer", Block),
+            ("retry-with-new-provider", Block),
+        ] {
+            Script::new(&alloc::format!(r#"{{"onStall":"{policy}"}}"#)).play("c=x c=x c=x").expect(RULE, &[(2, level)]);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Catches: a node that has taken all the turns, or all the time, that one node may take.
+//! Must not catch: nodes that are in no workflow, unless the budget is set; another task's turns.
+//! Idea: the seed document on loop safety, its per-node budget: 6 turns by default, time where set.
+//!
+//! A budget of 6 allows 6 turns. An event tells of a turn that has ended, so the sixth one spends the budget, and what
+//! is refused is the seventh.
+
+use crate::model::{Body, HaltReason, Level, Recommendation};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, stall};
+use crate::state::node_key;
+use crate::text::{Key, combine, key, printable};
+use alloc::{format, string::String, vec, vec::Vec};
+
+/// Turns of a node, where the host sets nothing.
+const TURNS: u32 = 6;
+
+pub(crate) struct NodeBudget;
+
+/// A budget and what is used of it.
+pub(super) struct Budget {
+    kind: &'static str,
+    /// Its field under `budgets`.
+    field: &'static str,
+    unit: &'static str,
+    used: u64,
+    limit: u64,
+}
+
+impl Budget {
+    /// A limit of 0 is none.
+    pub(super) fn new(kind: &'static str, field: &'static str, unit: &'static str, used: u64, limit: u64) -> Self {
+        Self { kind, field, unit, used, limit }
+    }
+}
+
+/// A signal about the first of the budgets that is spent; its message names all that are. `what` and `name` say of
+/// whom, the caller sets onset and sightings.
+pub(super) fn spent(all: &[Budget], what: &str, name: &str, identity: Key, cx: &Cx<'_>) -> Option<Signal> {
+    let spent = all.iter().filter(|budget| budget.limit != 0 && budget.used >= budget.limit);
+    let first = spent.clone().next()?;
+    let figures: Vec<String> =
+        spent.map(|budget| format!("{} of {} {} ({})", budget.used, budget.limit, budget.unit, budget.field)).collect();
+    let name = printable(name, 48);
+    let message = format!("{what} `{name}` has used {}", figures.join(", "));
+    let mut actions = vec![format!("raise budgets.{}", first.field)];
+    actions.extend(stall::actions());
+    let reason = HaltReason::BudgetExceeded;
+    let records = cx.flow.task().map(|task| task.record(reason, &actions, cx.run.now)).into_iter().collect();
+    Some(Signal {
+        kind: first.kind,
+        identity: combine("budget", &[identity, key("kind", first.kind.as_bytes())]),
+        count: u32::try_from(first.used).unwrap_or(u32::MAX),
+        scale: 1,
+        period: None,
+        onset: cx.onset,
+        sightings: Vec::new(),
+        confidence: 1000,
+        signature: format!("{}:{name}", first.kind),
+        advice: Advice {
+            what: format!("{message}, which is all it was given.").into(),
+            instead: "Report what is finished and what is not.",
+            recommendation: Recommendation::Escalate,
+            halt_reason: reason,
+        },
+        ask: Some(Level::Halt),
+        extra: Extra {
+            threshold: Some(u32::try_from(first.limit).unwrap_or(u32::MAX)),
+            actions,
+            records,
+            ..Extra::default()
+        },
+        message,
+    })
+}
+
+impl Rule for NodeBudget {
+    const ID: &'static str = "node-budget";
+    const ABOUT: &'static str = "A node has used up its turns or its time.";
+    const UNIT: &'static str = "of the budget";
+    const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+    const OUTLIVES_EVIDENCE: bool = true;
+    /// Most turns of a node seen, for `standing`.
+    type State = u32;
+
+    /// Thresholds are set under `budgets`.
+    fn reach(_window: u32) -> u32 {
+        0
+    }
+
+    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let Body::Turn(turn) = &event.body else { return None };
+        let node = node_key(&turn.node);
+        let tally = cx.flow.task()?.node(&turn.node)?;
+        *state = (*state).max(tally.turns);
+        let budgets = &cx.config.budgets;
+        let turns = budgets.max_turns_per_node.unwrap_or(if cx.flow.graph.binds(node) { TURNS } else { 0 });
+        let all = [
+            Budget::new("node-turns", "maxTurnsPerNode", "turns", tally.turns.into(), turns.into()),
+            Budget::new("node-runtime", "maxRuntimeMsPerNode", "ms", tally.runtime_ms, budgets.max_runtime_ms_per_node),
+        ];
+        let signal = spent(&all, "The node", &turn.node, node, cx)?;
+        Some(Signal { onset: tally.onset, sightings: vec![tally.latest], ..signal })
+    }
+
+    fn forget_task(state: &mut u32, _task: Key) {
+        *state = 0;
+    }
+
+    fn standing(state: &u32) -> u32 {
+        *state
+    }
+
+    fn fits(_: &u32) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Halt;
+    use crate::rules::testing::Script;
+    use alloc::format;
+
+    const RULE: &str = "node-budget";
+    const GRAPH: &str = r#""graph":{"nodes":["c","v"],"edges":[{"from":"c","to":"v"},{"from":"v","to":"c"}]}"#;
+
+    #[test]
+    fn the_sixth_turn_spends_a_budget_of_six() {
+        let graph = format!("{{{GRAPH}}}");
+        Script::new(&graph).play("c=1 v=1 c=2 v=2 c=3 v=3 c=4 v=4 c=5 v=5").expect(RULE, &[]);
+        let all = "c=1 c=2 c=3 c=4 c=5 c=6 c=7";
+        Script::new(&graph).play(all).expect(RULE, &[(5, Halt), (6, Halt)]);
+        // Without a workflow there is no default, with a budget there is one for every node.
+        Script::new("{}").play(all).expect(RULE, &[]);
+        Script::new(r#"{"budgets":{"maxTurnsPerNode":3}}"#).play("c=1 v=1 c=2 v=2 c=3").expect(RULE, &[(4, Halt)]);
+        Script::new(&format!(r#"{{{GRAPH},"budgets":{{"maxTurnsPerNode":0}}}}"#)).play(all).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_learned_workflow_binds_the_nodes_of_its_cycles() {
+        Script::new("{}").play("c>v v>c c=1 c=2 c=3 c=4 c=5 c=6").expect(RULE, &[(7, Halt)]);
+        Script::new("{}").play("c>v c=1 c=2 c=3 c=4 c=5 c=6").expect(RULE, &[]);
+        Script::new("{}").play("c=1 c=2 c=3 c=4 c=5 c=6 c>v v>c c=7").expect(RULE, &[(8, Halt)]);
+    }
+
+    #[test]
+    fn time_adds_up_over_the_turns_of_a_node() {
+        let timed = r#"{"budgets":{"maxRuntimeMsPerNode":1000}}"#;
+        Script::new(timed).play("c=1,ms400 v=1,ms900 c=2,ms599 c=3,ms1").expect(RULE, &[(3, Halt)]);
+    }
+
+    #[test]
+    fn a_task_has_its_own_turns_and_a_human_s_message_gives_none_back() {
+        let graph = format!("{{{GRAPH}}}");
+        Script::new(&graph).play("c=1 c=2 c=3 #two c=4 c=5 c=6 c=7 c=8").expect(RULE, &[]);
+        Script::new(&graph).play("c=1 c=2 c=3 | c=4 c=5 c=6").expect(RULE, &[(6, Halt)]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Catches: a node whose output, or a task whose patch, goes back and forth between two states: A, B, A, B.
+//! Must not catch: one change of mind, two nodes that speak in turn, states that are new each time.
+//! Idea: the seed document on loop safety, the fourth signal of a stall.
+
+use crate::model::{Body, HaltReason};
+use crate::rules::stall::{Stall, stalled};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::text::printable;
+use alloc::{format, string::ToString};
+
+pub(crate) struct Oscillation;
+
+impl Rule for Oscillation {
+    const ID: &'static str = "oscillation";
+    const ABOUT: &'static str = "A node's output or a task's patch goes back and forth between two states.";
+    const UNIT: &'static str = "laps of both states";
+    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 2, halt: 0, window: 0 };
+    const OUTLIVES_EVIDENCE: bool = true;
+    /// Evidence at the latest turn or reading, for `standing`.
+    type State = u32;
+
+    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let (flips, what, task) = match &event.body {
+            Body::Turn(turn) if turn.final_message.is_some() || turn.structured_output.is_some() => {
+                let task = cx.flow.judged()?;
+                (&task.voice(&turn.node)?.flips, format!("The output of `{}`", printable(&turn.node, 48)), task)
+            }
+            Body::Progress(progress) if progress.diff.is_some() || progress.docs.is_some() => {
+                let task = cx.flow.judged()?;
+                (&task.flips, "What the iterations leave behind".to_string(), task)
+            }
+            _ => return None,
+        };
+        *state = flips.laps();
+        let stall = Stall {
+            kind: "oscillating",
+            key: flips.pair(),
+            count: flips.laps(),
+            period: Some(2),
+            onset: flips.onset,
+            sightings: &flips.sightings,
+            signature: what.replace(' ', "-").to_lowercase(),
+            message: format!("{what} has gone back and forth between two states {} times", flips.laps()),
+            instead: "Say what speaks for each of the two states, decide for one, and keep it.",
+            reason: HaltReason::Oscillating,
+        };
+        stalled(stall, task, cx)
+    }
+
+    fn forget_task(state: &mut u32, _task: crate::text::Key) {
+        *state = 0;
+    }
+
+    fn standing(state: &u32) -> u32 {
+        *state
+    }
+
+    fn fits(_: &u32) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Gate;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "oscillation";
+
+    #[test]
+    fn outputs_of_a_node() {
+        Script::new("{}").play("c=a c=b c=a c=b").expect(RULE, &[(3, Gate)]);
+        Script::new("{}").play("c=a c=b c=a c=c c=a c=b").expect(RULE, &[]);
+        Script::new("{}").play("c=a c=a c=b c=b c=a c=b").expect(RULE, &[]);
+        Script::new("{}").play("c=z c=a c=b c=a c=b c=a").expect(RULE, &[(4, Gate), (5, Gate)]);
+        // Two nodes that speak in turn; one of them alternates.
+        Script::new("{}").play("c=a v=b c=a v=b").expect(RULE, &[]);
+        Script::new("{}").play("c=a v=1 c=b v=2 c=a v=3 c=b").expect(RULE, &[(6, Gate)]);
+    }
+
+    #[test]
+    fn patches_of_a_task() {
+        Script::new("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:b").expect(RULE, &[(7, Gate)]);
+        Script::new("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:c").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn progress_between_ends_it() {
+        Script::new("{}").play("c=a %f:4 c=b %f:3 c=a %f:2 c=b %f:1").expect(RULE, &[]);
+        Script::new("{}").play("c=a %d:1 c=b %d:2 c=a %d:3 c=b").expect(RULE, &[]);
+    }
+}

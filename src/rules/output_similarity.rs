@@ -1,0 +1,124 @@
+//! Catches: an output that is at least 90 % like one of the last five: the same thing said again in nearly the same
+//! words. Off by default.
+//! Must not catch: outputs that share a frame but not their content; blank ones.
+//! Idea: the fuzzy variant that the seed document on output signatures compares itself with. It needs the outputs
+//! themselves: at most 1,000 characters of each, masked, are kept, half of them from its end where it is longer.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Pattern, gist, is_gist, key};
+use alloc::{format, string::String, string::ToString, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+const MAX_WINDOW: u32 = 16;
+/// Percent from which two outputs are alike.
+const ALIKE: u32 = 90;
+
+pub(crate) struct OutputSimilarity;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    window: Ring<Said>,
+    /// The evidence of the latest output.
+    count: u32,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Said {
+    gist: String,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+impl Rule for OutputSimilarity {
+    const ID: &'static str = "output-similarity";
+    const ABOUT: &'static str = "An output that is at least 90 % like others of the last ones.";
+    const UNIT: &'static str = "outputs alike";
+    const LIMITS: Limits = Limits { enabled: false, nudge: 0, block: 0, gate: 2, halt: 0, window: 5 };
+    const MAX_WINDOW: u32 = MAX_WINDOW;
+    type State = State;
+
+    /// The output itself, and all that are looked back at.
+    fn reach(window: u32) -> u32 {
+        window.saturating_add(1)
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Output { text, .. } = fact else { return None };
+        let gist = gist(text);
+        if gist.is_empty() {
+            return None;
+        }
+        let identity = key("gist", gist.as_bytes());
+        let pattern = Pattern::new(&gist);
+        let like: Vec<(u32, &Said)> = (state.window.iter())
+            .map(|said| (pattern.percent(&said.gist), said))
+            .filter(|(percent, _)| *percent >= ALIKE)
+            .collect();
+        let here = Sighting { key: identity, ..cx.here };
+        let count = u32::try_from(like.len() + 1).unwrap_or(u32::MAX);
+        let first = like.first().map(|(_, said)| (said.onset, said.sighting.key));
+        let most = like.iter().map(|(percent, _)| *percent).max().unwrap_or(0);
+        let sightings = like.iter().map(|(_, said)| said.sighting).chain([here]).collect();
+        state.count = count;
+        state.window.push(Said { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
+        let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
+        let message = format!("{count} of the last outputs are alike, the latest two to {most} %");
+        Some(Signal {
+            kind: "similar-output",
+            identity,
+            count,
+            scale: 1,
+            period: None,
+            onset,
+            sightings,
+            confidence: u16::try_from(600 + count.min(6) * 50).unwrap_or(1000),
+            signature: Self::ID.to_string(),
+            advice: Advice {
+                what: format!("{count} of the last outputs say the same in nearly the same words.").into(),
+                instead: "Name what differs between these outputs, and work on that alone.",
+                recommendation: Recommendation::Escalate,
+                halt_reason: HaltReason::Stalled,
+            },
+            ask: None,
+            extra: Extra::default(),
+            message,
+        })
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.count
+    }
+
+    fn fits(state: &State) -> bool {
+        state.window.len() <= MAX_WINDOW as usize && state.window.iter().all(|said| is_gist(&said.gist))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Gate;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "output-similarity";
+    const ON: &str = r#"{"rules":{"output-similarity":{"enabled":true}}}"#;
+
+    #[test]
+    fn table() {
+        let one = "o:one-and-the-same-thing-again-1";
+        let two = "o:one-and-the-same-thing-again-2";
+        let other = ["o:q", "o:rrrrrrrrrrrrrrrrrrrr", "o:ssssssssssssssssssssssssssssssssssssss", "o:tttttttttt"];
+        let play = |config: &str, script: &[&str]| Script::new(config).play(&script.join(" "));
+        play(ON, &[one, two]).expect(RULE, &[(1, Gate)]);
+        play(ON, &[one, other[1], other[2], two]).expect(RULE, &[(3, Gate)]);
+        play(ON, &[one, other[1], other[2]]).expect(RULE, &[]);
+        play("{}", &[one, one, two]).expect(RULE, &[]);
+        play(ON, &[one, "|", two]).expect(RULE, &[]);
+        let three = r#"{"rules":{"output-similarity":{"enabled":true,"gate":3}}}"#;
+        play(three, &[one, two]).expect(RULE, &[]);
+        play(three, &[one, two, one]).expect(RULE, &[(2, Gate)]);
+        let narrow = r#"{"rules":{"output-similarity":{"enabled":true,"window":1}}}"#;
+        play(narrow, &[one, other[2], two]).expect(RULE, &[]);
+    }
+}

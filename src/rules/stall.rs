@@ -1,0 +1,67 @@
+//! What the rules about stalls share: the halt record, the policy and the document's suggestions.
+
+use crate::model::{HaltReason, Level, OnStall, Recommendation};
+use crate::rules::{Advice, Cx, Extra, Signal};
+use crate::state::{Onset, Ring, Sighting, Task};
+use crate::text::{Key, combine, key};
+use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
+
+/// What can be done about a loop, in the words of the seed document.
+const ACTIONS: [&str; 4] =
+    ["switch to interactive", "spawn reconciliation node", "tighten context pack", "update docs contract"];
+
+pub(super) fn actions() -> impl Iterator<Item = String> {
+    ACTIONS.iter().map(ToString::to_string)
+}
+
+/// What one of the signals of a stall has found.
+pub(super) struct Stall<'a> {
+    pub(super) kind: &'static str,
+    /// What repeats.
+    pub(super) key: Key,
+    pub(super) count: u32,
+    pub(super) period: Option<u32>,
+    pub(super) onset: Onset,
+    pub(super) sightings: &'a Ring<Sighting>,
+    /// What repeats, printable.
+    pub(super) signature: String,
+    /// A sentence without its full stop.
+    pub(super) message: String,
+    pub(super) instead: &'static str,
+    pub(super) reason: HaltReason,
+}
+
+/// The signal of a stall, where its count reaches a threshold. A gate becomes what `onStall` says.
+pub(super) fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
+    let (level, threshold) = cx.limits.level(stall.count, 1)?;
+    let (recommendation, unattended) = match cx.config.on_stall {
+        OnStall::Pause => (Recommendation::Escalate, false),
+        OnStall::SwitchToInteractive => (Recommendation::SwitchToInteractive, false),
+        OnStall::SpawnReviewer => (Recommendation::SpawnReviewer, true),
+        OnStall::RetryWithNewProvider => (Recommendation::RetryWithNewProvider, true),
+    };
+    let actions: Vec<String> = actions().collect();
+    // A nudge is advice; from a block on the loop is halted, if only for someone to look at it.
+    let halted = level >= Level::Block;
+    let records = halted.then(|| task.record(stall.reason, &actions, cx.run.now)).into_iter().collect();
+    Some(Signal {
+        kind: stall.kind,
+        identity: combine("stall", &[key("kind", stall.kind.as_bytes()), stall.key]),
+        count: stall.count,
+        scale: 1,
+        period: stall.period,
+        onset: stall.onset,
+        sightings: stall.sightings.iter().copied().collect(),
+        confidence: u16::try_from(700 + stall.count.min(6) * 45).unwrap_or(1000),
+        signature: stall.signature,
+        advice: Advice {
+            what: Cow::Owned(format!("{}.", stall.message)),
+            instead: stall.instead,
+            recommendation,
+            halt_reason: stall.reason,
+        },
+        ask: (unattended && level == Level::Gate).then_some(Level::Block),
+        extra: Extra { threshold: Some(threshold), actions, records, ..Extra::default() },
+        message: stall.message,
+    })
+}

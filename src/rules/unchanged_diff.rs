@@ -1,0 +1,102 @@
+//! Catches: two iterations that leave the same patch, or the same documents: nothing came of the second one.
+//! Must not catch: readings within one iteration, iterations in which failing tests got fewer or a checklist got longer,
+//! the same patch with other times in it counted as another.
+//! Idea: the seed document on loop safety, the second signal of a stall.
+
+use crate::model::{Body, HaltReason};
+use crate::rules::stall::{Stall, stalled};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::text::evidence;
+use alloc::format;
+
+pub(crate) struct UnchangedDiff;
+
+impl Rule for UnchangedDiff {
+    const ID: &'static str = "unchanged-diff";
+    const ABOUT: &'static str = "Iterations that leave the same patch or documents behind.";
+    const UNIT: &'static str = "iterations in a row";
+    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 2, halt: 0, window: 0 };
+    const OUTLIVES_EVIDENCE: bool = true;
+    /// Evidence at the latest reading, for `standing`.
+    type State = u32;
+
+    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let Body::Progress(progress) = &event.body else { return None };
+        if progress.diff.is_none() && progress.docs.is_none() {
+            return None;
+        }
+        let task = cx.flow.judged()?;
+        let streak = &task.artifact;
+        *state = streak.count;
+        let stall = Stall {
+            kind: "unchanged-diff",
+            key: streak.key,
+            count: streak.count,
+            period: None,
+            onset: streak.onset,
+            sightings: &streak.sightings,
+            signature: format!("artifact#{}", evidence(streak.key).get(..8).unwrap_or_default()),
+            message: format!("The last {} iterations left the same artifacts behind", streak.count),
+            instead: "Name the change that was meant to be made, and the step at which it was lost.",
+            reason: HaltReason::Stalled,
+        };
+        stalled(stall, task, cx)
+    }
+
+    fn forget_task(state: &mut u32, _task: crate::text::Key) {
+        *state = 0;
+    }
+
+    fn standing(state: &u32) -> u32 {
+        *state
+    }
+
+    fn fits(_: &u32) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Gate;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "unchanged-diff";
+
+    #[test]
+    fn two_iterations() {
+        Script::new("{}").play("c=1 %d:x c=2 %d:x").expect(RULE, &[(3, Gate)]);
+        Script::new("{}").play("c=1 %d:x c=2 %d:y c=3 %d:x").expect(RULE, &[]);
+        // Without anything that shows iterations, every reading is one.
+        Script::new("{}").play("%d:x %d:x").expect(RULE, &[(1, Gate)]);
+        Script::new("{}").play("o:a %d:x o:b %d:x").expect(RULE, &[(3, Gate)]);
+        Script::new("{}").play("c=1 %m:x c=2 %m:x").expect(RULE, &[(3, Gate)]);
+        // Nothing yet is no artifact; nothing any more is one.
+        Script::new("{}").play("c=1 %d: c=2 %d: c=3 %d:").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %d: c=2 %d:x c=3 %d: c=4 %d:").expect(RULE, &[(7, Gate)]);
+    }
+
+    #[test]
+    fn one_iteration_has_one_reading() {
+        // The coder's patch is still there when the verifier has had its turn.
+        Script::new("{}").play("c=1 %d:x v=1 %d:x c=2 %d:y v=2 %d:y").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %d:x v=1 %d:x c=2 %d:x").expect(RULE, &[(5, Gate)]);
+        Script::new("{}").play("c=1 %d:x %d:x %d:x").expect(RULE, &[]);
+        Script::new("{}").play("c>v %d:x v>c %d:x c>v %d:x").expect(RULE, &[(3, Gate), (5, Gate)]);
+    }
+
+    #[test]
+    fn other_progress_counts() {
+        Script::new("{}").play("c=1 %d:x,f:7 c=2 %d:x,f:4 c=3 %d:x,f:2").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %d:x,k:1 c=2 %d:x,k:2").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %d:x,m:1 c=2 %d:x,m:2").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %d:x,f:7 c=2 %d:x,f:7").expect(RULE, &[(3, Gate)]);
+    }
+
+    #[test]
+    fn where_failures_are_reported_instead_of_turns_another_system_judges() {
+        Script::new("{}").play("!a %d:x !b %d:x !c %d:x").expect(RULE, &[]);
+        Script::new("{}").play("c=1 !a %d:x c=2 !b %d:x").expect(RULE, &[(5, Gate)]);
+    }
+}

@@ -1,0 +1,98 @@
+//! Catches: three iterations in which the same tests fail, or no fewer than before.
+//! Must not catch: falling numbers, rarer failures among more tests, rising coverage, tests that all pass, readings
+//! within one iteration.
+//! Idea: the seed document on loop safety, the third signal of a stall. A fall back to a number that was there before
+//! is a swing, no progress: 4, 5, 4 has come to nothing.
+
+use crate::model::{Body, HaltReason};
+use crate::rules::stall::{Stall, stalled};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use alloc::format;
+
+pub(crate) struct UnchangedFailures;
+
+impl Rule for UnchangedFailures {
+    const ID: &'static str = "unchanged-failures";
+    const ABOUT: &'static str = "Iterations in which the same tests fail, or no fewer of them.";
+    const UNIT: &'static str = "iterations in a row";
+    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 0 };
+    const OUTLIVES_EVIDENCE: bool = true;
+    /// Evidence at the latest reading, for `standing`.
+    type State = u32;
+
+    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let Body::Progress(progress) = &event.body else { return None };
+        progress.tests.as_ref().filter(|tests| tests.failing.is_some() || tests.failing_ids.is_some())?;
+        let task = cx.flow.judged()?;
+        let failing = &task.failing;
+        *state = failing.streak.count;
+        let (kind, what) = if failing.same {
+            ("same-failures", "the same tests failing")
+        } else {
+            ("failures-not-falling", "no fewer tests failing")
+        };
+        let stall = Stall {
+            kind,
+            key: if failing.same { failing.streak.key } else { 0 },
+            count: failing.streak.count,
+            period: None,
+            onset: failing.streak.onset,
+            sightings: &failing.streak.sightings,
+            signature: format!("failing-tests:{}", failing.latest),
+            message: format!("The last {} iterations left {what}: {}", failing.streak.count, failing.latest),
+            instead: "Take one failing test and find out why its failure does not move.",
+            reason: HaltReason::Stalled,
+        };
+        stalled(stall, task, cx)
+    }
+
+    fn forget_task(state: &mut u32, _task: crate::text::Key) {
+        *state = 0;
+    }
+
+    fn standing(state: &u32) -> u32 {
+        *state
+    }
+
+    fn fits(_: &u32) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Gate;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "unchanged-failures";
+
+    #[test]
+    fn the_same_set_whatever_the_patch() {
+        Script::new("{}").play("c=1 %t:a+b c=2 %t:b+a c=3 %t:a+b").expect(RULE, &[(5, Gate)]);
+        Script::new("{}").play("c=1 %d:1,t:a+b c=2 %d:2,t:a+b c=3 %d:3,t:a+b").expect(RULE, &[(5, Gate)]);
+        Script::new("{}").play("c=1 %t:a+b c=2 %t:a c=3 %t:a").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_number_that_does_not_fall() {
+        Script::new("{}").play("c=1 %f:7 c=2 %f:4 c=3 %f:2").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %f:3 c=2 %f:3 c=3 %f:3").expect(RULE, &[(5, Gate)]);
+        Script::new("{}").play("c=1 %f:3 c=2 %f:4 c=3 %f:5").expect(RULE, &[(5, Gate)]);
+        Script::new("{}").play("c=1 %f:4 c=2 %f:5 c=3 %f:4").expect(RULE, &[(5, Gate)]);
+        Script::new("{}").play("c=1 %f:2 c=2 %f:5 c=3 %f:4 c=4 %f:3").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %t:a+b c=2 %t:b+c c=3 %t:c+d").expect(RULE, &[(5, Gate)]);
+        Script::new("{}").play("%f:3 %f:3 %f:3").expect(RULE, &[(2, Gate)]);
+    }
+
+    #[test]
+    fn honest_work() {
+        // All green, more tests, a longer checklist, several runs of the tests in one iteration.
+        Script::new("{}").play("c=1 %f:0 c=2 %f:0 c=3 %f:0 c=4 %f:0").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %f:2,n:10 c=2 %f:2,n:15 c=3 %f:2,n:20").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %f:3,k:1 c=2 %f:3,k:2 c=3 %f:3,k:3").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %f:3 %f:3 %f:3 %f:3").expect(RULE, &[]);
+        Script::new("{}").play("c=1 %f:3 v=1 %f:3 c=2 %f:3 v=2 %f:3").expect(RULE, &[]);
+        Script::new("{}").play("!a %f:3 !b %f:3 !c %f:3").expect(RULE, &[]);
+    }
+}

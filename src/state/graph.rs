@@ -1,0 +1,338 @@
+//! The workflow as a graph of keys: declared by the host, or learned from what is handed on; and its cycles.
+
+use crate::model::{self, Error, ErrorCode};
+use crate::text::{Key, combine, evidence, key, printable};
+use alloc::{format, string::String, vec::Vec};
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use serde::{Deserialize, Serialize};
+
+/// Nodes and edges of a declared graph.
+const NODES: usize = 256;
+const EDGES: usize = 1024;
+/// Nodes and edges of a learned graph.
+const LEARNED_NODES: usize = 64;
+const LEARNED_EDGES: usize = 256;
+/// Bytes of an id that the host gives.
+const ID: usize = 256;
+/// Characters of a node's name kept for reports.
+const NAME: usize = 48;
+
+/// A workflow and its cycles, which are computed anew only when the workflow changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Graph {
+    /// In the order of declaration or first appearance.
+    nodes: Vec<Node>,
+    /// Of a learned graph: the least recently used first.
+    edges: Vec<Edge>,
+    cycles: Vec<Cycle>,
+    declared: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Node {
+    key: Key,
+    name: String,
+    driver: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Edge {
+    key: Key,
+    from: Key,
+    to: Key,
+}
+
+/// A strongly connected component of at least two nodes, or a node with an edge to itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cycle {
+    /// Key of the sorted ids of its nodes and edges.
+    pub(crate) key: Key,
+    /// An edge of the cycle into this node closes it.
+    pub(crate) driver: Key,
+    /// In the order of the graph's nodes.
+    pub(crate) members: Vec<Key>,
+}
+
+impl Cycle {
+    /// The cycle's stable id: 16 hexadecimal digits.
+    pub(crate) fn id(&self) -> String {
+        evidence(self.key)
+    }
+}
+
+/// Key of a node's id.
+pub(crate) fn node_key(id: &str) -> Key {
+    key("node", id.as_bytes())
+}
+
+fn edge_key(id: Option<&str>, from: Key, to: Key) -> Key {
+    id.map_or_else(|| combine("edge", &[from, to]), |id| key("edge", id.as_bytes()))
+}
+
+impl Graph {
+    /// A graph as the host declares it; `code` is the class of errors, `path` is put before the field they name.
+    ///
+    /// # Errors
+    /// Where ids are empty, too long or given twice, an end of an edge is no node, or there are too many of anything.
+    pub(crate) fn declare(graph: &model::Graph, code: ErrorCode, path: &str) -> Result<Self, Error> {
+        let fail = |field: String, message: String| Error::new(code, message).at(format!("{path}{field}"));
+        let id_fits = |id: &str| (1..=ID).contains(&id.len());
+        if !(1..=NODES).contains(&graph.nodes.len()) {
+            return Err(fail("nodes".into(), format!("expected 1 to {NODES}")).with(graph.nodes.len()));
+        }
+        if graph.edges.len() > EDGES {
+            return Err(fail("edges".into(), format!("expected at most {EDGES}")).with(graph.edges.len()));
+        }
+        let mut built = Self { declared: true, ..Self::default() };
+        for (index, node) in graph.nodes.iter().enumerate() {
+            let id = node.id();
+            let key = node_key(id);
+            if !id_fits(id) {
+                return Err(fail(format!("nodes[{index}]"), format!("expected an id of 1 to {ID} bytes")));
+            }
+            if built.node(key).is_some() {
+                return Err(fail(format!("nodes[{index}]"), "given twice".into()).with(id));
+            }
+            built.nodes.push(Node { key, name: printable(id, NAME), driver: node.is_driver() });
+        }
+        for (index, id) in graph.drivers.iter().enumerate() {
+            let key = node_key(id);
+            let Some(node) = built.nodes.iter_mut().find(|node| node.key == key) else {
+                return Err(fail(format!("drivers[{index}]"), "no such node".into()).with(id));
+            };
+            node.driver = true;
+        }
+        for (index, edge) in graph.edges.iter().enumerate() {
+            let end = |field: &str, id: &str| {
+                let key = node_key(id);
+                let known = built.node(key).map(|_| key);
+                known.ok_or_else(|| fail(format!("edges[{index}].{field}"), "no such node".into()).with(id))
+            };
+            let (from, to) = (end("from", &edge.from)?, end("to", &edge.to)?);
+            let id = edge.id.as_deref();
+            if id.is_some_and(|id| !id_fits(id)) {
+                return Err(fail(format!("edges[{index}].id"), format!("expected an id of 1 to {ID} bytes")));
+            }
+            let key = edge_key(id, from, to);
+            if built.edges.iter().any(|known| known.key == key) {
+                return Err(fail(format!("edges[{index}]"), "given twice".into()).with(id.unwrap_or(&edge.from)));
+            }
+            built.edges.push(Edge { key, from, to });
+        }
+        built.find_cycles();
+        Ok(built)
+    }
+
+    /// Learns that `from` hands something to `to`; true when that was new.
+    pub(crate) fn learn(&mut self, from: &str, to: &str, id: Option<&str>) -> bool {
+        let (from_key, to_key) = (node_key(from), node_key(to));
+        let key = edge_key(id, from_key, to_key);
+        if let Some(index) =
+            self.edges.iter().position(|edge| edge.key == key && edge.from == from_key && edge.to == to_key)
+        {
+            let edge = self.edges.remove(index);
+            self.edges.push(edge);
+            return false;
+        }
+        for (key, name) in [(from_key, from), (to_key, to)] {
+            if self.node(key).is_none() {
+                self.nodes.push(Node { key, name: printable(name, NAME), driver: false });
+            }
+        }
+        self.edges.push(Edge { key, from: from_key, to: to_key });
+        while self.edges.len() > LEARNED_EDGES || self.nodes.len() > LEARNED_NODES {
+            self.edges.remove(0);
+            let edges = &self.edges;
+            self.nodes.retain(|node| edges.iter().any(|edge| edge.from == node.key || edge.to == node.key));
+        }
+        self.find_cycles();
+        true
+    }
+
+    fn find_cycles(&mut self) {
+        let mut graph = DiGraph::<(), (), u16>::with_capacity(self.nodes.len(), self.edges.len());
+        for _ in &self.nodes {
+            graph.add_node(());
+        }
+        let index_of = |key: Key| self.nodes.iter().position(|node| node.key == key).map(NodeIndex::new);
+        for edge in &self.edges {
+            if let (Some(from), Some(to)) = (index_of(edge.from), index_of(edge.to)) {
+                graph.add_edge(from, to, ());
+            }
+        }
+        let mut components: Vec<Vec<usize>> = kosaraju_scc(&graph)
+            .into_iter()
+            .map(|component| component.into_iter().map(NodeIndex::index).collect())
+            .collect();
+        components.iter_mut().for_each(|component| component.sort_unstable());
+        components.sort_unstable();
+        let cycles = components.iter().filter_map(|component| self.cycle(component));
+        self.cycles = cycles.collect();
+    }
+
+    /// The cycle that a component is, its nodes given by their places.
+    fn cycle(&self, component: &[usize]) -> Option<Cycle> {
+        let nodes: Vec<&Node> = component.iter().filter_map(|index| self.nodes.get(*index)).collect();
+        let members: Vec<Key> = nodes.iter().map(|node| node.key).collect();
+        let inside = |edge: &&Edge| members.contains(&edge.from) && members.contains(&edge.to);
+        let mut edges: Vec<Key> = self.edges.iter().filter(inside).map(|edge| edge.key).collect();
+        if edges.is_empty() {
+            return None;
+        }
+        edges.sort_unstable();
+        let mut sorted = members.clone();
+        sorted.sort_unstable();
+        let driver = nodes.iter().find(|node| node.driver).or_else(|| nodes.first())?.key;
+        let key = combine("cycle", &[combine("cycle-nodes", &sorted), combine("cycle-edges", &edges)]);
+        Some(Cycle { key, driver, members })
+    }
+
+    fn node(&self, key: Key) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.key == key)
+    }
+
+    pub(crate) fn is_declared(&self) -> bool {
+        self.declared
+    }
+
+    pub(crate) fn cycles(&self) -> &[Cycle] {
+        &self.cycles
+    }
+
+    pub(crate) fn has_cycle(&self, key: Key) -> bool {
+        self.cycles.iter().any(|cycle| cycle.key == key)
+    }
+
+    /// The cycle a node is on; there is never more than one.
+    pub(crate) fn cycle_of(&self, node: Key) -> Option<&Cycle> {
+        self.cycles.iter().find(|cycle| cycle.members.contains(&node))
+    }
+
+    /// The cycle that an edge belongs to.
+    pub(crate) fn cycle_through(&self, from: Key, to: Key, id: Option<&str>) -> Option<&Cycle> {
+        let cycle = self.cycle_of(from).filter(|cycle| cycle.members.contains(&to))?;
+        let key = edge_key(id, from, to);
+        // An edge is also known by its ends: not every host names the edge with each delivery.
+        self.edges.iter().any(|edge| edge.key == key || (edge.from == from && edge.to == to)).then_some(cycle)
+    }
+
+    /// Whether the default budgets are meant for a node.
+    pub(crate) fn binds(&self, node: Key) -> bool {
+        if self.declared { self.node(node).is_some() } else { self.cycle_of(node).is_some() }
+    }
+
+    /// Printable name of a node.
+    pub(crate) fn name(&self, node: Key) -> &str {
+        self.node(node).map_or("", |node| &node.name)
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        let (nodes, edges) = if self.declared { (NODES, EDGES) } else { (LEARNED_NODES, LEARNED_EDGES) };
+        self.nodes.len() <= nodes
+            && self.edges.len() <= edges
+            && self.cycles.len() <= nodes
+            && self.nodes.iter().all(|node| node.name.len() <= NAME * 4)
+            && self.cycles.iter().all(|cycle| cycle.members.len() <= nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Graph, LEARNED_EDGES, LEARNED_NODES, node_key};
+    use crate::model::{self, ErrorCode};
+    use alloc::{format, string::String, vec::Vec};
+
+    fn declare(text: &str) -> Graph {
+        let graph: model::Graph = serde_json::from_str(text).unwrap();
+        Graph::declare(&graph, ErrorCode::InvalidConfig, "graph.").unwrap()
+    }
+
+    /// The cycles as names, the driver first.
+    fn cycles(graph: &Graph) -> Vec<String> {
+        let show = |cycle: &super::Cycle| {
+            let members: Vec<&str> = cycle.members.iter().map(|member| graph.name(*member)).collect();
+            format!("{}: {}", graph.name(cycle.driver), members.join(" "))
+        };
+        graph.cycles().iter().map(show).collect()
+    }
+
+    #[test]
+    fn components_of_two_nodes_and_self_loops_are_cycles() {
+        let edges = |pairs: &str| {
+            let edges = pairs.split_whitespace().map(|pair| {
+                let (from, to) = pair.split_once('>').unwrap();
+                format!(r#"{{"from":"{from}","to":"{to}"}}"#)
+            });
+            let edges: Vec<String> = edges.collect();
+            declare(&format!(r#"{{"nodes":["a","b","c","d"],"edges":[{}]}}"#, edges.join(",")))
+        };
+        for (pairs, expected) in [
+            ("", &[][..]),
+            ("a>b b>c c>d", &[]),
+            ("a>b b>a", &["a: a b"]),
+            ("c>c", &["c: c"]),
+            ("a>b b>c c>a c>d", &["a: a b c"]),
+            ("a>b b>a c>d d>c b>c", &["a: a b", "c: c d"]),
+            ("d>a a>d a>b b>d c>c", &["a: a b d", "c: c"]),
+        ] {
+            assert_eq!(cycles(&edges(pairs)), expected, "{pairs}");
+        }
+    }
+
+    #[test]
+    fn the_driver_is_named_or_first() {
+        let edges = r#""edges":[{"from":"a","to":"b"},{"from":"b","to":"a"}]"#;
+        assert_eq!(cycles(&declare(&format!(r#"{{"nodes":["a",{{"id":"b","driver":true}}],{edges}}}"#))), ["b: a b"]);
+        assert_eq!(cycles(&declare(&format!(r#"{{"nodes":["a","b"],"drivers":["b"],{edges}}}"#))), ["b: a b"]);
+        assert_eq!(cycles(&declare(&format!(r#"{{"nodes":["b",{{"id":"a"}}],{edges}}}"#))), ["b: b a"]);
+    }
+
+    #[test]
+    fn the_id_of_a_cycle_depends_on_nothing_but_its_ids() {
+        let id = |text: &str| declare(text).cycles()[0].id();
+        let one = id(r#"{"nodes":["a","b"],"edges":[{"id":"x","from":"a","to":"b"},{"id":"y","from":"b","to":"a"}]}"#);
+        let turned =
+            id(r#"{"nodes":["z","b","a"],"edges":[{"id":"y","from":"b","to":"a"},{"id":"x","from":"a","to":"b"}]}"#);
+        let other =
+            id(r#"{"nodes":["a","b"],"edges":[{"id":"x","from":"a","to":"b"},{"id":"z","from":"b","to":"a"}]}"#);
+        assert_eq!(one, turned);
+        assert_ne!(one, other);
+        assert_eq!(one, "1846d7efd5dc5866", "golden: ids are kept by hosts");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, field) in [
+            (r#"{"nodes":[]}"#, "graph.nodes"),
+            (r#"{"nodes":["a","a"]}"#, "graph.nodes[1]"),
+            (r#"{"nodes":["a",""]}"#, "graph.nodes[1]"),
+            (r#"{"nodes":["a"],"drivers":["b"]}"#, "graph.drivers[0]"),
+            (r#"{"nodes":["a"],"edges":[{"from":"a","to":"b"}]}"#, "graph.edges[0].to"),
+            (r#"{"nodes":["a"],"edges":[{"from":"a","to":"a"},{"from":"a","to":"a"}]}"#, "graph.edges[1]"),
+            (r#"{"nodes":["a"],"edges":[{"id":"","from":"a","to":"a"}]}"#, "graph.edges[0].id"),
+        ] {
+            let graph: model::Graph = serde_json::from_str(text).unwrap();
+            let error = Graph::declare(&graph, ErrorCode::InvalidConfig, "graph.").unwrap_err();
+            assert_eq!(error.field.as_deref(), Some(field), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_learned_graph_is_bounded_and_forgets_what_is_not_used() {
+        let mut graph = Graph::default();
+        graph.learn("a", "b", None);
+        graph.learn("b", "a", None);
+        assert!(!graph.learn("a", "b", None));
+        for index in 0..1000 {
+            graph.learn(&format!("n{index}"), &format!("m{index}"), None);
+            graph.learn("a", "b", None);
+            assert!(graph.nodes.len() <= LEARNED_NODES && graph.edges.len() <= LEARNED_EDGES && graph.fits());
+        }
+        // `b → a` was not used for so long that it is gone, `a → b` is not.
+        assert!(graph.cycles().is_empty());
+        assert!(graph.node(node_key("a")).is_some());
+        assert!(graph.learn("b", "a", None));
+        assert_eq!(cycles(&graph), ["a: a b"]);
+    }
+}

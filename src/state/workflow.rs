@@ -1,0 +1,682 @@
+//! A run seen as a workflow: whose turns cost what, how often each cycle has gone round, and what changed meanwhile.
+//!
+//! Everything is counted per task; a subtask counts for its parent. What a node says is compared with what that node
+//! said before, artefacts and tests with those of the task's last iteration. A measured step forward (fewer failing
+//! tests, more done of a checklist) ends all evidence of a stall; a change of patch or documents that was not there
+//! before ends the evidence that lies in words and artefacts, but not that of tests that keep failing.
+
+use crate::model::{Body, Checklist, Event, Failure, HaltReason, Progress, Record, Tests, Turn};
+use crate::state::graph::{Cycle, Graph, node_key};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Key, canonical_json, combine, document, evidence, failing_tests, key, patch};
+use alloc::{format, string::String, string::ToString, vec, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Tasks of a run with their own counters.
+const TASKS: usize = 8;
+/// Nodes of a task whose turns are counted.
+const NODES: usize = 256;
+/// Nodes of a task whose words are compared.
+const VOICES: usize = 16;
+/// Cycles of a task that are counted.
+const CYCLES: usize = 64;
+/// Digests of each kind kept as evidence.
+const EVIDENCE: usize = 5;
+/// Artefacts remembered, to tell a new one from one that came back.
+const ARTIFACTS: usize = 8;
+/// Readings of failing tests kept for a trend.
+const TREND: usize = 8;
+/// Figures of failing tests within a streak, to tell a fall from a swing.
+const SWING: usize = 16;
+
+/// What a run tells about the event at hand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moment {
+    pub(crate) here: Sighting,
+    pub(crate) onset: Onset,
+    /// Iterations of the run, as outputs, rounds and turn starts show them.
+    pub(crate) iterations: u32,
+    /// Key of the task, or of the task it is a part of; 0 for none.
+    pub(crate) task: Key,
+}
+
+/// The workflow of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Workflow {
+    declared: Option<Graph>,
+    learned: Graph,
+    /// The latest one last.
+    tasks: Ring<Task>,
+}
+
+/// A workflow with the graph in force.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow<'a> {
+    pub(crate) graph: &'a Graph,
+    tasks: &'a Ring<Task>,
+}
+
+/// What is counted for one task.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Task {
+    key: Key,
+    /// Failures are reported: another system judges progress unless turns or deliveries are, too.
+    failures: bool,
+    flows: bool,
+    /// The cycle that was last active.
+    active: Option<Key>,
+    nodes: Ring<Node>,
+    cycles: Ring<Laps>,
+    voices: Ring<Voice>,
+    pub(crate) artifact: Streak,
+    pub(crate) flips: Flips,
+    diff: Option<Key>,
+    docs: Option<Key>,
+    /// Artefacts seen, the newest last.
+    known: Ring<Key>,
+    pub(crate) failing: Failing,
+    checklist: Option<Checklist>,
+    /// Evidence: keys of the last diffs, failing sets and node outputs.
+    diffs: Ring<Key>,
+    sets: Ring<Key>,
+    outputs: Ring<Key>,
+}
+
+/// What a node's turns have cost.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Node {
+    key: Key,
+    pub(crate) turns: u32,
+    pub(crate) runtime_ms: u64,
+    pub(crate) cost_micros: u64,
+    /// The first turn.
+    pub(crate) onset: Onset,
+    pub(crate) latest: Sighting,
+}
+
+/// How often a cycle has gone round.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Laps {
+    key: Key,
+    pub(crate) iterations: u32,
+    trend: Ring<u32>,
+    halted: Option<HaltReason>,
+    pub(crate) onset: Onset,
+    pub(crate) latest: Sighting,
+}
+
+/// What one node says.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Voice {
+    node: Key,
+    pub(crate) message: Streak,
+    pub(crate) structured: Streak,
+    pub(crate) flips: Flips,
+}
+
+/// The same thing in a row.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Streak {
+    pub(crate) key: Key,
+    pub(crate) count: u32,
+    /// Iteration of the latest occurrence.
+    lap: u32,
+    pub(crate) onset: Onset,
+    pub(crate) sightings: Ring<Sighting>,
+}
+
+impl Streak {
+    /// One more occurrence; within the same iteration it only takes the place of the last one.
+    fn again(&mut self, lap: u32, moment: &Moment, key: Key) {
+        if lap == 0 || lap != self.lap || self.count == 0 {
+            self.count = self.count.saturating_add(1);
+        }
+        self.lap = lap;
+        self.key = key;
+        self.sightings.push(Sighting { key, ..moment.here }, EVIDENCE);
+    }
+
+    /// Something else: the first occurrence.
+    fn restart(&mut self, lap: u32, moment: &Moment, key: Key) {
+        *self = Self { onset: moment.onset, ..Self::default() };
+        self.again(lap, moment, key);
+    }
+
+    fn see(&mut self, lap: u32, moment: &Moment, key: Key) {
+        if self.count != 0 && self.key == key {
+            self.again(lap, moment, key);
+        } else {
+            self.restart(lap, moment, key);
+        }
+    }
+
+    fn fits(&self) -> bool {
+        self.sightings.len() <= EVIDENCE
+    }
+}
+
+/// Back and forth between two things.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Flips {
+    last: Key,
+    before: Key,
+    /// How many of the latest ones alternate.
+    alternating: u32,
+    pub(crate) onset: Onset,
+    last_onset: Onset,
+    pub(crate) sightings: Ring<Sighting>,
+}
+
+impl Flips {
+    fn see(&mut self, moment: &Moment, key: Key) {
+        if self.alternating == 0 || key == self.last {
+            self.alternating = 1;
+            self.onset = moment.onset;
+        } else if self.alternating >= 2 && key == self.before {
+            self.alternating = self.alternating.saturating_add(1);
+        } else {
+            self.alternating = 2;
+            self.onset = self.last_onset;
+        }
+        self.before = self.last;
+        self.last = key;
+        self.last_onset = moment.onset;
+        self.sightings.push(Sighting { key, ..moment.here }, EVIDENCE);
+    }
+
+    /// Whole laps of one and the other.
+    pub(crate) fn laps(&self) -> u32 {
+        self.alternating / 2
+    }
+
+    /// Key of the two, whichever comes first.
+    pub(crate) fn pair(&self) -> Key {
+        combine("flips", &[self.last.min(self.before), self.last.max(self.before)])
+    }
+
+    fn fits(&self) -> bool {
+        self.sightings.len() <= EVIDENCE
+    }
+}
+
+/// Failing tests that do not get fewer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Failing {
+    pub(crate) streak: Streak,
+    /// Whether the same tests failed all along.
+    pub(crate) same: bool,
+    pub(crate) latest: u32,
+    total: Option<u32>,
+    coverage: Option<f64>,
+    set: Option<Key>,
+    /// Figures of this streak.
+    figures: Ring<u32>,
+}
+
+impl Failing {
+    /// Takes a reading in; true when it is a step forward.
+    fn see(&mut self, lap: u32, moment: &Moment, tests: &Tests) -> bool {
+        let ids = tests.failing_ids.as_deref().map(failing_tests);
+        let Some(failing) = tests.failing.or(ids.map(|(_, size)| size)) else { return false };
+        let set = ids.map(|(set, _)| set);
+        let key = set.unwrap_or_else(|| key("failing", &failing.to_le_bytes()));
+        if self.streak.count == 0 {
+            self.begin(lap, moment, tests, key, failing, set);
+            return false;
+        }
+        // A fall back to a figure this streak has already had is a swing.
+        let fewer = failing < self.latest && !self.figures.iter().any(|figure| *figure == failing);
+        let rarer = match (self.total, tests.total) {
+            (Some(before), Some(total)) => {
+                failing <= self.latest
+                    && u64::from(failing) * u64::from(before) < u64::from(self.latest) * u64::from(total)
+            }
+            _ => false,
+        };
+        let covered = self.coverage.zip(tests.coverage).is_some_and(|(before, now)| now > before);
+        if fewer || rarer || covered || failing == 0 {
+            self.begin(lap, moment, tests, key, failing, set);
+            return true;
+        }
+        self.same &= set.is_some() && set == self.set;
+        self.streak.again(lap, moment, key);
+        self.note(tests, failing, set);
+        false
+    }
+
+    fn begin(&mut self, lap: u32, moment: &Moment, tests: &Tests, key: Key, failing: u32, set: Option<Key>) {
+        *self = Self { same: set.is_some(), ..Self::default() };
+        // Tests that all pass do not stall, however often.
+        if failing != 0 {
+            self.streak.restart(lap, moment, key);
+        }
+        self.note(tests, failing, set);
+    }
+
+    fn note(&mut self, tests: &Tests, failing: u32, set: Option<Key>) {
+        self.latest = failing;
+        self.total = tests.total;
+        self.coverage = tests.coverage;
+        self.set = set;
+        self.figures.push(failing, SWING);
+    }
+}
+
+impl Task {
+    /// The iteration the task is in, from 1 on; 0 where nothing shows iterations, and then every reading is one.
+    ///
+    /// A lap of a cycle is as far as its busiest node: what two nodes of one lap leave unchanged is one reading.
+    fn lap(&self, moment: &Moment) -> u32 {
+        let turns = self.nodes.iter().map(|node| node.turns).max().unwrap_or(0);
+        if turns != 0 {
+            turns
+        } else if self.flows {
+            self.cycles.iter().map(|laps| laps.iterations).max().unwrap_or(0).saturating_add(1)
+        } else {
+            moment.iterations
+        }
+    }
+
+    fn turn(&mut self, turn: &Turn, cycle: Option<&Cycle>, moment: &Moment) {
+        self.flows = true;
+        let name = node_key(&turn.node);
+        let known = self.nodes.iter().position(|node| node.key == name);
+        let mut node = (known.and_then(|index| self.nodes.remove(index))).unwrap_or_else(|| Node {
+            key: name,
+            onset: moment.onset,
+            ..Node::default()
+        });
+        node.turns = node.turns.saturating_add(1);
+        node.runtime_ms = node.runtime_ms.saturating_add(turn.duration_ms.unwrap_or(0));
+        node.cost_micros = node.cost_micros.saturating_add(turn.cost_micros.unwrap_or(0));
+        node.latest = Sighting { key: name, ..moment.here };
+        self.nodes.push(node, NODES);
+        if let Some(cycle) = cycle {
+            self.active = Some(cycle.key);
+        }
+        let message = turn.final_message.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let message = message.map(|text| key("final-message", text.as_bytes()));
+        let structured = turn.structured_output.as_ref().map(|value| {
+            let mut text = String::new();
+            canonical_json(value, &mut text);
+            key("structured-output", text.as_bytes())
+        });
+        let output = match (message, structured) {
+            (None, None) => return,
+            (Some(key), None) | (None, Some(key)) => key,
+            (Some(message), Some(structured)) => combine("output", &[message, structured]),
+        };
+        self.outputs.push(output, EVIDENCE);
+        let known = self.voices.iter().position(|voice| voice.node == name);
+        let mut voice = (known.and_then(|index| self.voices.remove(index)))
+            .unwrap_or_else(|| Voice { node: name, ..Voice::default() });
+        if let Some(message) = message {
+            voice.message.see(0, moment, message);
+        }
+        if let Some(structured) = structured {
+            voice.structured.see(0, moment, structured);
+        }
+        voice.flips.see(moment, output);
+        self.voices.push(voice, VOICES);
+    }
+
+    fn delivery(&mut self, cycle: Option<&Cycle>, closes: bool, moment: &Moment) {
+        self.flows = true;
+        let Some(cycle) = cycle else { return };
+        self.active = Some(cycle.key);
+        let mut laps =
+            self.take(cycle.key).unwrap_or_else(|| Laps { key: cycle.key, onset: moment.onset, ..Laps::default() });
+        if closes {
+            laps.iterations = laps.iterations.saturating_add(1);
+            laps.latest = Sighting { key: cycle.key, ..moment.here };
+        }
+        self.cycles.push(laps, CYCLES);
+    }
+
+    fn progress(&mut self, progress: &Progress, moment: &Moment) {
+        let lap = self.lap(moment);
+        let mut forward = false;
+        if let Some(tests) = &progress.tests {
+            forward |= self.failing.see(lap, moment, tests);
+            if let Some(ids) = &tests.failing_ids {
+                self.sets.push(failing_tests(ids).0, EVIDENCE);
+            }
+            let figure = tests.failing.or(tests.failing_ids.as_deref().map(|ids| failing_tests(ids).1));
+            if let (Some(failing), Some(active)) = (figure, self.active) {
+                let mut laps =
+                    (self.take(active)).unwrap_or_else(|| Laps { key: active, onset: moment.onset, ..Laps::default() });
+                laps.trend.push(failing, TREND);
+                self.cycles.push(laps, CYCLES);
+            }
+        }
+        if let Some(checklist) = progress.checklist {
+            if self.checklist.is_some_and(|before| checklist.done > before.done) {
+                forward = true;
+                self.failing.streak.count = self.failing.streak.count.min(1);
+                self.failing.streak.onset = moment.onset;
+            }
+            self.checklist = Some(checklist);
+        }
+        if forward {
+            self.voices.clear();
+            self.artifact = Streak::default();
+            self.flips = Flips::default();
+        }
+        self.artifacts(progress, lap, moment);
+    }
+
+    fn artifacts(&mut self, progress: &Progress, lap: u32, moment: &Moment) {
+        let diff = progress.diff.as_deref().map(patch);
+        let docs = progress.docs.as_deref().map(document);
+        let (Some(latest), carried) = (diff.or(docs), [diff, docs]) else { return };
+        self.diffs.push(latest, EVIDENCE);
+        // As long as nothing was made, there is nothing that could stay unchanged: reading comes before writing.
+        if self.known.len() == 0 && carried.into_iter().flatten().all(|artifact| artifact == 0) {
+            return;
+        }
+        let mut new = false;
+        for artifact in carried.into_iter().flatten().filter(|artifact| *artifact != 0) {
+            if !self.known.iter().any(|known| *known == artifact) {
+                self.known.push(artifact, ARTIFACTS);
+                new = true;
+            }
+        }
+        self.diff = diff.or(self.diff);
+        self.docs = docs.or(self.docs);
+        let all = combine("artifacts", &[self.diff.unwrap_or(0), self.docs.unwrap_or(0)]);
+        self.artifact.see(lap, moment, all);
+        self.flips.see(moment, all);
+        if new {
+            self.voices.clear();
+        }
+    }
+
+    fn take(&mut self, cycle: Key) -> Option<Laps> {
+        let known = self.cycles.iter().position(|laps| laps.key == cycle);
+        known.and_then(|index| self.cycles.remove(index))
+    }
+
+    /// The node's count, after its turn.
+    pub(crate) fn node(&self, name: &str) -> Option<&Node> {
+        let key = node_key(name);
+        self.nodes.iter().rev().find(|node| node.key == key)
+    }
+
+    /// What a node said, after its turn.
+    pub(crate) fn voice(&self, name: &str) -> Option<&Voice> {
+        let key = node_key(name);
+        self.voices.iter().rev().find(|voice| voice.node == key)
+    }
+
+    pub(crate) fn laps(&self, cycle: &Cycle) -> Option<&Laps> {
+        self.cycles.iter().find(|laps| laps.key == cycle.key)
+    }
+
+    /// Turns of a cycle's nodes: what they cost, how long they took, and the first of them.
+    pub(crate) fn spent(&self, cycle: &Cycle) -> Node {
+        let members = self.nodes.iter().filter(|node| cycle.members.contains(&node.key));
+        let mut spent: Option<Node> = None;
+        for node in members {
+            let sum = spent.get_or_insert_with(|| Node { onset: node.onset, ..Node::default() });
+            sum.runtime_ms = sum.runtime_ms.saturating_add(node.runtime_ms);
+            sum.cost_micros = sum.cost_micros.saturating_add(node.cost_micros);
+            if node.onset.seq < sum.onset.seq {
+                sum.onset = node.onset;
+            }
+            if node.latest.seq >= sum.latest.seq {
+                sum.latest = node.latest;
+            }
+        }
+        spent.unwrap_or_default()
+    }
+
+    /// Whether progress is judged here: turns or deliveries are reported, or at least no failures are.
+    fn judged(&self) -> bool {
+        self.flows || !self.failures
+    }
+
+    /// Id of the cycle that was last active; a task without one is a cycle of its own.
+    pub(crate) fn cycle_id(&self) -> String {
+        evidence(self.active.unwrap_or_else(|| combine("implicit-cycle", &[self.key])))
+    }
+
+    pub(crate) fn is_on_a_cycle(&self) -> bool {
+        self.active.is_some()
+    }
+
+    /// The record of a halt.
+    pub(crate) fn record(&self, reason: HaltReason, actions: &[String], at: Option<i64>) -> Record {
+        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key)).collect();
+        Record::LoopHalted {
+            cycle_id: self.cycle_id(),
+            halt_reason: reason,
+            diff_hashes: shown(&self.diffs),
+            failing_test_signatures: shown(&self.sets),
+            output_hashes: shown(&self.outputs),
+            suggested_actions: actions.to_vec(),
+            timestamp: at,
+        }
+    }
+
+    fn fits(&self) -> bool {
+        self.nodes.len() <= NODES
+            && self.cycles.len() <= CYCLES
+            && self.cycles.iter().all(|laps| laps.trend.len() <= TREND)
+            && self.voices.len() <= VOICES
+            && self.voices.iter().all(|voice| voice.message.fits() && voice.structured.fits() && voice.flips.fits())
+            && self.artifact.fits()
+            && self.flips.fits()
+            && self.known.len() <= ARTIFACTS
+            && self.failing.streak.fits()
+            && self.failing.figures.len() <= SWING
+            && [&self.diffs, &self.sets, &self.outputs].iter().all(|keys| keys.len() <= EVIDENCE)
+    }
+}
+
+impl<'a> Flow<'a> {
+    /// The task that the turn, delivery or progress at hand belongs to, where its progress is judged.
+    pub(crate) fn judged(&self) -> Option<&'a Task> {
+        self.tasks.last().filter(|task| task.judged())
+    }
+
+    /// The task that the turn, delivery or progress at hand belongs to.
+    pub(crate) fn task(&self) -> Option<&'a Task> {
+        self.tasks.last()
+    }
+
+    /// The task's state, where it has any.
+    pub(crate) fn of(&self, task: Key) -> Option<&'a Task> {
+        self.tasks.iter().find(|known| known.key == task)
+    }
+
+    /// The cycle that the turn or delivery at hand goes through.
+    pub(crate) fn cycle(&self, event: &Event) -> Option<&'a Cycle> {
+        match &event.body {
+            Body::Turn(turn) => self.graph.cycle_of(node_key(&turn.node)),
+            Body::Delivery(delivery) => {
+                let (from, to) = (node_key(&delivery.from), node_key(&delivery.to));
+                self.graph.cycle_through(from, to, delivery.edge.as_deref())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What `status` shows of a cycle.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    pub(crate) id: String,
+    pub(crate) nodes: Vec<String>,
+    pub(crate) driver: String,
+    pub(crate) iterations: u32,
+    pub(crate) trend: Vec<u32>,
+    pub(crate) halted: Option<HaltReason>,
+    pub(crate) diffs: Vec<String>,
+    pub(crate) sets: Vec<String>,
+    pub(crate) outputs: Vec<String>,
+}
+
+impl Workflow {
+    /// The workflow with the graph in force: the run's own, else the configured one, else what was learned.
+    pub(crate) fn flow<'a>(&'a self, configured: Option<&'a Graph>) -> Flow<'a> {
+        Flow { graph: self.declared.as_ref().or(configured).unwrap_or(&self.learned), tasks: &self.tasks }
+    }
+
+    /// Takes another graph. Counters of cycles that are in it as well go on.
+    pub(crate) fn declare(&mut self, graph: Graph) {
+        for task in self.tasks.iter_mut() {
+            let mut kept = Ring::default();
+            for laps in task.cycles.iter().filter(|laps| graph.has_cycle(laps.key)) {
+                kept.push(laps.clone(), CYCLES);
+            }
+            task.cycles = kept;
+            task.active = task.active.filter(|active| graph.has_cycle(*active));
+        }
+        self.declared = Some(graph);
+    }
+
+    pub(crate) fn is_declared(&self) -> bool {
+        self.declared.is_some()
+    }
+
+    /// The workflow of a run that starts over: a declared graph is no evidence and stays.
+    pub(crate) fn fresh(&mut self) -> Self {
+        Self { declared: self.declared.take(), ..Self::default() }
+    }
+
+    /// Counts an event in.
+    pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) {
+        if !matches!(
+            event.body,
+            Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_)
+        ) {
+            return;
+        }
+        if self.declared.is_none() && configured.is_none() {
+            self.learn(event);
+        }
+        if matches!(event.body, Body::Collaboration(_)) {
+            return;
+        }
+        let known = self.tasks.iter().position(|task| task.key == moment.task);
+        let mut task = (known.and_then(|index| self.tasks.remove(index)))
+            .unwrap_or_else(|| Task { key: moment.task, ..Task::default() });
+        let flow = self.flow(configured);
+        let cycle = flow.cycle(event);
+        match &event.body {
+            Body::Turn(turn) => task.turn(turn, cycle, moment),
+            Body::Delivery(delivery) => {
+                let closes = cycle.is_some_and(|cycle| cycle.driver == node_key(&delivery.to));
+                task.delivery(cycle, closes, moment);
+            }
+            Body::Progress(progress) => task.progress(progress, moment),
+            Body::Failure(Failure { .. }) => task.failures = true,
+            _ => {}
+        }
+        self.tasks.push(task, TASKS);
+    }
+
+    fn learn(&mut self, event: &Event) {
+        let (from, to, edge) = match &event.body {
+            Body::Delivery(delivery) => (&delivery.from, &delivery.to, delivery.edge.as_deref()),
+            Body::Collaboration(collaboration) => (&collaboration.from, &collaboration.to, None),
+            _ => return,
+        };
+        let before = self.learned.cycles().to_vec();
+        if !self.learned.learn(from, to, edge) {
+            return;
+        }
+        // The edges of a learned cycle were there all along: a cycle that is found to be larger has gone round as
+        // often as the part of it that was known.
+        for cycle in self.learned.cycles().iter().filter(|cycle| !before.contains(cycle)) {
+            let part = |old: &&Cycle| old.members.iter().all(|member| cycle.members.contains(member));
+            let parts: Vec<Key> = before.iter().filter(part).map(|old| old.key).collect();
+            for task in self.tasks.iter_mut() {
+                let known = task.cycles.iter().filter(|laps| parts.contains(&laps.key));
+                if let Some(most) = known.max_by_key(|laps| laps.iterations).cloned() {
+                    task.cycles.push(Laps { key: cycle.key, ..most }, CYCLES);
+                }
+                if task.active.is_some_and(|active| parts.contains(&active)) {
+                    task.active = Some(cycle.key);
+                }
+            }
+        }
+        let graph = &self.learned;
+        for task in self.tasks.iter_mut() {
+            let gone: Vec<Key> =
+                task.cycles.iter().map(|laps| laps.key).filter(|laps| !graph.has_cycle(*laps)).collect();
+            for key in gone {
+                task.take(key);
+            }
+            task.active = task.active.filter(|active| graph.has_cycle(*active));
+        }
+    }
+
+    /// Drops what is counted for a task.
+    pub(crate) fn forget_task(&mut self, task: Key) {
+        let known = self.tasks.iter().position(|known| known.key == task);
+        known.and_then(|index| self.tasks.remove(index));
+    }
+
+    /// Notes why the cycle of a record was halted.
+    pub(crate) fn halted(&mut self, records: &[Record]) {
+        for record in records {
+            let Record::LoopHalted { cycle_id, halt_reason, .. } = record else { continue };
+            if let Some(task) = self.tasks.iter_mut().next_back()
+                && let Some(active) = task.active.filter(|active| evidence(*active) == *cycle_id)
+            {
+                let mut laps = task.take(active).unwrap_or_else(|| Laps { key: active, ..Laps::default() });
+                laps.halted = Some(*halt_reason);
+                task.cycles.push(laps, CYCLES);
+            }
+        }
+    }
+
+    /// Evidence of the task that was last active, or of the one named, as lines for a report: digests, oldest first.
+    pub(crate) fn evidence(&self, task: Option<Key>) -> Vec<String> {
+        let named = |key: Key| self.tasks.iter().find(|task| task.key == key);
+        let Some(task) = task.map_or_else(|| self.tasks.last(), named).filter(|task| task.flows) else {
+            return Vec::new();
+        };
+        let lists = [("Diffs", &task.diffs), ("Failing tests", &task.sets), ("Outputs", &task.outputs)];
+        let shown = |(name, keys): (&str, &Ring<Key>)| {
+            let digests: Vec<String> = keys.iter().map(|key| format!("`{}`", evidence(*key))).collect();
+            format!("{name}: {}", digests.join(", "))
+        };
+        let mut lines = vec![format!("Cycle: `{}`", task.cycle_id())];
+        lines.extend(lists.into_iter().filter(|(_, keys)| keys.len() != 0).map(shown));
+        lines
+    }
+
+    /// Every cycle of the graph in force, as a task stands; without a task, as the one stands that was last active.
+    pub(crate) fn standings(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<Standing> {
+        let flow = self.flow(configured);
+        let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
+        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key)).collect::<Vec<_>>();
+        let standing = |cycle: &Cycle| {
+            let laps = task.and_then(|task| task.laps(cycle));
+            let active = task.filter(|task| task.active == Some(cycle.key));
+            let list = |of: fn(&Task) -> &Ring<Key>| active.map(|task| shown(of(task))).unwrap_or_default();
+            Standing {
+                id: cycle.id(),
+                nodes: cycle.members.iter().map(|member| flow.graph.name(*member).to_string()).collect(),
+                driver: flow.graph.name(cycle.driver).to_string(),
+                iterations: laps.map_or(0, |laps| laps.iterations),
+                trend: laps.map(|laps| laps.trend.iter().copied().collect()).unwrap_or_default(),
+                halted: laps.and_then(|laps| laps.halted),
+                diffs: list(|task| &task.diffs),
+                sets: list(|task| &task.sets),
+                outputs: list(|task| &task.outputs),
+            }
+        };
+        flow.graph.cycles().iter().map(standing).collect()
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.declared.as_ref().is_none_or(|graph| graph.is_declared() && graph.fits())
+            && !self.learned.is_declared()
+            && self.learned.fits()
+            && self.tasks.len() <= TASKS
+            && self.tasks.iter().all(Task::fits)
+    }
+}
