@@ -1,4 +1,4 @@
-use crate::model::Level;
+use crate::model::{Failures, Level, Requests};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,10 @@ pub struct Config {
     pub tools: BTreeMap<String, ToolConfig>,
     /// Limits of a run.
     pub budgets: Budgets,
+    /// How failures of tasks are counted.
+    pub failures: Failures,
+    /// When two requests between agents are the same.
+    pub collaboration: Requests,
     /// Limits of the detector's own memory.
     pub memory: Memory,
     /// The user's regular expressions.
@@ -43,6 +47,8 @@ impl Default for Config {
             rules: BTreeMap::new(),
             tools: BTreeMap::new(),
             budgets: Budgets::default(),
+            failures: Failures::default(),
+            collaboration: Requests::default(),
             memory: Memory::default(),
             patterns: Patterns::default(),
             privacy: Privacy::default(),

@@ -3,6 +3,7 @@
 mod config;
 mod error;
 mod event;
+mod failures;
 mod level;
 mod record;
 mod report;
@@ -18,11 +19,12 @@ pub use event::{
     Evaluation, EvaluationVerdict, Event, Failure, Host, HostKind, Marker, Message, Outcome, Output, Progress, Role,
     Tests, ToolCall, ToolResult, Transition, Turn,
 };
+pub use failures::{Counting, Failures, Requests};
 pub use level::Level;
 pub use record::Record;
 pub use report::{
-    BudgetsLeft, Decision, LevelCounts, Metrics, Report, ReportFormat, ReportOption, ResetReason, RuleInfo,
-    RuleMetrics, RuleStanding, Status,
+    AgentLoops, BudgetsLeft, Decision, LevelCounts, LoopMetrics, Metrics, Report, ReportFormat, ReportOption,
+    ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Recovery, RecoveryTopic, Scope, Verdict, Wasted};

@@ -7,18 +7,22 @@
 mod blind_repeat;
 mod consecutive_errors;
 mod cycle;
+mod external_failure;
 mod limits;
 mod max_iterations;
 mod max_runtime;
+mod no_tests;
 mod output_signature;
 mod repeated_call;
 mod repeated_error;
 mod settings;
+mod task_loop;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub(crate) use limits::Limits;
 pub(crate) use settings::{Settings, ToolSettings};
+pub(crate) use task_loop::{Cleared, mismatch};
 
 use crate::model::{
     Config, Event, HaltReason, Level, Outcome, Recommendation, Record, Recovery, RuleInfo, ToolCall, ToolResult,
@@ -120,6 +124,8 @@ pub(crate) struct Extra {
     pub(crate) question: Option<String>,
     /// What an orchestrator should put into its context.
     pub(crate) recovery: Option<Recovery>,
+    /// The recommendation holds even where there is no finding.
+    pub(crate) recommend: bool,
     /// The label a gate carries.
     pub(crate) label: Option<String>,
     /// What the host or a human can do, instead of the policy's own list.
@@ -269,7 +275,27 @@ registry! {
     repeated_error: repeated_error::RepeatedError,
     blind_repeat: blind_repeat::BlindRepeat,
     output_signature: output_signature::OutputSignature,
+    task_loop: task_loop::TaskLoop,
+    external_failure: external_failure::ExternalFailure,
+    no_tests: no_tests::NoTests,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,
+}
+
+impl States {
+    /// The loops counted for a task, or the most of any, and what was said of the latest.
+    pub(crate) fn loops(&self, task: Option<Key>) -> (u32, Option<String>) {
+        self.task_loop.loops(task)
+    }
+
+    /// Sets counters of loops back: [`task_loop::State::clear`].
+    pub(crate) fn clear_loops(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
+        self.task_loop.clear(task, human)
+    }
+
+    /// The same rules with nothing but the counters of loops.
+    pub(crate) fn only_loops(&mut self) -> Self {
+        Self { task_loop: core::mem::take(&mut self.task_loop), ..Self::default() }
+    }
 }
 
 /// Every rule, in the order of checks, for documentation and tools.

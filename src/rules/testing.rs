@@ -7,17 +7,25 @@
 //! | `*1` | a successful `write_file` of content `1` |
 //! | `?a` | the call of `read` with argument `a` is checked, not recorded |
 //! | `o:x` | the output `x` of an iteration |
+//! | `+f:x` | a failure of the task called `x` |
+//! | `+x:503` | an external failure with that status |
+//! | `+t:3` | 3 tests fail |
+//! | `+m` | a file was created |
+//! | `+e:stalled` | an evaluation |
+//! | `+c:a>b:x` | agent `a` asks agent `b` for `x` |
+//! | `+s:x` | what follows is about the subtask `x` of the task; `+s` the task again |
 //! | `\|` | a human's message |
 //! | `~` | a message that the host made |
 //! | `@60` | 60 seconds pass |
 
 use crate::model::{Level, Verdict};
 use crate::{Detector, json};
-use alloc::{format, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
 pub(crate) struct Script {
     detector: Detector,
     at: i64,
+    subtask: Option<String>,
 }
 
 pub(crate) struct Played {
@@ -26,7 +34,7 @@ pub(crate) struct Played {
 
 impl Script {
     pub(crate) fn new(config: &str) -> Self {
-        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000 }
+        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000, subtask: None }
     }
 
     pub(crate) fn play(mut self, script: &str) -> Played {
@@ -48,6 +56,11 @@ impl Script {
                     let event =
                         format!(r#"{{"type":"tool-call","tool":"read","args":{{"value":"{rest}"}},"at":{}}}"#, self.at);
                     verdicts.push(self.detector.check(&json::event(&event).unwrap()).unwrap());
+                }
+                "+" => {
+                    if let Some(fields) = self.task_event(rest) {
+                        verdicts.push(self.event(&fields));
+                    }
                 }
                 "o" => {
                     let text = rest.trim_start_matches(':');
@@ -71,6 +84,33 @@ impl Script {
             }
         }
         Played { verdicts }
+    }
+
+    /// The fields of an event about the task; none where the token only names it.
+    fn task_event(&mut self, token: &str) -> Option<String> {
+        let (kind, rest) = token.split_once(':').unwrap_or((token, ""));
+        let fields = match kind {
+            "f" => format!(r#""type":"failure","message":"{rest} went wrong""#),
+            "x" => format!(r#""type":"failure","message":"HTTP {rest} from the service""#),
+            "t" => format!(r#""type":"progress","tests":{{"failing":{rest}}}"#),
+            "m" => r#""type":"progress","filesCreated":true"#.into(),
+            "e" => format!(r#""type":"evaluation","verdict":"{rest}""#),
+            "c" => {
+                let (agents, request) = rest.split_once(':').unwrap();
+                let (from, to) = agents.split_once('>').unwrap();
+                let request = request.replace('_', " ");
+                format!(r#""type":"collaboration","from":"{from}","to":"{to}","request":"{request}""#)
+            }
+            _ => {
+                self.subtask = (kind == "s" && !rest.is_empty()).then(|| rest.into());
+                return None;
+            }
+        };
+        let task = match &self.subtask {
+            Some(subtask) => format!(r#""task":"{subtask}","parentTask":"T""#),
+            None => r#""task":"T""#.into(),
+        };
+        Some(format!("{fields},{task}"))
     }
 
     fn event(&mut self, fields: &str) -> Verdict {

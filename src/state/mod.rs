@@ -165,6 +165,12 @@ impl Run {
         self.detected_at = None;
     }
 
+    /// Starts the run over with nothing but its tasks' counters of loops.
+    pub(crate) fn restart(&mut self) {
+        let rules = self.rules.only_loops();
+        *self = Self { rules, now: self.now, touched: self.touched, ..Self::default() };
+    }
+
     /// Keeps the latest finding of each loop.
     pub(crate) fn keep(&mut self, finding: &Finding) {
         self.findings.retain(|known| known.rule != finding.rule || known.signature != finding.signature);
