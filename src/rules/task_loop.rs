@@ -517,6 +517,12 @@ impl Rule for TaskLoop {
         state.counters.iter().map(|counter| counter.count).max().unwrap_or(0)
     }
 
+    /// The failures of the task worked on last, under the names that records give them.
+    fn story(state: &State) -> Vec<String> {
+        let failures = state.tasks.last().map(|tracker| tracker.failures.iter()).into_iter().flatten();
+        failures.map(|past| format!("Event {}: `{}`", past.sighting.seq, past.signature)).collect()
+    }
+
     fn fits(state: &State) -> bool {
         state.tasks.len() <= TASKS
             && state.counters.len() <= TASKS

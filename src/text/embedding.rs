@@ -112,7 +112,6 @@ fn above<T: Copy + Into<i64>>(a: &[T], b: &[T], per_mille: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::float_arithmetic, reason = "the tests compare with the cosine as everybody computes it")]
     use super::*;
 
     fn alike(a: &[f64], b: &[f64], per_mille: u32) -> bool {
