@@ -60,7 +60,7 @@ enum Cause {
     Regression(String),
     Stalled,
     Regressing,
-    Request { ring: usize },
+    Request { ring: usize, sightings: Vec<Sighting> },
 }
 
 impl State {
@@ -258,12 +258,20 @@ impl State {
         let marks = self.tracker(cx.task)?.marks;
         let again = self.chain.take(asking, root, marks, cx)?;
         let signature = format!("request:{}→{}", printable(&asking.from, 32), printable(&asking.to, 32));
-        let Again::Loop { ring, onset, first } = again else {
+        let Again::Loop { ring, onset, first, sightings } = again else {
             self.counter(root)?.reason = tracker::Reason::Progress;
             return None;
         };
         let attempts = cx.config.failures.counting == Counting::Attempts;
-        self.count(root, 1 + u32::from(attempts && first), onset, &Cause::Request { ring }, &signature, event, cx)
+        self.count(
+            root,
+            1 + u32::from(attempts && first),
+            onset,
+            &Cause::Request { ring, sightings },
+            &signature,
+            event,
+            cx,
+        )
     }
 
     /// Adds to a counter and says so.
@@ -283,7 +291,7 @@ impl State {
             tracker.failures.iter().map(|past| past.signature.clone()).collect()
         };
         let mut sightings = match cause {
-            Cause::Request { .. } => self.chain.sightings(EVIDENCE),
+            Cause::Request { sightings, .. } => sightings.clone(),
             Cause::Exact => self.sightings(|past, last| past == last),
             _ => self.sightings(|_, _| true),
         };
@@ -330,7 +338,7 @@ impl State {
             count,
             scale: 1,
             period: match cause {
-                Cause::Request { ring } if *ring > 0 => u32::try_from(*ring).ok(),
+                Cause::Request { ring, .. } if *ring > 0 => u32::try_from(*ring).ok(),
                 _ => None,
             },
             onset,
@@ -407,7 +415,7 @@ impl Cause {
             Self::Exact => "exact-failure",
             Self::Regression(_) | Self::Regressing => "regression",
             Self::Stalled => "no-progress",
-            Self::Request { ring: 0 } => "repeated-request",
+            Self::Request { ring: 0, .. } => "repeated-request",
             Self::Request { .. } => "request-ring",
         }
     }
@@ -419,8 +427,8 @@ impl Cause {
             Self::Regression(trend) => format!("Regression: moving away from goal, failing tests {trend}"),
             Self::Stalled => "No progress towards the goal, by evaluation".into(),
             Self::Regressing => "Regression: moving away from goal, by evaluation".into(),
-            Self::Request { ring: 0 } => "Repeated collaboration request".into(),
-            Self::Request { ring } => format!("Repeated collaboration request in a ring of {ring} agents"),
+            Self::Request { ring: 0, .. } => "Repeated collaboration request".into(),
+            Self::Request { ring, .. } => format!("Repeated collaboration request in a ring of {ring} agents"),
         }
     }
 

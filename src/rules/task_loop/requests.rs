@@ -13,6 +13,8 @@ const REQUESTS: usize = 24;
 const EMBEDDED: usize = 12 * 1024;
 /// Most agents of a ring.
 const RING: usize = 8;
+/// Earlier events kept of a request that was made again.
+const SEEN: usize = 3;
 
 /// The latest requests, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -34,6 +36,8 @@ struct Asked {
     /// The first of its kind, not counted yet.
     first: bool,
     sighting: Sighting,
+    /// The same request made before.
+    earlier: Ring<Sighting>,
     onset: Onset,
 }
 
@@ -58,6 +62,7 @@ pub(super) enum Again {
         onset: Onset,
         /// The earlier one was not counted yet.
         first: bool,
+        sightings: Vec<Sighting>,
     },
 }
 
@@ -106,6 +111,7 @@ impl Chain {
             part: Part::None,
             first: true,
             sighting: Sighting { key: Key::from(request.whole()), ..cx.here },
+            earlier: Ring::default(),
             onset: cx.onset,
             request,
         };
@@ -116,6 +122,8 @@ impl Chain {
         let again = match known.and_then(|at| self.asked.remove(at)) {
             Some(before) => {
                 asked.part = before.part;
+                asked.earlier = before.earlier.clone();
+                asked.earlier.push(before.sighting, SEEN);
                 if before.marks != marks {
                     asked.part = Part::None;
                     Some(Again::Progress)
@@ -126,7 +134,8 @@ impl Chain {
                 } else {
                     let ring = if let Part::Close(agents) = before.part { usize::from(agents) } else { 0 };
                     asked.first = false;
-                    Some(Again::Loop { ring, onset: before.onset, first: before.first })
+                    let sightings = asked.earlier.iter().copied().chain([asked.sighting]).collect();
+                    Some(Again::Loop { ring, onset: before.onset, first: before.first, sightings })
                 }
             }
             None => self.ring(&mut asked, threshold),
@@ -170,7 +179,10 @@ impl Chain {
         }
         asked.part = Part::Close(u8::try_from(agents.len()).unwrap_or(u8::MAX));
         asked.first = false;
-        Some(Again::Loop { ring: agents.len(), onset, first: false })
+        let mut sightings: Vec<Sighting> =
+            path.iter().rev().filter_map(|at| Some(self.asked.iter().nth(*at)?.sighting)).collect();
+        sightings.push(asked.sighting);
+        Some(Again::Loop { ring: agents.len(), onset, first: false, sightings })
     }
 
     /// Drops the oldest embeddings beyond the cap.
@@ -186,13 +198,6 @@ impl Chain {
         }
     }
 
-    /// The latest requests like the newest one.
-    pub(super) fn sightings(&self, most: usize) -> Vec<Sighting> {
-        let skip = self.asked.len().saturating_sub(most);
-        let newest = self.asked.last().map(|asked| asked.root);
-        self.asked.iter().skip(skip).filter(|asked| Some(asked.root) == newest).map(|asked| asked.sighting).collect()
-    }
-
     pub(super) fn forget(&mut self, root: Key) {
         let mut kept = Ring::default();
         self.asked.iter().filter(|asked| asked.root != root).cloned().for_each(|asked| kept.push(asked, REQUESTS));
@@ -201,6 +206,8 @@ impl Chain {
 
     pub(super) fn fits(&self) -> bool {
         let bytes: usize = self.asked.iter().filter_map(|asked| asked.embedding.as_ref()).map(Embedding::bytes).sum();
-        self.asked.len() <= REQUESTS && bytes <= EMBEDDED && self.asked.iter().all(|asked| asked.request.fits())
+        self.asked.len() <= REQUESTS
+            && bytes <= EMBEDDED
+            && self.asked.iter().all(|asked| asked.request.fits() && asked.earlier.len() <= SEEN)
     }
 }

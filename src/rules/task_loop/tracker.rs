@@ -187,7 +187,7 @@ impl Tracker {
 
     /// Takes the figures of a `progress` event in.
     pub(super) fn progress(&mut self, progress: &Progress) {
-        let before = (self.since.improved, self.since.marked);
+        let mut forward = false;
         if let Some(tests) = &progress.tests {
             let named = tests.failing_ids.as_ref().and_then(|ids| u32::try_from(ids.len()).ok());
             let reading = Reading {
@@ -196,20 +196,23 @@ impl Tracker {
                 coverage: tests.coverage.map(|coverage| coverage.abs().to_bits()),
             };
             if reading.failing.is_some() || reading.coverage.is_some() {
-                self.read(reading);
+                forward = self.read(reading);
                 self.since.told |= reading.failing.is_some();
             }
         }
         let done = progress.checklist.map_or(self.checklist, |checklist| checklist.done);
         let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
-        self.since.marked |= done > self.checklist || markers.into_iter().any(|marker| marked(marker.as_ref()));
+        let marked = done > self.checklist || markers.into_iter().any(|marker| marked(marker.as_ref()));
+        self.since.marked |= marked;
         self.checklist = done;
-        if before != (self.since.improved, self.since.marked) {
+        if forward || marked {
             self.marks = self.marks.saturating_add(1);
         }
     }
 
-    fn read(&mut self, reading: Reading) {
+    /// Takes a reading in; true where it is better than the last one.
+    fn read(&mut self, reading: Reading) -> bool {
+        let mut better = false;
         if let Some(last) = self.reading {
             let covered = matches!((last.coverage, reading.coverage), (Some(last), Some(now)) if now > last);
             let fewer = match (last.failing, reading.failing) {
@@ -222,7 +225,8 @@ impl Tracker {
                 _ => false,
             };
             self.since.compared = true;
-            self.since.improved |= covered || fewer;
+            better = covered || fewer;
+            self.since.improved |= better;
         }
         // What a reading leaves out stands as it was.
         let last = self.reading.unwrap_or_default();
@@ -235,6 +239,7 @@ impl Tracker {
             self.failing.push(failing, READINGS);
             self.risen = true;
         }
+        better
     }
 
     /// What the figures say of a failure whose message is new, in the document's order.
