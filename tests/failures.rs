@@ -374,7 +374,9 @@ fn of_contradicting_answers_the_surer_one_counts() {
         assert_eq!(host.count("task1"), 1);
         host.record(&answer("progressing", Some(900)));
         assert_eq!(host.count("task1"), 0);
-        host.record(&answer("regressing", Some(950)));
+        host.record(&answer("external", Some(950)));
+        assert_eq!(host.count("task1"), 0);
+        host.record(&answer("regressing", Some(990)));
         assert_eq!(host.count("task1"), 1);
     }
 }

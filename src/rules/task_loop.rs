@@ -136,7 +136,7 @@ impl State {
         let (mut at, mut exact) = (Some(cx.task), false);
         for _ in 0..NESTING {
             let Some(tracker) = at.and_then(|task| self.tracker(task)) else { break };
-            if let Some(prior) = tracker.failures.iter_mut().find(|past| past.message == message) {
+            if let Some(prior) = tracker.failures.iter_mut().find(|past| past.message == message && !past.external) {
                 onset = prior.onset;
                 add = 1 + u32::from(attempts && !core::mem::replace(&mut prior.counted, true));
                 exact = true;
@@ -229,10 +229,8 @@ impl State {
         tracker.asked.as_mut()?.answer =
             Some(tracker::Answer { verdict: evaluation.verdict, confidence: sure, added: add });
         let past = tracker.failures.last().map(|past| (past.onset, past.signature.clone()));
-        if evaluation.verdict == EvaluationVerdict::External {
-            // It was not the agent's: another of the same kind is not a repeat of his.
-            let last = tracker.failures.len().checked_sub(1);
-            last.and_then(|last| tracker.failures.remove(last));
+        if let Some(past) = tracker.failures.iter_mut().next_back() {
+            past.external = evaluation.verdict == EvaluationVerdict::External;
         }
         let (onset, signature) = past?;
         if add == 0 {

@@ -94,6 +94,8 @@ pub(super) struct Past {
     pub(super) signature: String,
     /// It is part of the count.
     pub(super) counted: bool,
+    /// A judge called it external: nothing repeats it.
+    pub(super) external: bool,
     pub(super) sighting: Sighting,
     pub(super) onset: Onset,
 }
@@ -274,6 +276,7 @@ impl Tracker {
             context: facts.context,
             signature: facts.signature.clone(),
             counted,
+            external: false,
             sighting: Sighting { key: message, ..cx.here },
             onset: cx.onset,
         };
