@@ -91,7 +91,12 @@ impl Detector {
         let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
         metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
         metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
+        let before = run.rules.task_totals();
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
+        let after = run.rules.task_totals();
+        let loops = &mut metrics.loops;
+        loops.tasks = loops.tasks.saturating_add(after.tasks.saturating_sub(before.tasks));
+        loops.tasks_with_loops = loops.tasks_with_loops.saturating_add(after.looped.saturating_sub(before.looped));
         tally(metrics, &judgement, event);
         Ok(judgement.verdict)
     }
@@ -259,6 +264,8 @@ impl Detector {
         let mut metrics = Metrics { runs: self.state.store.len() as u64, ..self.state.metrics.clone() };
         let loops = &mut metrics.loops;
         let thousandths = |part: u64, whole: u64| part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
+        loops.task_rate = thousandths(loops.tasks_with_loops, loops.tasks);
+        loops.average_loops_per_task = thousandths(loops.detected, loops.tasks);
         loops.average_loops_before_gate = thousandths(loops.loops_before_gate, loops.gates);
         for agent in loops.agents.values_mut() {
             agent.rate = thousandths(agent.loops, agent.events);

@@ -5,6 +5,7 @@
 
 use loopwarden::model::{Decision, Level, Metrics, Recommendation, Record, ResetReason, Scope, Verdict};
 use loopwarden::{Detector, json};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const ATTEMPTS: &str = r#"{"failures":{"counting":"attempts"}}"#;
@@ -559,6 +560,8 @@ fn metrics_per_agent_and_gate() {
     assert_eq!(loops.average_loops_before_gate, 3000);
     assert_eq!((loops.agents["coder"].events, loops.agents["coder"].loops, loops.agents["coder"].rate), (5, 4, 800));
     assert_eq!((loops.agents["tester"].events, loops.agents["tester"].rate), (1, 0));
+    assert_eq!((loops.tasks, loops.tasks_with_loops), (2, 1));
+    assert_eq!((loops.task_rate, loops.average_loops_per_task), (500, 2000));
     assert_eq!((loops.resets, loops.resolved, loops.resolution_ms), (1, 1, 7 * 60_000));
 }
 
@@ -600,5 +603,67 @@ fn blank_failures_are_nothing_to_compare() {
     let mut host = Orchestrator::new("{}");
     for _ in 0..5 {
         assert_eq!(host.fail("task1", " \n").level, Level::Continue);
+    }
+}
+
+/// One event about tasks, from a small world in which much repeats.
+fn any_event() -> impl Strategy<Value = Value> {
+    let task = (0..4_u8, 0..4_u8);
+    let body = prop_oneof![
+        (0..5_u8).prop_map(|n| json!({"type": "failure", "message": format!("{n} tests failing")})),
+        (0..4_u8).prop_map(|n| json!({"type": "failure", "message": format!("HTTP 50{n} Service Unavailable")})),
+        (0..9_u8).prop_map(|n| json!({"type": "progress", "tests": {"failing": n}})),
+        (0..4_usize, 0..1000_u16).prop_map(|(verdict, confidence)| {
+            let verdict = ["progressing", "stalled", "regressing", "external"][verdict];
+            json!({"type": "evaluation", "verdict": verdict, "confidence": confidence})
+        }),
+        (0..4_u8, 0..4_u8, 0..3_u8, proptest::option::of(proptest::array::uniform3(-2_i8..3))).prop_map(
+            |(from, to, request, embedding)| {
+                let mut event = json!({"type": "collaboration", "from": format!("a{from}"), "to": format!("a{to}"),
+                    "request": format!("review part p{request}")});
+                if let Some(numbers) = embedding {
+                    event.as_object_mut().unwrap().insert("embedding".into(), json!(numbers));
+                }
+                event
+            }
+        ),
+    ];
+    (task, body, proptest::option::of(0..200_i64)).prop_map(|((task, parent), mut event, hours)| {
+        let map = event.as_object_mut().unwrap();
+        map.insert("task".into(), format!("t{task}").into());
+        if parent != 0 {
+            map.insert("parentTask".into(), format!("t{parent}").into());
+        }
+        if let Some(hours) = hours {
+            map.insert("at".into(), (hours * 3_600_000).into());
+        }
+        event
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_told_of_tasks(events in proptest::collection::vec(any_event(), 1..60), attempts: bool, reset in 0..60_usize) {
+        let mut detector = json::detector(if attempts { ATTEMPTS } else { "{}" }).unwrap();
+        for (index, event) in events.iter().enumerate() {
+            let event = json::event(&event.to_string()).unwrap();
+            let before = detector.snapshot();
+            let checked = detector.check(&event);
+            prop_assert_eq!(&detector.snapshot(), &before);
+            let mut restored = Detector::restore(&before).unwrap();
+            let recorded = detector.record(&event);
+            prop_assert_eq!(&checked, &recorded);
+            prop_assert_eq!(&restored.record(&event), &recorded);
+            prop_assert_eq!(restored.snapshot(), detector.snapshot());
+            if recorded.is_err() {
+                prop_assert_eq!(&detector.snapshot(), &before);
+            }
+            if index == reset {
+                detector.reset(&scope("t1"), ResetReason::HumanIntervention);
+                prop_assert_eq!(detector.status(&scope("t1")).loop_count, 0);
+            }
+        }
     }
 }

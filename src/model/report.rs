@@ -219,6 +219,14 @@ pub struct AgentLoops {
 pub struct LoopMetrics {
     /// Loops counted.
     pub detected: u64,
+    /// Tasks that failures, progress or requests were about, their parts not counted.
+    pub tasks: u64,
+    /// Those in which a loop was counted.
+    pub tasks_with_loops: u64,
+    /// `tasksWithLoops` per mille of `tasks`.
+    pub task_rate: u64,
+    /// Thousandths of `detected / tasks`.
+    pub average_loops_per_task: u64,
     /// Per agent; at most 64 agents are counted by name.
     pub agents: BTreeMap<String, AgentLoops>,
     /// Times a human was asked about a task; a gate that stands open is not counted again.

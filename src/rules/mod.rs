@@ -287,6 +287,11 @@ impl States {
         self.task_loop.loops(task)
     }
 
+    /// Tasks so far, and those with a loop.
+    pub(crate) fn task_totals(&self) -> task_loop::Totals {
+        self.task_loop.totals()
+    }
+
     /// Sets counters of loops back: [`task_loop::State::clear`].
     pub(crate) fn clear_loops(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
         self.task_loop.clear(task, human)

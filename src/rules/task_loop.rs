@@ -43,6 +43,15 @@ pub(crate) struct State {
     /// By the task that has no parent; least recently used first.
     counters: Ring<Counter>,
     chain: Chain,
+    totals: Totals,
+}
+
+/// Tasks so far, forgotten ones too.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    pub(crate) tasks: u64,
+    /// Tasks in which a loop was counted.
+    pub(crate) looped: u64,
 }
 
 /// A counter that went back to zero.
@@ -96,7 +105,10 @@ impl State {
         self.tasks.push(tracker, TASKS);
         let root = self.root(cx.task);
         let known = self.counters.iter().position(|counter| counter.task == root);
-        let mut counter = known.and_then(|at| self.counters.remove(at)).unwrap_or_else(|| Counter::new(root));
+        let mut counter = known.and_then(|at| self.counters.remove(at)).unwrap_or_else(|| {
+            self.totals.tasks = self.totals.tasks.saturating_add(1);
+            Counter::new(root)
+        });
         counter.at = cx.run.now;
         if counter.name.is_none() {
             let name = if root == cx.task { &event.context.task } else { &event.context.parent_task };
@@ -296,6 +308,9 @@ impl State {
         if sightings.is_empty() {
             sightings.push(Sighting { key: combine("task-loop", &[root]), ..cx.here });
         }
+        if self.counter(root)?.count == 0 {
+            self.totals.looped = self.totals.looped.saturating_add(1);
+        }
         let counter = self.counter(root)?;
         counter.count = counter.count.saturating_add(add);
         let count = counter.count;
@@ -399,6 +414,10 @@ impl State {
         };
         let cleared = cleared.into_iter();
         cleared.map(|counter| Cleared { task: counter.name, previous: counter.count, gated: counter.gated }).collect()
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        self.totals
     }
 
     /// What an embedding of another length is compared with in vain.

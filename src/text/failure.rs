@@ -13,7 +13,7 @@ use crate::model::{ErrorType, Failure};
 use alloc::{format, string::String};
 
 /// Bytes looked at from either end of a message or stack trace.
-const CLIP: usize = 4 * 1024;
+const CLIP: usize = 2 * 1024;
 /// Characters of a place inside a signature.
 const PLACE: usize = 48;
 /// Characters of an error class inside a signature.
