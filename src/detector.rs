@@ -3,15 +3,16 @@
 
 use crate::model::{
     self, Body, BudgetsLeft, Config, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts,
-    Metrics, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope, Status, ToolCall,
-    ToolResult, Verdict,
+    LoopMetrics, Metrics, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope,
+    Status, ToolCall, ToolResult, Verdict,
 };
 use crate::policy::{Judgement, decide};
 use crate::rules::{
-    Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, task_name,
+    Cleared, Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, mismatch,
+    task_name,
 };
 use crate::state::{Call, Forgotten, Graph, Matched, Moment, Run, Sighting, Step, Store, agent, open, seal};
-use crate::text::{self, Key, Scratch, combine, key, printable};
+use crate::text::{self, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, report};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,7 @@ impl Detector {
     /// `invalid-event`, naming the field; the state is then exactly as it was.
     pub fn record(&mut self, event: &Event) -> Result<Verdict, Error> {
         validate(event)?;
+        self.fits_earlier(event)?;
         let seq = self.state.seq;
         self.state.seq = seq.saturating_add(1);
         let metrics = &mut self.state.metrics;
@@ -91,7 +93,12 @@ impl Detector {
         }
         let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
         forgot(metrics, forgotten);
+        let before = run.rules.task_totals();
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
+        let after = run.rules.task_totals();
+        let loops = &mut metrics.loops;
+        loops.tasks = loops.tasks.saturating_add(after.tasks.saturating_sub(before.tasks));
+        loops.tasks_with_loops = loops.tasks_with_loops.saturating_add(after.looped.saturating_sub(before.looped));
         tally(metrics, &judgement, event);
         Ok(judgement.verdict)
     }
@@ -102,6 +109,7 @@ impl Detector {
     /// As [`Self::record`].
     pub fn check(&self, event: &Event) -> Result<Verdict, Error> {
         validate(event)?;
+        self.fits_earlier(event)?;
         let seq = self.state.seq;
         if !self.settings.config.enabled {
             return Ok(Verdict { seq, ..Verdict::default() });
@@ -130,6 +138,7 @@ impl Detector {
                     next_level: next.map(|(level, _)| level),
                 }
             });
+        let (loop_count, loop_reason) = run.rules.loops(scope.task.as_deref().map(task_key));
         let trend: Vec<String> = run.trend.iter().map(ToString::to_string).collect();
         Status {
             scope: scope.clone(),
@@ -143,31 +152,48 @@ impl Detector {
             phases: of_task(run.rules.phases(), scope),
             cycles: cycles(&self.settings, run, scope),
             budgets_left: budgets_left(&self.settings, run),
+            loop_count,
+            loop_reason,
         }
     }
 
-    /// Forgets a scope's evidence. `task-completed` keeps budgets and exemptions; `human-intervention` and `manual`
-    /// start the run over.
-    pub fn reset(&mut self, scope: &Scope, reason: ResetReason) {
+    /// Forgets a scope's evidence and tells which counters of loops went back to zero.
+    ///
+    /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of another.
+    /// `human-intervention` starts the scope's task over, or the run with all its tasks where the scope names none.
+    /// `manual` starts the run over and keeps the counters of loops: only a completed task and a human set those back.
+    pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Vec<Record> {
         let metrics = &mut self.state.metrics;
         metrics.resets = metrics.resets.saturating_add(1);
-        match reason {
+        let task = scope.task.as_deref().map(task_key);
+        let Some(run) = self.state.store.get_mut(scope) else { return Vec::new() };
+        resolve(metrics, run);
+        let (cleared, why) = match reason {
             ResetReason::TaskCompleted => {
-                if let Some(run) = self.state.store.get_mut(scope) {
-                    resolve(metrics, run);
-                    run.start_over(scope.task.as_deref().map_or(0, task_key));
-                }
+                let task = task.unwrap_or(0);
+                let cleared = run.rules.clear_loops(Some(task), false);
+                run.start_over(task);
+                (cleared, "Task completed successfully")
             }
-            ResetReason::HumanIntervention | ResetReason::Manual => {
-                if let Some(mut run) = self.state.store.remove(scope) {
-                    resolve(metrics, &mut run);
-                    if run.workflow.is_declared() {
-                        run.restart();
-                        self.state.store.put(scope, run);
-                    }
+            ResetReason::HumanIntervention => {
+                let cleared = run.rules.clear_loops(task, true);
+                match task {
+                    Some(task) => run.start_over(task),
+                    None => run.restart(),
                 }
+                (cleared, "Human intervention")
             }
+            ResetReason::Manual => {
+                run.restart();
+                (Vec::new(), "Manual reset")
+            }
+        };
+        let records = set_back(metrics, cleared, why, run.now);
+        // A workflow that the host declared outlives the run's evidence.
+        if reason == ResetReason::HumanIntervention && task.is_none() && !run.workflow.is_declared() {
+            self.state.store.remove(scope);
         }
+        records
     }
 
     /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their counters;
@@ -186,12 +212,13 @@ impl Detector {
         Ok(())
     }
 
-    /// Takes a human's answer: `continue` re-arms every rule of the run, `stop` makes every later verdict of it
-    /// `halt`, `exempt` silences one rule about one signature.
+    /// Takes a human's answer: `continue` re-arms every rule of the run and sets the scope's counters of loops back,
+    /// `stop` makes every later verdict of it `halt`, `exempt` silences one rule about one signature. Tells which
+    /// counters went back to zero.
     ///
     /// # Errors
     /// `invalid-argument` for a scope that is not known or a rule that does not exist.
-    pub fn acknowledge(&mut self, scope: &Scope, decision: &Decision) -> Result<(), Error> {
+    pub fn acknowledge(&mut self, scope: &Scope, decision: &Decision) -> Result<Vec<Record>, Error> {
         let unknown = || Error::new(ErrorCode::InvalidArgument, "no event of this run was recorded").at("scope.run");
         let run = self.state.store.get_mut(scope).ok_or_else(unknown)?;
         let metrics = &mut self.state.metrics;
@@ -199,7 +226,10 @@ impl Detector {
             Decision::Continue => {
                 resolve(metrics, run);
                 run.stopped = false;
-                run.start_over(scope.task.as_deref().map_or(0, task_key));
+                let task = scope.task.as_deref().map(task_key);
+                let cleared = run.rules.clear_loops(task, true);
+                run.start_over(task.unwrap_or(0));
+                return Ok(set_back(metrics, cleared, "Human intervention", run.now));
             }
             Decision::Stop => run.stopped = true,
             Decision::Exempt { rule, signature, until } => {
@@ -211,7 +241,7 @@ impl Detector {
                 counters.acknowledged = counters.acknowledged.saturating_add(1);
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
     /// The whole state with its configuration, versioned and compact.
@@ -230,7 +260,10 @@ impl Detector {
         let corrupt = |reason: &str| Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot");
         let settings =
             json::config(&config).and_then(Settings::new).map_err(|error| corrupt(&format!("corrupt: {error}")))?;
-        if !state.store.fits(&settings.config.memory) || state.metrics.detections_by_agent.len() > AGENTS {
+        if !state.store.fits(&settings.config.memory)
+            || state.metrics.detections_by_agent.len() > AGENTS
+            || state.metrics.loops.agents.len() > AGENTS
+        {
             return Err(corrupt("corrupt: more state than the configuration allows"));
         }
         Ok(Self { settings, state, scratch: Scratch::default() })
@@ -251,7 +284,27 @@ impl Detector {
     /// Counters for dashboards.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        Metrics { runs: self.state.store.len() as u64, ..self.state.metrics.clone() }
+        let mut metrics = Metrics { runs: self.state.store.len() as u64, ..self.state.metrics.clone() };
+        let loops = &mut metrics.loops;
+        let thousandths = |part: u64, whole: u64| part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
+        loops.task_rate = thousandths(loops.tasks_with_loops, loops.tasks);
+        loops.average_loops_per_task = thousandths(loops.detected, loops.tasks);
+        loops.average_loops_before_gate = thousandths(loops.loops_before_gate, loops.gates);
+        for agent in loops.agents.values_mut() {
+            agent.rate = thousandths(agent.loops, agent.events);
+        }
+        metrics
+    }
+
+    /// Refuses what contradicts an earlier event of the run.
+    fn fits_earlier(&self, event: &Event) -> Result<(), Error> {
+        match &event.body {
+            Body::Collaboration(asking) if asking.embedding.is_some() => {
+                let run = self.state.store.peek(&event.context, &self.settings.config.memory);
+                mismatch(&run.rules, asking)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The configuration in force.
@@ -291,9 +344,17 @@ fn validate(event: &Event) -> Result<(), Error> {
             return fail("confidence", "expected 0 to 1000 per mille");
         }
         Body::Collaboration(collaboration) => {
-            let embedding = collaboration.embedding.as_deref().unwrap_or_default();
-            if embedding.iter().any(|number| !number.is_finite()) {
-                return fail("embedding", "expected finite numbers");
+            if let Some(embedding) = collaboration.embedding.as_deref() {
+                if embedding.iter().any(|number| !number.is_finite()) {
+                    return fail("embedding", "expected finite numbers");
+                }
+                if !(1..=LONGEST_EMBEDDING).contains(&embedding.len()) {
+                    let message = format!("expected 1 to {LONGEST_EMBEDDING} numbers");
+                    return fail("embedding", &message).map_err(|error: Error| error.with(embedding.len()));
+                }
+                if embedding.iter().all(|number| *number == 0.0) {
+                    return fail("embedding", "zeros alone have no direction to compare");
+                }
             }
         }
         _ => {}
@@ -599,8 +660,55 @@ fn resolve(metrics: &mut Metrics, run: &mut Run) {
     }
 }
 
+/// Tells of counters that went back to zero, and counts the gates that this answers.
+fn set_back(metrics: &mut Metrics, cleared: Vec<Cleared>, reason: &str, now: Option<i64>) -> Vec<Record> {
+    let loops = &mut metrics.loops;
+    let record = |cleared: Cleared| {
+        loops.resets = loops.resets.saturating_add(1);
+        if let Some(gated) = cleared.gated {
+            loops.resolved = loops.resolved.saturating_add(1);
+            let took = now.zip(gated).map_or(0, |(now, gated)| now.saturating_sub(gated));
+            loops.resolution_ms = loops.resolution_ms.saturating_add(u64::try_from(took).unwrap_or(0));
+        }
+        Record::LoopCounterReset {
+            task_id: cleared.task,
+            reason: reason.to_string(),
+            previous_count: cleared.previous,
+            timestamp: now,
+        }
+    };
+    cleared.into_iter().map(record).collect()
+}
+
+/// Counts failures, requests and what of them were loops.
+fn tally_loops(loops: &mut LoopMetrics, verdict: &Verdict, event: &Event) {
+    let counted = matches!(event.body, Body::Failure(_) | Body::Collaboration(_)) && !event.context.synthetic;
+    let mut found = 0_u64;
+    for record in &verdict.records {
+        match record {
+            Record::LoopDetected { .. } => found = found.saturating_add(1),
+            Record::GateTriggered { loop_count, .. } => {
+                loops.gates = loops.gates.saturating_add(1);
+                loops.loops_before_gate = loops.loops_before_gate.saturating_add(u64::from(*loop_count));
+            }
+            Record::LoopHalted { .. } | Record::LoopCounterReset { .. } => {}
+        }
+    }
+    if !counted && found == 0 {
+        return;
+    }
+    loops.detected = loops.detected.saturating_add(found);
+    let agent = printable(event.context.agent.as_deref().unwrap_or_default(), 64);
+    if loops.agents.len() < AGENTS || loops.agents.contains_key(&agent) {
+        let agent = loops.agents.entry(agent).or_default();
+        agent.events = agent.events.saturating_add(u64::from(counted));
+        agent.loops = agent.loops.saturating_add(found);
+    }
+}
+
 fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event) {
     let verdict = &judgement.verdict;
+    tally_loops(&mut metrics.loops, verdict, event);
     count_level(&mut metrics.verdicts, verdict.level);
     for finding in &verdict.findings {
         let counters = metrics.rules.entry(finding.rule.clone()).or_default();

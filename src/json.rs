@@ -146,23 +146,22 @@ pub fn status(detector: &Detector, scope: &str) -> Result<String, Error> {
     Ok(to_string(&detector.status(&self::scope(scope)?)))
 }
 
-/// [`Detector::reset`] over JSON text; `reason` is the bare kebab-case word.
+/// [`Detector::reset`] over JSON text; `reason` is the bare kebab-case word. The answer is the list of records.
 ///
 /// # Errors
 /// As [`scope`]; `invalid-argument` at `reason`.
-pub fn reset(detector: &mut Detector, scope: &str, reason: &str) -> Result<(), Error> {
+pub fn reset(detector: &mut Detector, scope: &str, reason: &str) -> Result<String, Error> {
     let reason: ResetReason = word(reason, "reason")?;
-    detector.reset(&self::scope(scope)?, reason);
-    Ok(())
+    Ok(to_string(&detector.reset(&self::scope(scope)?, reason)))
 }
 
-/// [`Detector::acknowledge`] over JSON text.
+/// [`Detector::acknowledge`] over JSON text. The answer is the list of records.
 ///
 /// # Errors
 /// As [`scope`]; `invalid-argument` at `decision`.
-pub fn acknowledge(detector: &mut Detector, scope: &str, decision: &str) -> Result<(), Error> {
+pub fn acknowledge(detector: &mut Detector, scope: &str, decision: &str) -> Result<String, Error> {
     let decision: Decision = typed(value(decision)?, ErrorCode::InvalidArgument, "decision.")?;
-    detector.acknowledge(&self::scope(scope)?, &decision)
+    Ok(to_string(&detector.acknowledge(&self::scope(scope)?, &decision)?))
 }
 
 /// [`Detector::report`] over JSON text; `format` is `markdown` or `json`.

@@ -113,6 +113,7 @@ pub(crate) fn decide(
     raised.sort_by_key(|(rule, _)| *rule);
     let mut fresh = Vec::new();
     let mut question = None;
+    let mut silent = Recommendation::Continue;
     let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
     for (index, signal) in raised {
         let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
@@ -125,6 +126,9 @@ pub(crate) fn decide(
             question.clone_from(&signal.extra.question);
         }
         if raw == Level::Continue {
+            if signal.extra.recommend {
+                silent = signal.advice.recommendation;
+            }
             continue;
         }
         let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
@@ -137,7 +141,8 @@ pub(crate) fn decide(
     }
     // Stable: at equal level the rule that is checked earlier leads.
     judged.sort_by_key(|(finding, _)| core::cmp::Reverse(finding.level));
-    let mut verdict = Verdict { seq, needs_evaluation: question.is_some(), question, ..Verdict::default() };
+    let mut verdict =
+        Verdict { seq, needs_evaluation: question.is_some(), question, recommendation: silent, ..Verdict::default() };
     for (_, signal) in &judged {
         verdict.records.extend_from_slice(&signal.extra.records);
     }

@@ -300,7 +300,7 @@ fn a_declared_workflow_goes_before_the_configured_one_and_is_no_evidence() {
         record(&mut detector, delivery);
         assert_eq!(detector.status(&other).cycles[0].badge, "Loop 1/8");
         match reason {
-            Some(reason) => detector.reset(&other, reason),
+            Some(reason) => drop(detector.reset(&other, reason)),
             None => drop(record(&mut detector, event)),
         }
         assert_eq!(detector.status(&other).cycles[0].badge, "Loop 0/8");

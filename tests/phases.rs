@@ -217,10 +217,10 @@ fn escalation_to_a_human() {
 fn what_a_human_has_cleared_does_not_block_again() {
     let scope = Scope { task: Some("t".into()), ..Scope::default() };
     let clear: [fn(&mut Detector, &Scope); 4] = [
-        |detector, scope| detector.acknowledge(scope, &Decision::Continue).unwrap(),
-        |detector, _| detector.acknowledge(&Scope::default(), &Decision::Continue).unwrap(),
-        |detector, scope| detector.reset(scope, ResetReason::TaskCompleted),
-        |detector, scope| detector.reset(scope, ResetReason::HumanIntervention),
+        |detector, scope| detector.acknowledge(scope, &Decision::Continue).map(drop).unwrap(),
+        |detector, _| detector.acknowledge(&Scope::default(), &Decision::Continue).map(drop).unwrap(),
+        |detector, scope| drop(detector.reset(scope, ResetReason::TaskCompleted)),
+        |detector, scope| drop(detector.reset(scope, ResetReason::HumanIntervention)),
     ];
     for clear in clear {
         for (config, transitions, next) in [

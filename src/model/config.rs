@@ -1,4 +1,4 @@
-use crate::model::{Attempts, Graph, Level, OnStall, Phases};
+use crate::model::{Attempts, Failures, Graph, Level, OnStall, Phases, Requests};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,10 @@ pub struct Config {
     pub graph: Option<Graph>,
     /// What a stalled or oscillating loop leads to.
     pub on_stall: OnStall,
+    /// How failures of tasks are counted.
+    pub failures: Failures,
+    /// When two requests between agents are the same.
+    pub collaboration: Requests,
     /// Limits of the detector's own memory.
     pub memory: Memory,
     /// The user's regular expressions.
@@ -56,6 +60,8 @@ impl Default for Config {
             phases: Phases::default(),
             graph: None,
             on_stall: OnStall::default(),
+            failures: Failures::default(),
+            collaboration: Requests::default(),
             memory: Memory::default(),
             patterns: Patterns::default(),
             privacy: Privacy::default(),

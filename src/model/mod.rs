@@ -4,6 +4,7 @@ mod attempts;
 mod config;
 mod error;
 mod event;
+mod failures;
 mod graph;
 mod level;
 mod phases;
@@ -24,13 +25,14 @@ pub use event::{
     Evaluation, EvaluationVerdict, Event, Failure, Host, HostKind, Marker, Message, Outcome, Output, Progress, Role,
     Tests, ToolCall, ToolResult, Transition, Turn,
 };
+pub use failures::{Counting, Failures, Requests};
 pub use graph::{DrivingNode, Graph, GraphEdge, GraphNode, OnStall};
 pub use level::Level;
 pub use phases::{PhaseConfig, Phases};
 pub use record::Record;
 pub use report::{
-    AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, Metrics, PhaseStanding, Report, ReportFormat,
-    ReportOption, ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
+    AgentLoops, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics, Metrics, PhaseStanding,
+    Report, ReportFormat, ReportOption, ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]

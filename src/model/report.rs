@@ -188,6 +188,12 @@ pub struct Status {
     pub cycles: Vec<CycleStatus>,
     /// What is left of the budgets.
     pub budgets_left: BudgetsLeft,
+    /// Loops counted for the scope's task, a subtask's with its parent's; the most of any task where the scope names
+    /// none.
+    pub loop_count: u32,
+    /// What was said of that task's latest failure or request, such as `Exact error message match`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_reason: Option<String>,
 }
 
 /// What form a report takes.
@@ -258,6 +264,50 @@ pub struct RuleMetrics {
     pub acknowledged: u64,
 }
 
+/// Failures and requests of one agent, and how many of them were loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct AgentLoops {
+    /// `failure` and `collaboration` events.
+    pub events: u64,
+    /// Loops counted.
+    pub loops: u64,
+    /// `loops` per mille of `events`.
+    pub rate: u64,
+}
+
+/// Counters of loops of tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LoopMetrics {
+    /// Loops counted.
+    pub detected: u64,
+    /// Tasks that failures, progress or requests were about, their parts not counted.
+    pub tasks: u64,
+    /// Those in which a loop was counted.
+    pub tasks_with_loops: u64,
+    /// `tasksWithLoops` per mille of `tasks`.
+    pub task_rate: u64,
+    /// Thousandths of `detected / tasks`.
+    pub average_loops_per_task: u64,
+    /// Per agent; at most 64 agents are counted by name.
+    pub agents: BTreeMap<String, AgentLoops>,
+    /// Times a human was asked about a task; a gate that stands open is not counted again.
+    pub gates: u64,
+    /// Loops counted when a human was asked, summed over `gates`.
+    pub loops_before_gate: u64,
+    /// Thousandths of `loopsBeforeGate / gates`.
+    pub average_loops_before_gate: u64,
+    /// Counters set back.
+    pub resets: u64,
+    /// Gates that a reset or `continue` answered, and the event time between both.
+    pub resolved: u64,
+    /// Milliseconds of event time from gate to resolution, summed over `resolved`.
+    pub resolution_ms: u64,
+}
+
 /// Counters for dashboards, since the detector was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -273,6 +323,8 @@ pub struct Metrics {
     pub rules: BTreeMap<String, RuleMetrics>,
     /// Loops found per agent; at most 64 agents are counted by name.
     pub detections_by_agent: BTreeMap<String, u64>,
+    /// Loops of tasks: failures and requests.
+    pub loops: LoopMetrics,
     /// Runs held now.
     pub runs: u64,
     /// Runs forgotten because `memory.maxRuns` was reached (`scope-evicted`).

@@ -8,10 +8,12 @@ mod blind_repeat;
 mod consecutive_errors;
 mod cycle;
 mod cycle_budget;
+mod external_failure;
 mod identical_output;
 mod limits;
 mod max_iterations;
 mod max_runtime;
+mod no_tests;
 mod node_budget;
 mod oscillation;
 mod output_signature;
@@ -26,6 +28,7 @@ mod settings;
 mod stall;
 mod task_attempts;
 mod task_cycle;
+mod task_loop;
 #[cfg(test)]
 pub(crate) mod testing;
 mod turn_budget;
@@ -35,6 +38,7 @@ mod unchanged_failures;
 pub(crate) use cycle_budget::max_cycle_iterations;
 pub(crate) use limits::Limits;
 pub(crate) use settings::{Settings, ToolSettings};
+pub(crate) use task_loop::{Cleared, mismatch};
 
 use crate::model::{
     AttemptStanding, Config, Event, HaltReason, Level, Outcome, PhaseStanding, Recommendation, Record, Recovery,
@@ -155,6 +159,8 @@ pub(crate) struct Extra {
     pub(crate) question: Option<String>,
     /// What an orchestrator should put into its context.
     pub(crate) recovery: Option<Recovery>,
+    /// The recommendation holds even where there is no finding.
+    pub(crate) recommend: bool,
     /// The label a gate carries.
     pub(crate) label: Option<String>,
     /// The threshold, where the rule asks for a level itself.
@@ -320,6 +326,9 @@ registry! {
     identical_output: identical_output::IdenticalOutput,
     unchanged_diff: unchanged_diff::UnchangedDiff,
     unchanged_failures: unchanged_failures::UnchangedFailures,
+    task_loop: task_loop::TaskLoop,
+    external_failure: external_failure::ExternalFailure,
+    no_tests: no_tests::NoTests,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,
 }
 
@@ -334,6 +343,26 @@ impl States {
         let mut standings = self.phase_visits.status();
         self.phase_cycle.add_walks(&mut standings);
         standings
+    }
+
+    /// The loops counted for a task, or the most of any, and what was said of the latest.
+    pub(crate) fn loops(&self, task: Option<Key>) -> (u32, Option<String>) {
+        self.task_loop.loops(task)
+    }
+
+    /// Tasks so far, and those with a loop.
+    pub(crate) fn task_totals(&self) -> task_loop::Totals {
+        self.task_loop.totals()
+    }
+
+    /// Sets counters of loops back: [`task_loop::State::clear`].
+    pub(crate) fn clear_loops(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
+        self.task_loop.clear(task, human)
+    }
+
+    /// The same rules with nothing but the counters of loops.
+    pub(crate) fn only_loops(&mut self) -> Self {
+        Self { task_loop: core::mem::take(&mut self.task_loop), ..Self::default() }
     }
 }
 

@@ -1,4 +1,5 @@
 use crate::model::{Budgets, Config, Error, ErrorCode, Level, ToolConfig};
+use crate::rules::task_loop::HISTORY;
 use crate::rules::{Limits, RULES, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
 use crate::text::{Signatures, Volatile};
@@ -6,6 +7,8 @@ use alloc::{format, string::String, vec::Vec};
 use regex::Regex;
 
 type Table = [Limits; RULES.len()];
+
+const TASK_LOOP: &str = "task-loop";
 
 /// A validated configuration, compiled: thresholds per rule, tools by pattern, regular expressions.
 #[derive(Clone, Debug)]
@@ -69,6 +72,16 @@ impl Settings {
         }
         attempts::validate(&config.attempts)?;
         phases::validate(&config.phases)?;
+        let history = config.failures.history;
+        if !(1..=HISTORY).contains(&history) {
+            let expected = format!("expected 1 to {HISTORY}");
+            return fail("failures.history", &expected).map_err(|error: Error| error.with(history));
+        }
+        let similarity = config.collaboration.similarity;
+        if !(500..1000).contains(&similarity) {
+            return fail("collaboration.similarity", "expected 500 to 999 per mille")
+                .map_err(|error: Error| error.with(similarity));
+        }
         let limits = limits(&config)?;
         let graph = config.graph.as_ref().map(|graph| Graph::declare(graph, ErrorCode::InvalidConfig, "graph."));
         let mut tools = Vec::with_capacity(config.tools.len());
@@ -129,6 +142,7 @@ fn limits(config: &Config) -> Result<Table, Error> {
         *limits = rule.limits.preset(config.preset, (rule.reach)(rule.limits.window));
     }
     budgets(&mut table, &config.budgets)?;
+    gate_threshold(&mut table, config)?;
     for name in config.rules.keys() {
         known(name, "rules.")?;
     }
@@ -139,6 +153,28 @@ fn limits(config: &Config) -> Result<Table, Error> {
         }
     }
     Ok(table)
+}
+
+/// The document's name for the gate of the rule `task-loop`.
+fn gate_threshold(table: &mut Table, config: &Config) -> Result<(), Error> {
+    let Some(threshold) = config.failures.gate_threshold else { return Ok(()) };
+    let fail =
+        |message: &str| Err(Error::new(ErrorCode::InvalidConfig, message).at("failures.gateThreshold").with(threshold));
+    if threshold < 2 {
+        return fail("expected at least 2");
+    }
+    if config.rules.get(TASK_LOOP).is_some_and(|rule| rule.gate.is_some_and(|gate| gate != threshold)) {
+        return fail("contradicts rules.task-loop.gate: give one of the two");
+    }
+    for (limits, rule) in table.iter_mut().zip(RULES) {
+        if rule.id == TASK_LOOP {
+            limits.gate = threshold;
+            if limits.nudge >= threshold {
+                limits.nudge = 0;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A budget is the halt threshold of the rule that watches it.
@@ -282,6 +318,12 @@ mod tests {
             (r#"{"phases":{"phases":{"test":{"maxVisit":3}}}}"#, "phases.phases.test.maxVisit"),
             (r#"{"rules":{"task-attempts":{"block":3}}}"#, "rules.task-attempts.block"),
             (r#"{"rules":{"phase-visits":{"gate":3}}}"#, "rules.phase-visits.gate"),
+            (r#"{"failures":{"history":0}}"#, "failures.history"),
+            (r#"{"failures":{"history":33}}"#, "failures.history"),
+            (r#"{"failures":{"counting":"failures"}}"#, "failures.counting"),
+            (r#"{"failures":{"gateThreshold":1}}"#, "failures.gateThreshold"),
+            (r#"{"failures":{"gateThreshold":4},"rules":{"task-loop":{"gate":5}}}"#, "failures.gateThreshold"),
+            (r#"{"collaboration":{"similarity":1000}}"#, "collaboration.similarity"),
             (r#"{"patterns":{"volatile":["ok","("]}}"#, "patterns.volatile[1]"),
             (r#"{"patterns":{"signatures":[{"pattern":"[","signature":"x"}]}}"#, "patterns.signatures[0].pattern"),
         ];

@@ -11,6 +11,13 @@
 //! | `=d` | an attempt that ended `d`one, `b`locked, `i`n progress or `p`ending |
 //! | `=b:x,y:w` | the same with blockers `x` and `y` and completed work `w` |
 //! | `a/b` | a transition from phase `a` to `b`; `/b` one from nowhere |
+//! | `+f:x` | a failure of the task called `x` |
+//! | `+x:503` | an external failure with that status |
+//! | `+t:3` | 3 tests fail |
+//! | `+m` | a file was created |
+//! | `+e:stalled` | an evaluation |
+//! | `+c:a>b:x` | agent `a` asks agent `b` for `x` |
+//! | `+s:x` | what follows is about the subtask `x` of the task; `+s` the task again |
 //! | `\|` | a human's message |
 //! | `~` | a message that the host made |
 //! | `@60` | 60 seconds pass |
@@ -28,6 +35,7 @@ pub(crate) struct Script {
     detector: Detector,
     at: i64,
     task: Option<String>,
+    subtask: Option<String>,
 }
 
 pub(crate) struct Played {
@@ -36,7 +44,7 @@ pub(crate) struct Played {
 
 impl Script {
     pub(crate) fn new(config: &str) -> Self {
-        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000, task: None }
+        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000, task: None, subtask: None }
     }
 
     pub(crate) fn play(mut self, script: &str) -> Played {
@@ -47,8 +55,8 @@ impl Script {
                 "#" => self.task = Some(rest.into()),
                 "%" => verdicts.push(self.progress(rest)),
                 "!" => verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed with {rest}""#))),
-                _ if head != "=" && token.contains('=') => verdicts.push(self.turn(token)),
-                _ if token.contains('>') => {
+                _ if !"=+".contains(head) && token.contains('=') => verdicts.push(self.turn(token)),
+                _ if head != "+" && token.contains('>') => {
                     let (from, to) = token.split_once('>').unwrap();
                     verdicts.push(self.event(&format!(r#""type":"delivery","from":"{from}","to":"{to}""#)));
                 }
@@ -73,7 +81,7 @@ impl Script {
                         r#""type":"attempt","status":"{status}","blockers":[{blockers}],"completedWork":[{work}]"#
                     )));
                 }
-                _ if token.contains('/') => {
+                _ if head != "+" && token.contains('/') => {
                     let (from, to) = token.split_once('/').unwrap();
                     let from = if from.is_empty() { String::new() } else { format!(r#""from":"{from}","#) };
                     verdicts.push(self.event(&format!(r#""type":"transition",{from}"to":"{to}""#)));
@@ -89,6 +97,11 @@ impl Script {
                     let event =
                         format!(r#"{{"type":"tool-call","tool":"read","args":{{"value":"{rest}"}},"at":{}}}"#, self.at);
                     verdicts.push(self.detector.check(&json::event(&event).unwrap()).unwrap());
+                }
+                "+" => {
+                    if let Some(fields) = self.task_event(rest) {
+                        verdicts.push(self.event(&fields));
+                    }
                 }
                 "o" => {
                     let text = rest.trim_start_matches(':');
@@ -147,6 +160,33 @@ impl Script {
             fields.push(format!(r#""tests":{{{}}}"#, tests.join(",")));
         }
         self.event(&format!(r#""type":"progress",{}"#, fields.join(",")))
+    }
+
+    /// The fields of an event about the task; none where the token only names it.
+    fn task_event(&mut self, token: &str) -> Option<String> {
+        let (kind, rest) = token.split_once(':').unwrap_or((token, ""));
+        let fields = match kind {
+            "f" => format!(r#""type":"failure","message":"{rest} went wrong""#),
+            "x" => format!(r#""type":"failure","message":"HTTP {rest} from the service""#),
+            "t" => format!(r#""type":"progress","tests":{{"failing":{rest}}}"#),
+            "m" => r#""type":"progress","filesCreated":true"#.into(),
+            "e" => format!(r#""type":"evaluation","verdict":"{rest}""#),
+            "c" => {
+                let (agents, request) = rest.split_once(':').unwrap();
+                let (from, to) = agents.split_once('>').unwrap();
+                let request = request.replace('_', " ");
+                format!(r#""type":"collaboration","from":"{from}","to":"{to}","request":"{request}""#)
+            }
+            _ => {
+                self.subtask = (kind == "s" && !rest.is_empty()).then(|| rest.into());
+                return None;
+            }
+        };
+        let task = match &self.subtask {
+            Some(subtask) => format!(r#""task":"{subtask}","parentTask":"T""#),
+            None => r#""task":"T""#.into(),
+        };
+        Some(format!("{fields},{task}"))
     }
 
     fn event(&mut self, fields: &str) -> Verdict {

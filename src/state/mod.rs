@@ -127,11 +127,6 @@ impl Run {
         }
     }
 
-    /// Everything from the beginning; a declared workflow is no evidence and stays.
-    pub(crate) fn restart(&mut self) {
-        *self = Self { workflow: self.workflow.fresh(), ..Self::default() };
-    }
-
     /// Where the run stands, as the possible onset of a loop at the current event.
     pub(crate) fn onset(&self) -> Onset {
         Onset {
@@ -175,6 +170,13 @@ impl Run {
         self.level = Level::Continue;
         self.peak = Level::Continue;
         self.detected_at = None;
+    }
+
+    /// Starts the run over with nothing but its tasks' counters of loops and the workflow that it declared, which is no
+    /// evidence.
+    pub(crate) fn restart(&mut self) {
+        let (rules, workflow) = (self.rules.only_loops(), self.workflow.fresh());
+        *self = Self { rules, workflow, now: self.now, touched: self.touched, ..Self::default() };
     }
 
     /// Keeps the latest finding of each loop.

@@ -13,6 +13,7 @@ mod traces;
 mod volatile;
 mod words;
 
+pub(super) use self::words::{class_name, file_key, location};
 use self::{
     compilers::diagnostics,
     runners::failing_tests,

@@ -32,7 +32,7 @@ pub(super) fn headline(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The last segment of a dotted name that is spelled like an error class.
-pub(super) fn class_name(word: &str) -> Option<&str> {
+pub(in crate::text) fn class_name(word: &str) -> Option<&str> {
     const ENDS: [&str; 7] = ["Error", "Exception", "Fault", "Failure", "Interrupt", "Exit", "Timeout"];
     let last = word.rsplit(['.', '$', '/']).next()?;
     let last = last.rsplit("::").next()?;
@@ -145,7 +145,7 @@ pub(super) fn slug<'a>(words: impl Iterator<Item = &'a str>, most: usize) -> Str
 }
 
 /// `path:12`, `path:12:5`, `path(12,5)` or `path(12)` at the start of a text: the path, and what follows.
-pub(super) fn location(text: &str) -> Option<(&str, &str)> {
+pub(in crate::text) fn location(text: &str) -> Option<(&str, &str)> {
     let drive = text.as_bytes().get(1) == Some(&b':') && text.starts_with(|c: char| c.is_ascii_alphabetic());
     let from = if drive { 2 } else { 0 };
     let end = from + text.get(from..)?.find([':', '(', ' ', '\t'])?;
@@ -180,7 +180,7 @@ pub(super) fn has_extension(word: &str) -> bool {
 }
 
 /// The last two components of a path, without what changes from run to run: the same file is spelled with many roots.
-pub(super) fn file_key(path: &str) -> String {
+pub(in crate::text) fn file_key(path: &str) -> String {
     let mut parts = path.trim_matches(['"', '\'', '`']).rsplit(['/', '\\']).filter(|part| !part.is_empty());
     let name = parts.next().unwrap_or_default();
     match parts.next() {

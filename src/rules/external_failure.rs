@@ -1,0 +1,192 @@
+//! Catches: a dependency, network or account that keeps a task from going on and does not come back.
+//! Must not catch: failures of the agent's own, a service that answered in between.
+//! Idea: the decision record on loops of failures: what is not the agent's doing never counts against it; it is
+//! retried after a wait, and a human is told when that does not help.
+
+use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, combine};
+use alloc::{format, string::String};
+use serde::{Deserialize, Serialize};
+
+/// Tasks watched at once.
+const TASKS: usize = 16;
+const EVIDENCE: usize = 5;
+
+pub(crate) struct ExternalFailure;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Least recently used first.
+    tasks: Ring<Streak>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Streak {
+    task: Key,
+    /// External failures with no sign of life between.
+    count: u32,
+    /// The count before a failure of the agent's own, should a judge call that one external.
+    before: u32,
+    onset: Onset,
+    sightings: Ring<Sighting>,
+    signature: String,
+}
+
+impl State {
+    fn take(&mut self, task: Key) -> Option<Streak> {
+        let at = self.tasks.iter().position(|streak| streak.task == task)?;
+        self.tasks.remove(at)
+    }
+
+    fn failed(&mut self, task: Key, signature: &str, external: bool, key: Key, cx: &Cx<'_>) -> Option<Signal> {
+        let mut streak = self.take(task).unwrap_or_else(|| Streak {
+            task,
+            count: 0,
+            before: 0,
+            onset: cx.onset,
+            sightings: Ring::default(),
+            signature: String::new(),
+        });
+        streak.signature = signature.into();
+        if !external {
+            streak.before = streak.count;
+            streak.count = 0;
+            self.tasks.push(streak, TASKS);
+            return None;
+        }
+        if streak.count == 0 {
+            streak.onset = cx.onset;
+            streak.sightings.clear();
+        }
+        streak.count = streak.count.saturating_add(1);
+        streak.before = 0;
+        streak.sightings.push(Sighting { key, ..cx.here }, EVIDENCE);
+        let signal = streak.signal(cx);
+        self.tasks.push(streak, TASKS);
+        Some(signal)
+    }
+}
+
+impl Streak {
+    fn signal(&self, cx: &Cx<'_>) -> Signal {
+        let count = self.count;
+        let escalate = cx.limits.reached(count, 1);
+        let message = format!("External failure {count} in a row, not counted against the agent");
+        Signal {
+            kind: "external",
+            identity: combine("external-failure", &[self.task]),
+            count,
+            scale: 1,
+            period: None,
+            onset: self.onset,
+            sightings: self.sightings.iter().copied().collect(),
+            confidence: 900,
+            signature: self.signature.clone(),
+            advice: Advice {
+                what: format!(
+                    "Something outside of the agent's work failed {count} times in a row, `{}`.",
+                    self.signature
+                )
+                .into(),
+                instead: "Pause this task until what it depends on is back, and work on what does not need it.",
+                recommendation: if escalate { Recommendation::Escalate } else { Recommendation::RetryWithBackoff },
+                halt_reason: HaltReason::RepeatedError,
+            },
+            message,
+            // No finding: this is no loop of the agent's.
+            ask: (!escalate).then_some(Level::Continue),
+            extra: Extra { recommend: true, ..Extra::default() },
+        }
+    }
+}
+
+impl Rule for ExternalFailure {
+    const ID: &'static str = "external-failure";
+    const ABOUT: &'static str = "A dependency, network or account that keeps failing; never counted against the agent.";
+    const UNIT: &'static str = "external failures in a row";
+    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 5, halt: 0, window: 0 };
+    const OUTLIVES_EVIDENCE: bool = true;
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let alive = match fact {
+            Fact::Event(Event { body: Body::Failure(failure), .. }) => {
+                let facts = FailureFacts::of(failure);
+                return state.failed(cx.task, &facts.signature, facts.external, facts.message.unwrap_or(0), cx);
+            }
+            Fact::Event(Event { body: Body::Evaluation(evaluation), .. })
+                if evaluation.verdict == EvaluationVerdict::External =>
+            {
+                // Only about a failure that was taken for the agent's own, and once.
+                let streak = state.tasks.iter_mut().find(|streak| streak.task == cx.task && streak.count == 0)?;
+                streak.count = streak.before;
+                let signature = streak.signature.clone();
+                return state.failed(cx.task, &signature, true, combine("external-failure", &[cx.task]), cx);
+            }
+            Fact::Event(Event { body: Body::Message(message), .. }) => {
+                message.role == Role::Assistant && !message.text.trim().is_empty()
+            }
+            Fact::Event(Event { body: Body::Turn(_) | Body::Progress(_), .. }) | Fact::Output { .. } => true,
+            Fact::Step(step, _) => step.outcome == Outcome::Ok && !step.facts.failed,
+            _ => false,
+        };
+        // Whatever answered ends the streak of its task; where it names none, of all.
+        if alive && state.tasks.len() > 0 {
+            if cx.task == 0 {
+                state.tasks.clear();
+            } else {
+                state.take(cx.task);
+            }
+        }
+        None
+    }
+
+    fn forget_task(state: &mut State, task: Key) {
+        state.take(task);
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.tasks.iter().map(|streak| streak.count).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.tasks.len() <= TASKS
+            && state
+                .tasks
+                .iter()
+                .all(|streak| streak.sightings.len() <= EVIDENCE && streak.signature.len() <= FAILURE_SIGNATURE * 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Gate;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "external-failure";
+
+    #[test]
+    fn the_fifth_in_a_row_asks_a_human() {
+        Script::new("{}").play("+x:503 +x:503 +x:429 +x:503").expect(RULE, &[]);
+        Script::new("{}").play("+x:503 +x:503 +x:429 +x:503 +x:503").expect(RULE, &[(4, Gate)]);
+        let sooner = r#"{"rules":{"external-failure":{"gate":2}}}"#;
+        Script::new(sooner).play("+x:503 +x:503").expect(RULE, &[(1, Gate)]);
+    }
+
+    #[test]
+    fn a_sign_of_life_ends_it() {
+        Script::new("{}").play("+x:503 +x:503 +x:503 a:1 +x:503 +x:503").expect(RULE, &[]);
+        Script::new("{}").play("+x:503 +x:503 +x:503 o:1 +x:503 +x:503").expect(RULE, &[]);
+        Script::new("{}").play("+x:503 +x:503 +x:503 a!e +x:503 +x:503").last(RULE, Gate);
+    }
+
+    #[test]
+    fn a_failure_of_the_agents_own_ends_it() {
+        Script::new("{}").play("+x:503 +x:503 +x:503 +f:TypeError +x:503 +x:503").expect(RULE, &[]);
+        // Unless a judge says that it was none.
+        Script::new("{}").play("+x:503 +x:503 +x:503 +f:TypeError +e:external +x:503").last(RULE, Gate);
+        Script::new("{}").play("+x:503 +x:503 +x:503 +f:TypeError +e:external +e:external").expect(RULE, &[]);
+    }
+}

@@ -1,0 +1,567 @@
+//! Catches: a task that fails in the same way again; one that moves away from its goal; one that an outside judge calls
+//! stalled; agents that ask each other for the same thing again, in pairs and in rings.
+//! Must not catch: different failures with measured progress between them, what is not the agent's doing, a judge's
+//! answer that nobody asked for or that came twice, requests that differ in their object.
+//! Idea: the decision record on loops of failures and collaboration: one counter per task, three loops and a human is
+//! asked, whoever works on it.
+//!
+//! The counter is the task's, and a subtask's is its parent's. It counts repeats (`counting: "repeats"`: a first failure is
+//! 0) or every failure of a loop (`"attempts"`: two equal failures are 2; a failure that nothing repeats is none). Only a
+//! completed task and a human set it back.
+
+mod requests;
+mod tracker;
+
+use self::requests::{Again, Chain};
+use self::tracker::{Counter, Judged, Tracker};
+use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::state::{Ring, Sighting};
+use crate::text::{FailureFacts, Key, combine, failure_name, printable};
+use alloc::{format, string::String, string::ToString, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::requests::mismatch;
+pub(crate) use self::tracker::{HISTORY, marked};
+
+/// Tasks watched at once in a run; the least recently used goes first.
+const TASKS: usize = 16;
+/// Failures kept at once over all tasks of a run.
+const FAILURES: usize = 64;
+const EVIDENCE: usize = 5;
+/// Levels of subtasks that are followed up to the task whose counter counts.
+const NESTING: usize = 8;
+/// What a judge is taken to be sure of who does not say, per mille.
+const UNSAID: u16 = 500;
+
+pub(crate) struct TaskLoop;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Least recently used first.
+    tasks: Ring<Tracker>,
+    /// By the task that has no parent; least recently used first.
+    counters: Ring<Counter>,
+    chain: Chain,
+    totals: Totals,
+}
+
+/// Tasks so far, forgotten ones too.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    pub(crate) tasks: u64,
+    /// Tasks in which a loop was counted.
+    pub(crate) looped: u64,
+}
+
+/// A counter that went back to zero.
+#[derive(Clone, Debug)]
+pub(crate) struct Cleared {
+    pub(crate) task: Option<String>,
+    pub(crate) previous: u32,
+    /// A human had been asked about it, at this event time.
+    pub(crate) gated: Option<Option<i64>>,
+}
+
+/// Why a failure or request counts.
+enum Cause {
+    Exact,
+    Regression(String),
+    Stalled,
+    Regressing,
+    Request { ring: usize, sightings: Vec<Sighting> },
+}
+
+impl State {
+    /// The task whose counter counts for a task.
+    fn root(&self, task: Key) -> Key {
+        let parent = |task: Key| self.tasks.iter().find(|tracker| tracker.task == task)?.parent;
+        let mut root = task;
+        for _ in 0..NESTING {
+            match parent(root) {
+                Some(above) if above != task => root = above,
+                _ => break,
+            }
+        }
+        root
+    }
+
+    /// Makes the event's task and its counter the most recently used ones and forgets what was idle for too long.
+    fn enter(&mut self, event: &Event, cx: &Cx<'_>) -> Key {
+        let idle = |at: Option<i64>| {
+            let since = cx.run.now.zip(at).map(|(now, at)| now.saturating_sub(at));
+            since.is_some_and(|since| u64::try_from(since).is_ok_and(|since| since > cx.config.memory.idle_ms))
+        };
+        while self.tasks.iter().next().is_some_and(|oldest| idle(oldest.at)) {
+            self.tasks.remove(0);
+        }
+        while self.counters.iter().next().is_some_and(|oldest| idle(oldest.at)) {
+            self.counters.remove(0);
+        }
+        let known = self.tasks.iter().position(|tracker| tracker.task == cx.task);
+        let mut tracker = known.and_then(|at| self.tasks.remove(at)).unwrap_or_else(|| Tracker::new(cx.task));
+        tracker.at = cx.run.now;
+        tracker.parent = cx.parent_task.filter(|parent| *parent != cx.task).or(tracker.parent);
+        self.tasks.push(tracker, TASKS);
+        let root = self.root(cx.task);
+        let known = self.counters.iter().position(|counter| counter.task == root);
+        let mut counter = known.and_then(|at| self.counters.remove(at)).unwrap_or_else(|| {
+            self.totals.tasks = self.totals.tasks.saturating_add(1);
+            Counter::new(root)
+        });
+        counter.at = cx.run.now;
+        if counter.name.is_none() {
+            let name = if root == cx.task { &event.context.task } else { &event.context.parent_task };
+            let own = root == cx.task || Some(root) == cx.parent_task;
+            counter.name = name.as_ref().filter(|_| own).map(|name| name.chars().take(tracker::NAME).collect());
+        }
+        self.counters.push(counter, TASKS);
+        root
+    }
+
+    fn tracker(&mut self, task: Key) -> Option<&mut Tracker> {
+        self.tasks.iter_mut().rev().find(|tracker| tracker.task == task)
+    }
+
+    fn counter(&mut self, root: Key) -> Option<&mut Counter> {
+        self.counters.iter_mut().rev().find(|counter| counter.task == root)
+    }
+
+    /// Drops the oldest failures of the least recently used tasks beyond the cap on all of them.
+    fn trim(&mut self) {
+        let mut held: usize = self.tasks.iter().map(|tracker| tracker.failures.len()).sum();
+        for tracker in self.tasks.iter_mut() {
+            while held > FAILURES && tracker.failures.remove(0).is_some() {
+                held -= 1;
+            }
+        }
+    }
+
+    fn failure(&mut self, facts: &FailureFacts, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
+        // Nothing can be told about a blank failure, and what is external never counts.
+        let message = facts.message.filter(|_| !facts.external)?;
+        let root = self.enter(event, cx);
+        let attempts = cx.config.failures.counting == Counting::Attempts;
+        let mut add = 0;
+        let mut onset = cx.onset;
+        // The task's own failures first, then those of the tasks it is a part of.
+        let (mut at, mut exact) = (Some(cx.task), false);
+        for _ in 0..NESTING {
+            let Some(tracker) = at.and_then(|task| self.tracker(task)) else { break };
+            if let Some(prior) = tracker.failures.iter_mut().find(|past| past.message == message && !past.external) {
+                onset = prior.onset;
+                add = 1 + u32::from(attempts && !core::mem::replace(&mut prior.counted, true));
+                exact = true;
+                break;
+            }
+            at = tracker.parent;
+        }
+        let tracker = self.tracker(cx.task)?;
+        let told = tracker.told(facts);
+        let judged = if exact { Judged::Loop } else { told };
+        let mut cause = Cause::Exact;
+        let mut question = None;
+        match (&judged, exact) {
+            (Judged::Regression, _) => {
+                cause = Cause::Regression(tracker.trend());
+                if let Some(prior) = tracker.failures.iter_mut().next_back() {
+                    onset = prior.onset;
+                    add = u32::from(attempts && !core::mem::replace(&mut prior.counted, true));
+                }
+                add += 1;
+            }
+            (Judged::Unclear, _) => question = Some(tracker.question(event, facts)),
+            _ => {}
+        }
+        tracker.took(facts, message, add > 0, question.is_some(), cx);
+        self.trim();
+        if add > 0 {
+            return self.count(root, add, onset, &cause, &facts.signature, event, cx);
+        }
+        if let Some(counter) = self.counter(root) {
+            counter.reason = judged.reason();
+        }
+        let ask = question.is_some();
+        ask.then(|| Signal {
+            kind: "unclear",
+            identity: combine("task-loop", &[root]),
+            count: 0,
+            scale: 1,
+            period: None,
+            onset: cx.onset,
+            sightings: Vec::new(),
+            confidence: 0,
+            signature: facts.signature.clone(),
+            message: String::new(),
+            advice: Advice {
+                what: "".into(),
+                instead: "",
+                recommendation: Recommendation::Continue,
+                halt_reason: HaltReason::Stalled,
+            },
+            ask: Some(Level::Continue),
+            extra: Extra { question, ..Extra::default() },
+        })
+    }
+
+    /// An outside judge's answer to the task's latest question. An answer to no question (late, or never asked) changes
+    /// nothing, nor does the same answer again; a contradicting one replaces the first where it is surer.
+    fn evaluation(&mut self, evaluation: &Evaluation, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
+        let sure = evaluation.confidence.unwrap_or(UNSAID);
+        let tracker = self.tracker(cx.task)?;
+        let asked = tracker.asked.as_mut()?;
+        let withdrawn = match asked.answer {
+            None => 0,
+            Some(answer) if answer.verdict == evaluation.verdict || sure <= answer.confidence => return None,
+            Some(answer) => answer.added,
+        };
+        let root = self.enter(event, cx);
+        if let Some(counter) = self.counter(root) {
+            counter.count = counter.count.saturating_sub(withdrawn);
+        }
+        let counting = cx.config.failures.counting;
+        let tracker = self.tracker(cx.task)?;
+        if withdrawn > 0 {
+            tracker.failures.iter_mut().rev().take(withdrawn as usize).for_each(|past| past.counted = false);
+        }
+        let against = matches!(evaluation.verdict, EvaluationVerdict::Stalled | EvaluationVerdict::Regressing);
+        let mut add = 0;
+        let mut latest = tracker.failures.iter_mut().rev().take(2);
+        if against && let Some(failed) = latest.next() {
+            failed.counted = true;
+            add = 1;
+            if counting == Counting::Attempts
+                && let Some(prior) = latest.next()
+                && !core::mem::replace(&mut prior.counted, true)
+            {
+                add = 2;
+            }
+        }
+        drop(latest);
+        tracker.asked.as_mut()?.answer =
+            Some(tracker::Answer { verdict: evaluation.verdict, confidence: sure, added: add });
+        let past = tracker.failures.last().map(|past| (past.onset, past.signature.clone()));
+        if let Some(past) = tracker.failures.iter_mut().next_back() {
+            past.external = evaluation.verdict == EvaluationVerdict::External;
+        }
+        let (onset, signature) = past?;
+        if add == 0 {
+            let reason = if evaluation.verdict == EvaluationVerdict::External {
+                tracker::Reason::External
+            } else {
+                tracker::Reason::Progress
+            };
+            self.counter(root)?.reason = reason;
+            return None;
+        }
+        let cause =
+            if evaluation.verdict == EvaluationVerdict::Regressing { Cause::Regressing } else { Cause::Stalled };
+        self.count(root, add, onset, &cause, &signature, event, cx)
+    }
+
+    fn collaboration(&mut self, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
+        let Body::Collaboration(asking) = &event.body else { return None };
+        if !cx.config.collaboration.enabled {
+            return None;
+        }
+        let root = self.enter(event, cx);
+        let marks = self.tracker(cx.task)?.marks;
+        let again = self.chain.take(asking, root, marks, cx)?;
+        let signature = format!("request:{}→{}", printable(&asking.from, 32), printable(&asking.to, 32));
+        let Again::Loop { ring, onset, first, sightings } = again else {
+            self.counter(root)?.reason = tracker::Reason::Progress;
+            return None;
+        };
+        let attempts = cx.config.failures.counting == Counting::Attempts;
+        self.count(
+            root,
+            1 + u32::from(attempts && first),
+            onset,
+            &Cause::Request { ring, sightings },
+            &signature,
+            event,
+            cx,
+        )
+    }
+
+    /// Adds to a counter and says so.
+    #[expect(clippy::too_many_arguments, reason = "everything a record and a finding tell about one loop")]
+    fn count(
+        &mut self,
+        root: Key,
+        add: u32,
+        onset: crate::state::Onset,
+        cause: &Cause,
+        signature: &str,
+        event: &Event,
+        cx: &Cx<'_>,
+    ) -> Option<Signal> {
+        let history: Vec<String> = {
+            let tracker = self.tasks.iter().find(|tracker| tracker.task == cx.task)?;
+            tracker.failures.iter().map(|past| past.signature.clone()).collect()
+        };
+        let mut sightings = match cause {
+            Cause::Request { sightings, .. } => sightings.clone(),
+            Cause::Exact => self.sightings(|past, last| past == last),
+            _ => self.sightings(|_, _| true),
+        };
+        if sightings.is_empty() {
+            sightings.push(Sighting { key: combine("task-loop", &[root]), ..cx.here });
+        }
+        if self.counter(root)?.count == 0 {
+            self.totals.looped = self.totals.looped.saturating_add(1);
+        }
+        let counter = self.counter(root)?;
+        counter.count = counter.count.saturating_add(add);
+        let count = counter.count;
+        let onset = *counter.onset.get_or_insert(onset);
+        let reasoning = cause.reason();
+        counter.reason = tracker::Reason::Said(reasoning.clone());
+        let gate = cx.limits.level(count, 1).is_some_and(|(level, _)| level >= Level::Gate);
+        let (task_id, agent_id) = (event.context.task.clone(), event.context.agent.clone());
+        let mut records = alloc::vec![Record::LoopDetected {
+            task_id: task_id.clone(),
+            agent_id: agent_id.clone(),
+            loop_count: count,
+            error_signature: signature.to_string(),
+            is_exact_match: matches!(cause, Cause::Exact),
+            reasoning: reasoning.clone(),
+            timestamp: event.context.at,
+        }];
+        let mut message = reasoning;
+        if gate {
+            message = format!("Loop detected after {count} attempts");
+            // A gate that stands open is not triggered again.
+            if counter.gated.is_none() {
+                counter.gated = Some(cx.run.now);
+                records.push(Record::GateTriggered {
+                    task_id,
+                    agent_id,
+                    loop_count: count,
+                    trigger_reason: message.clone(),
+                    failure_history: history,
+                    timestamp: event.context.at,
+                });
+            }
+        }
+        let reached = cx.limits.reached(count, 1);
+        Some(Signal {
+            kind: cause.kind(),
+            identity: combine("task-loop", &[root]),
+            count,
+            scale: 1,
+            period: match cause {
+                Cause::Request { ring, .. } if *ring > 0 => u32::try_from(*ring).ok(),
+                _ => None,
+            },
+            onset,
+            sightings,
+            confidence: cause.confidence(),
+            signature: signature.to_string(),
+            advice: cause.advice(count, signature, gate),
+            message,
+            // One loop is for logs; the ladder begins above it.
+            ask: (!reached).then_some(Level::Observe),
+            extra: Extra { records, ..Extra::default() },
+        })
+    }
+
+    /// The latest failures of the task used last that the latest one is compared with.
+    fn sightings(&self, compare: impl Fn(Key, Key) -> bool) -> Vec<Sighting> {
+        let Some(tracker) = self.tasks.last() else { return Vec::new() };
+        let Some(last) = tracker.failures.last().map(|past| past.message) else { return Vec::new() };
+        let alike = tracker.failures.iter().filter(|past| compare(past.message, last));
+        let skip = alike.clone().count().saturating_sub(EVIDENCE);
+        alike.skip(skip).map(|past| Sighting { key: past.message, ..past.sighting }).collect()
+    }
+
+    /// The loops counted for a task, and what was said of its latest failure; the highest counter for no task.
+    pub(crate) fn loops(&self, task: Option<Key>) -> (u32, Option<String>) {
+        let counter = match task {
+            Some(task) => {
+                let root = self.root(task);
+                self.counters.iter().find(|counter| counter.task == root)
+            }
+            None => self.counters.iter().max_by_key(|counter| counter.count),
+        };
+        counter.map_or((0, None), |counter| (counter.count, counter.reason.text()))
+    }
+
+    /// Sets counters back: a task's own, when it is done; its root's, by a human's hand; every one for no task.
+    pub(crate) fn clear(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
+        let cleared: Vec<Counter> = match task {
+            Some(task) => {
+                let root = self.root(task);
+                if root != task && !human {
+                    // The parent's loops are not over because a part of its work is done.
+                    if let Some(tracker) = self.tracker(task) {
+                        tracker.start_over();
+                    }
+                    return Vec::new();
+                }
+                let kept = self.tasks.iter().filter(|tracker| self.root(tracker.task) != root);
+                let mut tasks = Ring::default();
+                kept.cloned().for_each(|tracker| tasks.push(tracker, TASKS));
+                self.tasks = tasks;
+                self.chain.forget(root);
+                let at = self.counters.iter().position(|counter| counter.task == root);
+                at.and_then(|at| self.counters.remove(at)).into_iter().collect()
+            }
+            None => {
+                let State { counters, .. } = core::mem::take(self);
+                counters.iter().filter(|counter| counter.count > 0).cloned().collect()
+            }
+        };
+        let cleared = cleared.into_iter();
+        cleared.map(|counter| Cleared { task: counter.name, previous: counter.count, gated: counter.gated }).collect()
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// What an embedding of another length is compared with in vain.
+    pub(crate) fn chain(&self) -> &Chain {
+        &self.chain
+    }
+}
+
+impl Cause {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Exact => "exact-failure",
+            Self::Regression(_) | Self::Regressing => "regression",
+            Self::Stalled => "no-progress",
+            Self::Request { ring: 0, .. } => "repeated-request",
+            Self::Request { .. } => "request-ring",
+        }
+    }
+
+    /// The document's words where it has some.
+    fn reason(&self) -> String {
+        match self {
+            Self::Exact => "Exact error message match".into(),
+            Self::Regression(trend) => format!("Regression: moving away from goal, failing tests {trend}"),
+            Self::Stalled => "No progress towards the goal, by evaluation".into(),
+            Self::Regressing => "Regression: moving away from goal, by evaluation".into(),
+            Self::Request { ring: 0, .. } => "Repeated collaboration request".into(),
+            Self::Request { ring, .. } => format!("Repeated collaboration request in a ring of {ring} agents"),
+        }
+    }
+
+    fn confidence(&self) -> u16 {
+        match self {
+            Self::Exact => 950,
+            Self::Regression(_) => 850,
+            Self::Stalled | Self::Regressing => 750,
+            Self::Request { .. } => 800,
+        }
+    }
+
+    fn advice(&self, count: u32, signature: &str, gate: bool) -> Advice {
+        let loops = if count == 1 { "This is loop 1".into() } else { format!("This is loop {count}") };
+        let (what, instead, recommendation, halt_reason) = match self {
+            Self::Exact => (
+                format!("The task failed with the very same message as before, `{signature}`. {loops} of this task."),
+                "Find out why the latest change left this failure as it was before changing anything else.",
+                Recommendation::ChangeApproach,
+                HaltReason::RepeatedError,
+            ),
+            Self::Regression(trend) => (
+                format!(
+                    "More tests fail each time ({trend}): the work is moving away from the goal. {loops} of this task."
+                ),
+                "Go back to the last state in which fewer tests failed and take a smaller step from there.",
+                Recommendation::Rollback,
+                HaltReason::Stalled,
+            ),
+            Self::Regressing => (
+                format!(
+                    "The latest failure, `{signature}`, was judged to be a step back: the work is moving away from the goal. {loops} of this task."
+                ),
+                "Go back to the last state that was nearer to the goal and take another way from there.",
+                Recommendation::Rollback,
+                HaltReason::Stalled,
+            ),
+            Self::Stalled => (
+                format!(
+                    "The latest failure, `{signature}`, was judged to bring the task no nearer to its goal. {loops} of this task."
+                ),
+                "Write down what is known about the failure and what each attempt ruled out, then choose another approach.",
+                Recommendation::ChangeApproach,
+                HaltReason::Stalled,
+            ),
+            Self::Request { .. } => (
+                format!(
+                    "The same thing was asked for again, `{signature}`, with no measured progress since. {loops} of this task."
+                ),
+                "Act on the answer that was given, or say what it lacked.",
+                Recommendation::ChangeApproach,
+                HaltReason::Stalled,
+            ),
+        };
+        let recommendation = if gate && recommendation == Recommendation::ChangeApproach {
+            Recommendation::Escalate
+        } else {
+            recommendation
+        };
+        Advice { what: what.into(), instead, recommendation, halt_reason }
+    }
+}
+
+impl Rule for TaskLoop {
+    const ID: &'static str = "task-loop";
+    const ABOUT: &'static str =
+        "One task failing in the same way, moving away from its goal, or asked about again and again.";
+    const UNIT: &'static str = "loops of the task";
+    const LIMITS: Limits = Limits { enabled: true, nudge: 2, block: 0, gate: 3, halt: 0, window: 0 };
+    const OUTLIVES_EVIDENCE: bool = true;
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        match &event.body {
+            Body::Failure(failure) => state.failure(&FailureFacts::of(failure), event, cx),
+            Body::Progress(progress) => {
+                state.enter(event, cx);
+                state.tracker(cx.task)?.progress(progress);
+                None
+            }
+            Body::Evaluation(evaluation) => state.evaluation(evaluation, event, cx),
+            Body::Collaboration(_) => state.collaboration(event, cx),
+            _ => None,
+        }
+    }
+
+    fn forget_task(state: &mut State, task: Key) {
+        // The detector clears the counter itself and tells of it; what is left is a part of another task.
+        state.clear(Some(task), false);
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.counters.iter().map(|counter| counter.count).max().unwrap_or(0)
+    }
+
+    /// The failures of the task worked on last, under the names that records give them.
+    fn story(state: &State) -> Vec<String> {
+        let failures = state.tasks.last().map(|tracker| tracker.failures.iter()).into_iter().flatten();
+        failures.map(|past| format!("Event {}: `{}`", past.sighting.seq, past.signature)).collect()
+    }
+
+    fn fits(state: &State) -> bool {
+        state.tasks.len() <= TASKS
+            && state.counters.len() <= TASKS
+            && state.tasks.iter().map(|tracker| tracker.failures.len()).sum::<usize>() <= FAILURES
+            && state.tasks.iter().all(Tracker::fits)
+            && state.counters.iter().all(Counter::fits)
+            && state.chain.fits()
+    }
+}
+
+/// How a failure is named in a question.
+fn class(facts: &FailureFacts) -> &'static str {
+    failure_name(facts.kind)
+}
+
+#[cfg(test)]
+mod tests;

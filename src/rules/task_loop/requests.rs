@@ -1,0 +1,213 @@
+//! Who asked whom for what: the latest requests of a run, compared.
+
+use crate::model::{Collaboration, Error, ErrorCode};
+use crate::rules::{Cx, States};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Embedding, Key, Request, key};
+use alloc::{format, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Requests kept at once over all tasks of a run.
+const REQUESTS: usize = 24;
+/// Bytes of embeddings kept at once: 8 of 1,536 numbers. A request whose numbers had to go is compared by its words.
+const EMBEDDED: usize = 12 * 1024;
+/// Most agents of a ring.
+const RING: usize = 8;
+/// Earlier events kept of a request that was made again.
+const SEEN: usize = 3;
+
+/// The latest requests, oldest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Chain {
+    asked: Ring<Asked>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Asked {
+    /// The task whose counter counts.
+    root: Key,
+    from: Key,
+    to: Key,
+    request: Request,
+    embedding: Option<Embedding>,
+    /// Measured steps forward of the task before it.
+    marks: u64,
+    part: Part,
+    /// The first of its kind, not counted yet.
+    first: bool,
+    sighting: Sighting,
+    /// The same request made before.
+    earlier: Ring<Sighting>,
+    onset: Onset,
+}
+
+/// What a request is to a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Part {
+    None,
+    /// One of its steps.
+    Link,
+    /// The step that brings the request back to where it began: once a lap. With the number of agents.
+    Close(u8),
+}
+
+/// A request that was made before.
+pub(super) enum Again {
+    /// With a measured step forward between.
+    Progress,
+    /// Nothing came of it.
+    Loop {
+        /// Agents of the ring; 0 for a pair.
+        ring: usize,
+        onset: Onset,
+        /// The earlier one was not counted yet.
+        first: bool,
+        sightings: Vec<Sighting>,
+    },
+}
+
+impl Asked {
+    fn alike(&self, other: &Self, per_mille: u32) -> bool {
+        match (&self.embedding, &other.embedding) {
+            (Some(one), Some(two)) => one.alike(two, per_mille),
+            _ => self.request.alike(&other.request, per_mille),
+        }
+    }
+}
+
+/// Refuses an embedding of another length than the same pair of agents used before in this run.
+///
+/// # Errors
+/// `invalid-event` at `embedding`.
+pub(crate) fn mismatch(states: &States, asking: &Collaboration) -> Result<(), Error> {
+    let Some(embedding) = &asking.embedding else { return Ok(()) };
+    let (from, to) = (agent(&asking.from), agent(&asking.to));
+    let chain = states.task_loop.chain();
+    let pair = chain.asked.iter().rev().filter(|asked| asked.from == from && asked.to == to);
+    let known = pair.filter_map(|asked| asked.embedding.as_ref()).map(Embedding::len).next();
+    match known {
+        Some(known) if known != embedding.len() => {
+            let message = format!("expected {known} numbers, as in the earlier request of the same pair");
+            Err(Error::new(ErrorCode::InvalidEvent, message).at("embedding").with(embedding.len()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn agent(name: &str) -> Key {
+    key("agent", name.as_bytes())
+}
+
+impl Chain {
+    /// Takes a request in; `None` where it is a new one.
+    pub(super) fn take(&mut self, asking: &Collaboration, root: Key, marks: u64, cx: &Cx<'_>) -> Option<Again> {
+        let request = Request::of(&asking.request);
+        let mut asked = Asked {
+            root,
+            from: agent(&asking.from),
+            to: agent(&asking.to),
+            embedding: asking.embedding.as_deref().and_then(Embedding::of),
+            marks,
+            part: Part::None,
+            first: true,
+            sighting: Sighting { key: Key::from(request.whole()), ..cx.here },
+            earlier: Ring::default(),
+            onset: cx.onset,
+            request,
+        };
+        let threshold = cx.config.collaboration.similarity;
+        let known = self.asked.iter().rposition(|before| {
+            before.root == root && before.from == asked.from && before.to == asked.to && before.alike(&asked, threshold)
+        });
+        let again = match known.and_then(|at| self.asked.remove(at)) {
+            Some(before) => {
+                asked.part = before.part;
+                asked.earlier = before.earlier.clone();
+                asked.earlier.push(before.sighting, SEEN);
+                if before.marks != marks {
+                    asked.part = Part::None;
+                    Some(Again::Progress)
+                } else if before.part == Part::Link {
+                    // A lap of a ring counts once, where it closes.
+                    asked.first = false;
+                    None
+                } else {
+                    let ring = if let Part::Close(agents) = before.part { usize::from(agents) } else { 0 };
+                    asked.first = false;
+                    let sightings = asked.earlier.iter().copied().chain([asked.sighting]).collect();
+                    Some(Again::Loop { ring, onset: before.onset, first: before.first, sightings })
+                }
+            }
+            None => self.ring(&mut asked, threshold),
+        };
+        self.asked.push(asked, REQUESTS);
+        self.trim();
+        again
+    }
+
+    /// Walks back from who asks now, along requests that are alike, to who is asked now.
+    fn ring(&mut self, asked: &mut Asked, threshold: u32) -> Option<Again> {
+        let mut path: Vec<usize> = Vec::new();
+        let mut agents = alloc::vec![asked.to, asked.from];
+        let mut to = asked.from;
+        let mut latest = self.asked.len();
+        while agents.len() <= RING {
+            let earlier = self.asked.iter().enumerate().take(latest).rev().find(|(_, before)| {
+                before.to == to
+                    && before.root == asked.root
+                    && before.marks == asked.marks
+                    && before.alike(asked, threshold)
+                    && (before.from == asked.to || !agents.contains(&before.from))
+            });
+            let (at, before) = earlier?;
+            path.push(at);
+            if before.from == asked.to {
+                break;
+            }
+            agents.push(before.from);
+            (to, latest) = (before.from, at);
+        }
+        let first = *path.last()?;
+        if agents.len() > RING || agents.len() < 3 {
+            return None;
+        }
+        let onset = self.asked.iter().nth(first)?.onset;
+        for (at, before) in self.asked.iter_mut().enumerate() {
+            if path.contains(&at) {
+                before.part = Part::Link;
+            }
+        }
+        asked.part = Part::Close(u8::try_from(agents.len()).unwrap_or(u8::MAX));
+        asked.first = false;
+        let mut sightings: Vec<Sighting> =
+            path.iter().rev().filter_map(|at| Some(self.asked.iter().nth(*at)?.sighting)).collect();
+        sightings.push(asked.sighting);
+        Some(Again::Loop { ring: agents.len(), onset, first: false, sightings })
+    }
+
+    /// Drops the oldest embeddings beyond the cap.
+    fn trim(&mut self) {
+        let held = |asked: &Asked| asked.embedding.as_ref().map_or(0, Embedding::bytes);
+        let mut bytes: usize = self.asked.iter().map(held).sum();
+        for asked in self.asked.iter_mut() {
+            if bytes <= EMBEDDED {
+                break;
+            }
+            bytes -= held(asked);
+            asked.embedding = None;
+        }
+    }
+
+    pub(super) fn forget(&mut self, root: Key) {
+        let mut kept = Ring::default();
+        self.asked.iter().filter(|asked| asked.root != root).cloned().for_each(|asked| kept.push(asked, REQUESTS));
+        self.asked = kept;
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        let bytes: usize = self.asked.iter().filter_map(|asked| asked.embedding.as_ref()).map(Embedding::bytes).sum();
+        self.asked.len() <= REQUESTS
+            && bytes <= EMBEDDED
+            && self.asked.iter().all(|asked| asked.request.fits() && asked.earlier.len() <= SEEN)
+    }
+}

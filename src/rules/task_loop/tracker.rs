@@ -1,0 +1,328 @@
+//! What is kept of one task: its latest failures, what its tests said, what a judge was asked.
+
+use crate::model::{EvaluationVerdict, Event, Marker, Progress};
+use crate::rules::Cx;
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
+use alloc::{format, string::String, string::ToString, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Characters of a task's name kept for records.
+pub(super) const NAME: usize = 128;
+/// Readings of failing tests kept: as many as must rise.
+const READINGS: usize = 3;
+/// Most failures of one task that a configuration may ask to keep.
+pub(crate) const HISTORY: u32 = 32;
+
+/// A task's counter of loops, shared by its subtasks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Counter {
+    pub(super) task: Key,
+    pub(super) name: Option<String>,
+    pub(super) count: u32,
+    /// The first event of the first loop counted.
+    pub(super) onset: Option<Onset>,
+    /// When a human was first asked.
+    pub(super) gated: Option<Option<i64>>,
+    pub(super) reason: Reason,
+    pub(super) at: Option<i64>,
+}
+
+/// What was last said about the task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Reason {
+    Nothing,
+    Tests,
+    Markers,
+    Asked,
+    Progress,
+    External,
+    Said(String),
+}
+
+impl Reason {
+    /// The document's words where it has some.
+    pub(super) fn text(&self) -> Option<String> {
+        let text = match self {
+            Self::Nothing => return None,
+            Self::Tests => "Test metrics show improvement",
+            Self::Markers => "Task completion indicators present",
+            Self::Asked => "Evaluation needed",
+            Self::Progress => "Progress detected",
+            Self::External => "External failure, by evaluation",
+            Self::Said(text) => text,
+        };
+        Some(text.to_string())
+    }
+}
+
+impl Counter {
+    pub(super) fn new(task: Key) -> Self {
+        Self { task, name: None, count: 0, onset: None, gated: None, reason: Reason::Nothing, at: None }
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        let short = |text: &String| text.len() <= NAME * 4;
+        self.name.as_ref().is_none_or(short) && !matches!(&self.reason, Reason::Said(text) if !short(text))
+    }
+}
+
+/// One task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Tracker {
+    pub(super) task: Key,
+    pub(super) parent: Option<Key>,
+    pub(super) failures: Ring<Past>,
+    /// Latest numbers of failing tests.
+    failing: Ring<u32>,
+    /// The latest number is one that no regression was counted for.
+    risen: bool,
+    reading: Option<Reading>,
+    checklist: u32,
+    since: Since,
+    /// Measured steps forward so far.
+    pub(super) marks: u64,
+    pub(super) asked: Option<Asked>,
+    pub(super) at: Option<i64>,
+}
+
+/// A failure that was recorded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Past {
+    pub(super) message: Key,
+    pub(super) context: Key,
+    pub(super) signature: String,
+    /// It is part of the count.
+    pub(super) counted: bool,
+    /// A judge called it external: nothing repeats it.
+    pub(super) external: bool,
+    pub(super) sighting: Sighting,
+    pub(super) onset: Onset,
+}
+
+/// One reading of the tests.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Reading {
+    failing: Option<u32>,
+    total: Option<u32>,
+    /// Bits of the percentage: between numbers that are not negative they are in the same order as the numbers.
+    coverage: Option<u64>,
+}
+
+/// What happened since the last failure.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Since {
+    /// The tests were read and compared with an earlier reading.
+    compared: bool,
+    improved: bool,
+    marked: bool,
+    /// The number of failing tests was told by the host, so the failure's text need not be read for it.
+    told: bool,
+}
+
+/// An open question about the latest failure, and what was answered.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) answer: Option<Answer>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Answer {
+    pub(super) verdict: EvaluationVerdict,
+    pub(super) confidence: u16,
+    /// What it added to the counter, should it be replaced.
+    pub(super) added: u32,
+}
+
+/// What the figures say of a failure that was not seen before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Judged {
+    Loop,
+    Regression,
+    Tests,
+    Markers,
+    Unclear,
+}
+
+impl Judged {
+    pub(super) fn reason(self) -> Reason {
+        match self {
+            Self::Loop | Self::Regression => Reason::Nothing,
+            Self::Tests => Reason::Tests,
+            Self::Markers => Reason::Markers,
+            Self::Unclear => Reason::Asked,
+        }
+    }
+}
+
+/// Whether a host's marker says that anything was completed.
+pub(crate) fn marked(marker: Option<&Marker>) -> bool {
+    match marker {
+        None => false,
+        Some(Marker::Flag(flag)) => *flag,
+        Some(Marker::Count(count)) => *count > 0,
+        Some(Marker::Names(names)) => !names.is_empty(),
+    }
+}
+
+impl Tracker {
+    pub(super) fn new(task: Key) -> Self {
+        Self {
+            task,
+            parent: None,
+            failures: Ring::default(),
+            failing: Ring::default(),
+            risen: false,
+            reading: None,
+            checklist: 0,
+            since: Since::default(),
+            marks: 0,
+            asked: None,
+            at: None,
+        }
+    }
+
+    /// Forgets everything but where the task belongs.
+    pub(super) fn start_over(&mut self) {
+        *self = Self { parent: self.parent, at: self.at, ..Self::new(self.task) };
+    }
+
+    /// Takes the figures of a `progress` event in.
+    pub(super) fn progress(&mut self, progress: &Progress) {
+        let mut forward = false;
+        if let Some(tests) = &progress.tests {
+            let named = tests.failing_ids.as_ref().and_then(|ids| u32::try_from(ids.len()).ok());
+            let reading = Reading {
+                failing: tests.failing.or(named),
+                total: tests.total,
+                coverage: tests.coverage.map(|coverage| coverage.abs().to_bits()),
+            };
+            if reading.failing.is_some() || reading.coverage.is_some() {
+                forward = self.read(reading);
+                self.since.told |= reading.failing.is_some();
+            }
+        }
+        let done = progress.checklist.map_or(self.checklist, |checklist| checklist.done);
+        let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
+        let marked = done > self.checklist || markers.into_iter().any(|marker| marked(marker.as_ref()));
+        self.since.marked |= marked;
+        self.checklist = done;
+        if forward || marked {
+            self.marks = self.marks.saturating_add(1);
+        }
+    }
+
+    /// Takes a reading in; true where it is better than the last one.
+    fn read(&mut self, reading: Reading) -> bool {
+        let mut better = false;
+        if let Some(last) = self.reading {
+            let covered = matches!((last.coverage, reading.coverage), (Some(last), Some(now)) if now > last);
+            let fewer = match (last.failing, reading.failing) {
+                (Some(last_failing), Some(failing)) => match (last.total, reading.total) {
+                    (Some(last_total), Some(total)) if last_total > 0 && total > 0 => {
+                        u64::from(failing) * u64::from(last_total) < u64::from(last_failing) * u64::from(total)
+                    }
+                    _ => failing < last_failing,
+                },
+                _ => false,
+            };
+            self.since.compared = true;
+            better = covered || fewer;
+            self.since.improved |= better;
+        }
+        // What a reading leaves out stands as it was.
+        let last = self.reading.unwrap_or_default();
+        self.reading = Some(Reading {
+            failing: reading.failing.or(last.failing),
+            total: if reading.failing.is_some() { reading.total } else { last.total },
+            coverage: reading.coverage.or(last.coverage),
+        });
+        if let Some(failing) = reading.failing {
+            self.failing.push(failing, READINGS);
+            self.risen = true;
+        }
+        better
+    }
+
+    /// What the figures say of a failure whose message is new, in the document's order.
+    pub(super) fn told(&mut self, facts: &FailureFacts) -> Judged {
+        if let Some(failing) = facts.failing.filter(|_| !self.since.told) {
+            self.read(Reading { failing: Some(failing), ..Reading::default() });
+        }
+        let rising = {
+            let all: Vec<u32> = self.failing.iter().copied().collect();
+            all.len() == READINGS && all.iter().zip(all.iter().skip(1)).all(|(before, after)| before < after)
+        };
+        let judged = if rising && core::mem::take(&mut self.risen) {
+            Judged::Regression
+        } else if self.since.improved {
+            Judged::Tests
+        } else if self.since.marked && !self.since.compared {
+            // Where tests were compared and did not improve, markers do not make up for it.
+            Judged::Markers
+        } else {
+            Judged::Unclear
+        };
+        if judged == Judged::Regression {
+            self.since.improved = false;
+        }
+        judged
+    }
+
+    /// Remembers a failure and begins anew.
+    pub(super) fn took(&mut self, facts: &FailureFacts, message: Key, counted: bool, asked: bool, cx: &Cx<'_>) {
+        let past = Past {
+            message,
+            context: facts.context,
+            signature: facts.signature.clone(),
+            counted,
+            external: false,
+            sighting: Sighting { key: message, ..cx.here },
+            onset: cx.onset,
+        };
+        self.failures.push(past, cx.config.failures.history as usize);
+        self.since = Since::default();
+        self.asked = asked.then_some(Asked { answer: None });
+    }
+
+    /// `3 → 5 → 8`.
+    pub(super) fn trend(&self) -> String {
+        self.failing.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
+    }
+
+    /// What a judge is asked: figures and classes, no text of a failure.
+    pub(super) fn question(&self, event: &Event, facts: &FailureFacts) -> String {
+        let task = event
+            .context
+            .task
+            .as_deref()
+            .map_or_else(|| "the task".into(), |task| format!("task `{}`", printable(task, 64)));
+        let known = self.failures.len();
+        let same_place = self.failures.iter().filter(|past| past.context != 0 && past.context == facts.context).count();
+        let mut text = format!(
+            "Failure of {task}: `{}` ({}). Its message is not among the {known} latest failures of the task",
+            facts.signature,
+            super::class(facts)
+        );
+        if same_place > 0 {
+            text.push_str(&format!(", its stack trace is that of {same_place} of them"));
+        }
+        text.push_str(". ");
+        if let Some(past) = self.failures.last() {
+            text.push_str(&format!("Before it: `{}`. ", past.signature));
+        }
+        match self.reading {
+            Some(_) if self.failing.len() > 0 => text.push_str(&format!("Failing tests: {}. ", self.trend())),
+            Some(_) => text.push_str("Test coverage did not rise. "),
+            None => text.push_str("No test figures were given. "),
+        }
+        text.push_str("Is the work progressing, stalled, regressing, or held up by something external?");
+        text
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.failures.len() <= HISTORY as usize
+            && self.failing.len() <= READINGS
+            && self.failures.iter().all(|past| past.signature.len() <= FAILURE_SIGNATURE * 4)
+    }
+}
