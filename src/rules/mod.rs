@@ -7,13 +7,19 @@
 mod blind_repeat;
 mod consecutive_errors;
 mod cycle;
+mod denied_call;
+mod failing_target;
+mod failure_streak;
 mod limits;
 mod max_iterations;
 mod max_runtime;
+mod negative_answers;
 mod output_signature;
+mod rejected_arguments;
 mod repeated_call;
 mod repeated_error;
 mod settings;
+mod streak;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -266,7 +272,12 @@ registry! {
     max_runtime: max_runtime::MaxRuntime,
     repeated_call: repeated_call::RepeatedCall,
     cycle: cycle::Cycle,
+    rejected_arguments: rejected_arguments::RejectedArguments,
     repeated_error: repeated_error::RepeatedError,
+    failure_streak: failure_streak::FailureStreak,
+    denied_call: denied_call::DeniedCall,
+    failing_target: failing_target::FailingTarget,
+    negative_answers: negative_answers::NegativeAnswers,
     blind_repeat: blind_repeat::BlindRepeat,
     output_signature: output_signature::OutputSignature,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,

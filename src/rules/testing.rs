@@ -4,6 +4,9 @@
 //! | --- | --- |
 //! | `a:x` | a call of `read` with argument `a`, answered with `x` |
 //! | `a!x` | the same, failing with `x` |
+//! | `a%denied` | the same, ending in the outcome after `%` |
+//! | `a-` | the same, finding nothing; `a_` answers with nothing at all |
+//! | `tool/a:x` | the same of another tool; `tool/=a:x` acts upon the path `a` |
 //! | `*1` | a successful `write_file` of content `1` |
 //! | `?a` | the call of `read` with argument `a` is checked, not recorded |
 //! | `o:x` | the output `x` of an iteration |
@@ -49,23 +52,29 @@ impl Script {
                         format!(r#"{{"type":"tool-call","tool":"read","args":{{"value":"{rest}"}},"at":{}}}"#, self.at);
                     verdicts.push(self.detector.check(&json::event(&event).unwrap()).unwrap());
                 }
-                "o" => {
+                "o" if rest.starts_with(':') => {
                     let text = rest.trim_start_matches(':');
                     verdicts.push(self.event(&format!(r#""type":"output","text":"did the thing called {text}""#)));
                 }
                 _ => {
-                    let failed = token.contains('!');
-                    let (argument, answer) = token.split_once([':', '!']).unwrap();
-                    let (outcome, output) = if failed {
-                        ("error", format!("error: {answer} went wrong while reading"))
-                    } else {
-                        ("ok", format!("the answer is {answer} and nothing else"))
+                    let (tool, rest) = token.split_once('/').unwrap_or(("read", token));
+                    let (argument, mark) = rest.split_at(rest.find(['%', ':', '!', '-', '_']).unwrap());
+                    let (mark, answer) = mark.split_at(1);
+                    let (outcome, output) = match mark {
+                        "!" => ("error", format!("error: {answer} went wrong while reading")),
+                        "%" => (answer, "error: this was turned down".into()),
+                        "-" => ("ok", "no results found".into()),
+                        "_" => ("ok", "".into()),
+                        _ => ("ok", format!("the answer is {answer} and nothing else")),
                     };
-                    verdicts.push(
-                        self.event(&format!(r#""type":"tool-call","tool":"read","args":{{"value":"{argument}"}}"#)),
-                    );
+                    let (name, argument) = match argument.strip_prefix('=') {
+                        Some(path) => ("path", path),
+                        None => ("value", argument),
+                    };
+                    let call = format!(r#""type":"tool-call","tool":"{tool}","args":{{"{name}":"{argument}"}}"#);
+                    verdicts.push(self.event(&call));
                     let result =
-                        format!(r#""type":"tool-result","tool":"read","outcome":"{outcome}","output":"{output}""#);
+                        format!(r#""type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}""#);
                     verdicts.push(self.event(&result));
                 }
             }

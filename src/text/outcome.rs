@@ -8,6 +8,7 @@ use super::canonical::canonical_json;
 use super::digest::{Key, combine, key};
 use super::echo::Echo;
 use super::mask::{LETTERS_COUNTED, Strength, clip, clip_to, normalise};
+use super::refusal::{Refusal, refusal};
 use super::volatile_json::Answer;
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
@@ -26,6 +27,10 @@ pub(crate) struct OutcomeFacts {
     pub(crate) shape: Option<Key>,
     /// The class of an error; none of a success and of a negative answer.
     pub(crate) class: Option<Key>,
+    /// The same whatever the tool: what went wrong, for comparing tools that fail at one thing.
+    pub(crate) mistake: Option<Key>,
+    /// The call was turned away before it did anything.
+    pub(crate) refusal: Option<Refusal>,
     /// The call failed: by its outcome or by its exit code.
     pub(crate) failed: bool,
     /// The answer is that there is nothing: of a success in words, of a failure in silence.
@@ -197,7 +202,9 @@ pub(crate) fn outcome(
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
         shape,
-        class,
+        class: class.map(|(own, _)| own),
+        mistake: class.map(|(_, shared)| shared),
+        refusal: if failed { refusal(tool, result) } else { None },
         failed,
         negative: if failed {
             silent
@@ -231,7 +238,7 @@ fn is_negative(outcome: Outcome, blank: bool, silent_ok: bool, said: Says) -> bo
     outcome == Outcome::Ok && (said.negative || blank && !silent_ok)
 }
 
-/// The class of an error, or that it is a silent one: a negative answer.
+/// The class of an error with its tool and without, or that it is a silent one: a negative answer.
 fn class(
     tool: &str,
     result: &ToolResult,
@@ -240,13 +247,15 @@ fn class(
     echo: Option<&Echo>,
     volatile: &Volatile,
     buffer: &mut String,
-) -> (Option<Key>, bool) {
+) -> (Option<(Key, Key)>, bool) {
+    let classes = |domain: &str, normal: &str| {
+        let shared = key(domain, normal.as_bytes());
+        Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
+    };
     let mut normal = String::new();
-    normal.push_str(tool);
-    normal.push('\0');
     if let Some(own) = result.error_class.as_deref().map(str::trim).filter(|own| !own.is_empty()) {
         normal.push_str(own);
-        return (Some(key("class/host", normal.as_bytes())), false);
+        return (classes("class/host", &normal), false);
     }
     if letters < LETTERS_OF_ERROR {
         // A refusal, a time-out and an unknown tool say what they are without words.
@@ -254,7 +263,7 @@ fn class(
             Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
             spoken => {
                 normal.push_str(spoken.name());
-                (Some(key("class/silent", normal.as_bytes())), false)
+                (classes("class/silent", &normal), false)
             }
         };
     }
@@ -272,7 +281,7 @@ fn class(
         let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
         normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
     }
-    (Some(key("class", normal.as_bytes())), false)
+    (classes("class", &normal), false)
 }
 
 /// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress.
