@@ -400,6 +400,8 @@ impl Judging<'_> {
         // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
         // call that never ran.
         if self.event.context.synthetic || result.outcome == Outcome::NotExecuted {
+            let said = (!self.event.context.synthetic).then_some(result);
+            self.show(&Fact::NotRun(call.as_ref(), said));
             return;
         }
         let name = result.tool.as_deref().or(call.as_ref().map(|call| call.name.as_str())).unwrap_or_default();
@@ -421,7 +423,7 @@ impl Judging<'_> {
         }
         let step = Step {
             tool: key("tool", name.as_bytes()),
-            agent,
+            agent: call.as_ref().map_or(agent, |call| call.agent),
             outcome: result.outcome,
             mutations_before,
             mutations_after: self.run.new_mutations,

@@ -5,11 +5,14 @@
 //! rule, write its file and add one line to the [`registry!`] below.
 
 mod blind_repeat;
+mod call_flood;
 mod consecutive_errors;
 mod cycle;
 mod denied_call;
+mod duplicate_delegation;
 mod failing_target;
 mod failure_streak;
+mod harness_rejection;
 mod limits;
 mod max_iterations;
 mod max_runtime;
@@ -18,10 +21,12 @@ mod output_signature;
 mod rejected_arguments;
 mod repeated_call;
 mod repeated_error;
+mod repeated_failure;
 mod settings;
 mod streak;
 #[cfg(test)]
 pub(crate) mod testing;
+mod unanswered_call;
 
 pub(crate) use limits::Limits;
 pub(crate) use settings::{Settings, ToolSettings};
@@ -43,6 +48,9 @@ pub(crate) enum Fact<'a> {
     Call(&'a Call, &'a ToolCall),
     /// A call and what came of it, and the result's payload.
     Step(&'a Step, &'a ToolResult),
+    /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the
+    /// host answered in the tool's stead.
+    NotRun(Option<&'a Call>, Option<&'a ToolResult>),
     /// The whole output of one iteration: its signature and its first line, shortened.
     Output { signature: &'a str, line: &'a str },
     /// Any other event that the host did not make itself.
@@ -276,8 +284,13 @@ registry! {
     repeated_error: repeated_error::RepeatedError,
     failure_streak: failure_streak::FailureStreak,
     denied_call: denied_call::DeniedCall,
+    unanswered_call: unanswered_call::UnansweredCall,
+    call_flood: call_flood::CallFlood,
+    repeated_failure: repeated_failure::RepeatedFailure,
     failing_target: failing_target::FailingTarget,
     negative_answers: negative_answers::NegativeAnswers,
+    harness_rejection: harness_rejection::HarnessRejection,
+    duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     blind_repeat: blind_repeat::BlindRepeat,
     output_signature: output_signature::OutputSignature,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,

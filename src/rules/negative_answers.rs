@@ -117,7 +117,7 @@ mod tests {
         Script::new("{}").play("a- b:1 c- d:2 e- f:3 g- h:4 i- j:5 k-").expect(RULE, &[]);
         Script::new("{}").play("a- b- | c- d- e-").expect(RULE, &[]);
         // A shell that says nothing has done what it was told.
-        Script::new("{}").play("bash/a_ bash/b_ bash/c_ bash/d_ bash/e_").expect(RULE, &[]);
-        Script::new("{}").play("look/a_ look/b_ look/c_ look/d_ look/e_").expect(RULE, &[(9, Nudge)]);
+        Script::new("{}").play("bash/a. bash/b. bash/c. bash/d. bash/e.").expect(RULE, &[]);
+        Script::new("{}").play("look/a. look/b. look/c. look/d. look/e.").expect(RULE, &[(9, Nudge)]);
     }
 }

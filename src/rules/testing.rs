@@ -5,9 +5,11 @@
 //! | `a:x` | a call of `read` with argument `a`, answered with `x` |
 //! | `a!x` | the same, failing with `x` |
 //! | `a%denied` | the same, ending in the outcome after `%` |
-//! | `a-` | the same, finding nothing; `a_` answers with nothing at all |
-//! | `tool/a:x` | the same of another tool; `tool/=a:x` acts upon the path `a` |
+//! | `a-` | the same, finding nothing; `a.` answers with nothing at all; `a>` is a call without an answer |
+//! | `tool/a:x` | the same of another tool; `tool/=a:x` acts upon the path `a`, `tool/a_b:x` asks for `a b` in words |
 //! | `*1` | a successful `write_file` of content `1` |
+//! | `%x` | a failure that says `x` |
+//! | `#1`, `^1` | from here on, calls belong to round 1, to agent 1 |
 //! | `?a` | the call of `read` with argument `a` is checked, not recorded |
 //! | `o:x` | the output `x` of an iteration |
 //! | `\|` | a human's message |
@@ -16,11 +18,14 @@
 
 use crate::model::{Level, Verdict};
 use crate::{Detector, json};
-use alloc::{format, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
 pub(crate) struct Script {
     detector: Detector,
     at: i64,
+    /// Fields of every call and result.
+    round: String,
+    agent: String,
 }
 
 pub(crate) struct Played {
@@ -29,7 +34,12 @@ pub(crate) struct Played {
 
 impl Script {
     pub(crate) fn new(config: &str) -> Self {
-        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000 }
+        Self {
+            detector: json::detector(config).unwrap(),
+            at: 1_760_000_000_000,
+            round: String::new(),
+            agent: String::new(),
+        }
     }
 
     pub(crate) fn play(mut self, script: &str) -> Played {
@@ -38,6 +48,9 @@ impl Script {
             let (head, rest) = token.split_at(1);
             match head {
                 "@" => self.at += rest.parse::<i64>().unwrap() * 1000,
+                "#" => self.round = format!(r#","round":"{rest}""#),
+                "^" => self.agent = format!(r#","agent":"{rest}""#),
+                "%" => verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed: {rest}""#))),
                 "|" => verdicts.push(self.event(r#""type":"message","role":"user","text":"please go on""#)),
                 "~" => verdicts.push(self.event(r#""type":"message","role":"user","synthetic":true,"text":"go on""#)),
                 "*" => {
@@ -58,24 +71,29 @@ impl Script {
                 }
                 _ => {
                     let (tool, rest) = token.split_once('/').unwrap_or(("read", token));
-                    let (argument, mark) = rest.split_at(rest.find(['%', ':', '!', '-', '_']).unwrap());
+                    let (argument, mark) = rest.split_at(rest.find(['%', ':', '!', '-', '.', '>']).unwrap());
                     let (mark, answer) = mark.split_at(1);
                     let (outcome, output) = match mark {
                         "!" => ("error", format!("error: {answer} went wrong while reading")),
                         "%" => (answer, "error: this was turned down".into()),
                         "-" => ("ok", "no results found".into()),
-                        "_" => ("ok", "".into()),
+                        "." => ("ok", "".into()),
                         _ => ("ok", format!("the answer is {answer} and nothing else")),
                     };
                     let (name, argument) = match argument.strip_prefix('=') {
                         Some(path) => ("path", path),
+                        None if argument.contains('_') => ("query", argument),
                         None => ("value", argument),
                     };
-                    let call = format!(r#""type":"tool-call","tool":"{tool}","args":{{"{name}":"{argument}"}}"#);
-                    verdicts.push(self.event(&call));
-                    let result =
-                        format!(r#""type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}""#);
-                    verdicts.push(self.event(&result));
+                    let argument = argument.replace('_', " ");
+                    let place = format!("{}{}", self.round, self.agent);
+                    let args = format!(r#"{{"{name}":"{argument}"}}"#);
+                    verdicts.push(self.event(&format!(r#""type":"tool-call","tool":"{tool}","args":{args}{place}"#)));
+                    if mark != ">" {
+                        verdicts.push(self.event(&format!(
+                            r#""type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}"{place}"#
+                        )));
+                    }
                 }
             }
         }

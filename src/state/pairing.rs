@@ -124,7 +124,7 @@ impl Pairing {
     }
 
     /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
-    /// refused, else the oldest of that tool.
+    /// refused, else the oldest of that tool, the agent's own before another's.
     pub(crate) fn result(&mut self, result: &ToolResult, agent: Key) -> Matched {
         if let Some(id) = result.call_id.as_deref() {
             let id = key("call-id", id.as_bytes());
@@ -138,8 +138,11 @@ impl Pairing {
         }
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
         let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent;
+        // Where an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
+        let named = |call: &Call| tool == Some(call.tool);
         let index = (self.pending.iter().position(|call| fits(call) && !call.vetoed))
-            .or_else(|| self.pending.iter().position(fits));
+            .or_else(|| self.pending.iter().position(fits))
+            .or_else(|| self.pending.iter().position(|call| named(call) && !call.vetoed));
         index.map_or(Matched::None, |index| self.take(index))
     }
 
