@@ -379,6 +379,7 @@ impl Judging<'_> {
             target: text::target(call),
             mutates,
             silent,
+            asks: text::asks(call),
             polling: self.tool.polling,
             onset: self.run.onset(),
             echo: text::Echo::of(call),

@@ -17,11 +17,14 @@ mod limits;
 mod max_iterations;
 mod max_runtime;
 mod negative_answers;
+mod no_new_information;
 mod output_signature;
 mod rejected_arguments;
 mod repeated_call;
 mod repeated_error;
 mod repeated_failure;
+mod reworded_request;
+mod same_answer;
 mod settings;
 mod streak;
 #[cfg(test)]
@@ -290,6 +293,9 @@ registry! {
     failing_target: failing_target::FailingTarget,
     negative_answers: negative_answers::NegativeAnswers,
     harness_rejection: harness_rejection::HarnessRejection,
+    reworded_request: reworded_request::RewordedRequest,
+    same_answer: same_answer::SameAnswer,
+    no_new_information: no_new_information::NoNewInformation,
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     blind_repeat: blind_repeat::BlindRepeat,
     output_signature: output_signature::OutputSignature,

@@ -47,9 +47,9 @@ impl Streak {
         streak
     }
 
-    pub(super) fn clear(&mut self) {
-        self.times = 0;
-        self.sightings.clear();
+    /// Half of it is forgotten.
+    pub(super) fn halve(&mut self) {
+        self.times /= 2;
     }
 
     pub(super) fn fits(&self) -> bool {

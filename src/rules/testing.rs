@@ -78,7 +78,7 @@ impl Script {
                         "%" => (answer, "error: this was turned down".into()),
                         "-" => ("ok", "no results found".into()),
                         "." => ("ok", "".into()),
-                        _ => ("ok", format!("the answer is {answer} and nothing else")),
+                        _ => ("ok", format!("the answer is {} and nothing else", answer.replace('_', " "))),
                     };
                     let (name, argument) = match argument.strip_prefix('=') {
                         Some(path) => ("path", path),

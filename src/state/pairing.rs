@@ -1,6 +1,6 @@
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{CallKey, Echo, Key, OutcomeFacts, combine, key};
+use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key};
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,7 @@ pub(crate) struct Call {
     pub(crate) polling: bool,
     /// A blank success of it says that all went well, not that nothing was found.
     pub(crate) silent: bool,
+    pub(crate) asks: Asks,
     pub(crate) onset: Onset,
     /// What an error may repeat of the arguments.
     pub(crate) echo: Echo,
@@ -70,6 +71,7 @@ impl Call {
             mutates: false,
             polling: false,
             silent: false,
+            asks: Asks::Nothing,
             onset: Onset::default(),
             echo: Echo::default(),
             id: call_id.map(|id| key("call-id", id.as_bytes())),

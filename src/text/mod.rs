@@ -27,7 +27,7 @@ pub(crate) use failure::{Nature, mistake, nature};
 pub(crate) use mutation::{is_shell, mutates};
 pub(crate) use outcome::{OutcomeFacts, Scratch, Volatile, outcome};
 pub(crate) use refusal::Refusal;
-pub(crate) use request::{delegated, prose};
+pub(crate) use request::{Asks, asks, delegated, has_digit, prose, word_hashes};
 pub(crate) use safe::printable;
 pub(crate) use signature::Signatures;
 pub(crate) use target::target;

@@ -3,6 +3,7 @@
 use super::mutation::runs_code;
 use super::words::{listed, listed_name, name_words};
 use crate::model::ToolCall;
+use serde::{Deserialize, Serialize};
 
 /// Arguments that hold what is asked, in the order of preference.
 const ASKED: [&str; 15] = [
@@ -41,6 +42,67 @@ pub(crate) fn prose(call: &ToolCall) -> Option<&str> {
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     words(text).nth(1)?;
     Some(text)
+}
+
+/// Words of tools that search, beside those that are asked in natural language.
+const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
+
+/// Words of tools that act upon a page or a screen and answer with what it shows.
+const INTERFACES: [&str; 11] =
+    ["browser", "click", "drag", "hover", "keyboard", "mouse", "navigate", "press", "screenshot", "scroll", "tap"];
+
+/// What a call asks for, as far as its answers can be compared over different arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Asks {
+    /// Nothing of the kind.
+    Nothing,
+    /// What a page or a screen shows.
+    View,
+    /// What is known about something.
+    Search,
+    /// The same, in natural language.
+    Prose,
+}
+
+/// What a call asks for.
+pub(crate) fn asks(call: &ToolCall) -> Asks {
+    if prose(call).is_some() {
+        return Asks::Prose;
+    }
+    let named = |list: &[&str]| name_words(&call.tool).any(|word| listed(list, word));
+    if named(&INTERFACES) {
+        Asks::View
+    } else if named(&SEARCHES) {
+        Asks::Search
+    } else {
+        Asks::Nothing
+    }
+}
+
+/// Words that say nothing about what is asked.
+const FILLERS: [&str; 24] = [
+    "a", "about", "an", "and", "are", "at", "by", "for", "from", "how", "in", "is", "me", "of", "on", "or", "please",
+    "that", "the", "this", "to", "was", "what", "with",
+];
+
+/// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
+/// a digit.
+pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
+    words(text).filter(|word| !listed(&FILLERS, word)).map(|word| {
+        let mut hash = 0x811c_9dc5_u32;
+        for char in word.chars().flat_map(char::to_lowercase) {
+            hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
+        }
+        // The low bits of a short word's sum are poor.
+        hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+        hash ^= hash >> 12;
+        let digit = word.contains(|char: char| char.is_numeric());
+        hash & !1 | u32::from(digit)
+    })
+}
+
+pub(crate) const fn has_digit(hash: u32) -> bool {
+    hash & 1 == 1
 }
 
 /// What a call hands to another agent.
@@ -87,7 +149,9 @@ mod tests {
     #[test]
     fn lists_are_sorted() {
         assert_sorted(&ASKED);
-        assert_sorted(&DELEGATES);
+        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &FILLERS] {
+            assert_sorted(list);
+        }
     }
 
     #[test]
@@ -105,6 +169,14 @@ mod tests {
         for (tool, delegates) in [("Task", true), ("spawn_agent", true), ("delegate:x", true), ("ask", false)] {
             assert_eq!(delegated(&call(tool, prompt.clone())).is_some(), delegates, "{tool}");
         }
+    }
+
+    #[test]
+    fn hashes_of_words() {
+        let hashes = |text: &str| word_hashes(text).collect::<Vec<_>>();
+        assert_eq!(hashes("The Weather, in PARIS"), hashes("weather paris"));
+        assert_ne!(hashes("weather"), hashes("whether"));
+        assert_eq!(hashes("mp3 player").iter().map(|hash| has_digit(*hash)).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]
