@@ -257,7 +257,9 @@ fn class(
         normal.push_str(own);
         return (classes("class/host", &normal), false);
     }
-    if letters < LETTERS_OF_ERROR {
+    if letters < LETTERS_OF_ERROR
+        || letters < LETTERS_COUNTED && letters_outside_tags(&result.output) < LETTERS_OF_ERROR
+    {
         // A refusal, a time-out and an unknown tool say what they are without words.
         return match result.outcome {
             Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
@@ -282,6 +284,22 @@ fn class(
         normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
     }
     (classes("class", &normal), false)
+}
+
+/// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.
+fn letters_outside_tags(text: &str) -> u32 {
+    let mut rest = text;
+    let mut letters = 0;
+    while let Some((before, after)) = rest.split_once('<') {
+        letters += super::mask::letters(before);
+        // Without an end it is no tag.
+        let Some((tag, after)) = after.split_once('>') else { return letters + super::mask::letters(after) };
+        if tag.contains(char::is_whitespace) {
+            letters += super::mask::letters(tag);
+        }
+        rest = after;
+    }
+    letters + super::mask::letters(rest)
 }
 
 /// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress.
@@ -363,6 +381,17 @@ mod tests {
             2
         } else {
             u32::from(left.shape.is_some() && left.shape == right.shape)
+        }
+    }
+
+    #[test]
+    fn tags_around_nothing_say_nothing() {
+        let empty = "<returncode>1</returncode>\n<output>\n</output>";
+        assert!(facts(&failed(empty)).negative && facts(&failed(empty)).class.is_none());
+        for text in
+            ["<returncode>1</returncode><output>no such file</output>", "expected a < b", "<missing attribute x>"]
+        {
+            assert!(facts(&failed(text)).class.is_some(), "{text}");
         }
     }
 
