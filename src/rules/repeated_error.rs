@@ -1,6 +1,6 @@
 //! Catches: one tool failing in the same way again and again although its arguments change.
 //! Must not catch: different errors of one tool, an edit-and-test rhythm whose error moves on, searches that find
-//! nothing (a negative answer is no error), refusals.
+//! nothing (a negative answer is no error), calls that were turned away (other rules).
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
@@ -95,8 +95,8 @@ impl Tool {
         let facts = &step.facts;
         let call = step.call.as_ref();
         let target = call.and_then(|call| call.target);
-        let counted = !matches!(step.outcome, Outcome::Denied | Outcome::NotExecuted);
-        let class = facts.class.filter(|_| counted);
+        // Calls that were turned away have rules of their own, which are quicker.
+        let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
         let weight = match before {
             Some(before) if step.mutations_before > before.mutations => {

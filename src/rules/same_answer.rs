@@ -58,19 +58,12 @@ impl State {
     /// The earlier steps that got this answer, each call and round once, newest first.
     fn same<'a>(&'a self, newest: &'a Seen) -> impl Iterator<Item = &'a Seen> {
         let same = move |seen: &&Seen| seen.answer == newest.answer && seen.mutations == newest.mutations;
-        self.seen
-            .iter()
-            .enumerate()
-            .rev()
-            .map(move |(at, seen)| (at, seen))
-            .filter(move |(_, seen)| same(seen))
-            .filter_map(move |(at, seen)| {
-                let later = self.seen.iter().skip(at + 1).filter(same);
-                let counted = later
-                    .clone()
-                    .any(|other| other.call == seen.call || seen.round.is_some() && other.round == seen.round);
-                (!counted).then_some(seen)
-            })
+        self.seen.iter().enumerate().rev().filter(move |(_, seen)| same(seen)).filter_map(move |(at, seen)| {
+            let later = self.seen.iter().skip(at + 1).filter(same);
+            let counted =
+                later.clone().any(|other| other.call == seen.call || seen.round.is_some() && other.round == seen.round);
+            (!counted).then_some(seen)
+        })
     }
 }
 
