@@ -11,7 +11,7 @@ use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Different calls watched at once.
-const CALLS: usize = 32;
+const CALLS: usize = 16;
 
 pub(crate) struct CallFlood;
 

@@ -12,9 +12,9 @@ use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Tools watched at once.
-const TOOLS: usize = 16;
+const TOOLS: usize = 8;
 /// Refusals remembered of one tool, and so the most evidence there can be.
-const REFUSALS: u32 = 16;
+const REFUSALS: u32 = 8;
 
 pub(crate) struct DeniedCall;
 

@@ -11,9 +11,9 @@ use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Prompts watched at once.
-const PROMPTS: usize = 32;
+const PROMPTS: usize = 16;
 /// Agents remembered per prompt, and so the most evidence there can be.
-const AGENTS: u32 = 16;
+const AGENTS: u32 = 8;
 
 pub(crate) struct DuplicateDelegation;
 

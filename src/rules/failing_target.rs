@@ -12,7 +12,7 @@ use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Targets watched at once.
-const TARGETS: usize = 32;
+const TARGETS: usize = 16;
 
 pub(crate) struct FailingTarget;
 

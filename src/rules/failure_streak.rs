@@ -12,7 +12,7 @@ use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Tools watched at once.
-const TOOLS: usize = 16;
+const TOOLS: usize = 8;
 
 pub(crate) struct FailureStreak;
 

@@ -11,7 +11,7 @@ use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Tools watched at once.
-const TOOLS: usize = 16;
+const TOOLS: usize = 8;
 /// Calls of a tool looked back at, at most.
 const MAX_WINDOW: u32 = 32;
 

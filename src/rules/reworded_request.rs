@@ -13,7 +13,7 @@ use alloc::{format, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Pairs of agent and tool watched at once.
-const TOOLS: usize = 8;
+const TOOLS: usize = 4;
 /// Requests compared with.
 const REQUESTS: usize = 6;
 /// A longer request is a document: what differs in it may lie anywhere.
@@ -86,7 +86,7 @@ impl Request {
 impl Rule for RewordedRequest {
     const ID: &'static str = "reworded-request";
     const ABOUT: &'static str = "One question again and again in slightly other words.";
-    const UNIT: &'static str = "wordings";
+    const UNIT: &'static str = "rewordings";
     const LIMITS: Limits = Limits::ladder(3, 0, 0, 0);
     type State = State;
 
@@ -109,7 +109,7 @@ impl Rule for RewordedRequest {
             tool.rewordings.halve();
         }
         tool.requests.push(request, REQUESTS);
-        let count = tool.rewordings.times.saturating_add(1);
+        let count = tool.rewordings.times;
         let signal = (reworded && cx.limits.reached(count, 1)).then(|| {
             let name = printable(&call.name, 48);
             tool.rewordings.signal(Told {
@@ -118,7 +118,7 @@ impl Rule for RewordedRequest {
                 count,
                 confidence: confidence(350, 70, count),
                 signature: named(&name, '~', combine("tool", &[tool.tool, tool.agent])),
-                message: format!("`{name}` was asked nearly the same thing in {count} wordings"),
+                message: format!("`{name}` was asked nearly the same thing again in other words, {count} times"),
                 instead: "Work with the answers that are there, or ask for one thing that none of them contains.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
@@ -152,12 +152,13 @@ mod tests {
     #[test]
     fn table() {
         let twice = "find/quiet_cheap_hotel_near_station:1 find/cheap_quiet_hotel_near_station:2 ";
-        Script::new("{}").play(twice).expect(RULE, &[]);
-        let thrice = alloc::string::String::from(twice) + "find/hotel_near_station_quiet_cheap_room:3";
-        Script::new("{}").play(&thrice).expect(RULE, &[(4, Nudge)]);
+        let thrice = alloc::string::String::from(twice) + "find/hotel_near_station_quiet_cheap_room:3 ";
+        Script::new("{}").play(&thrice).expect(RULE, &[]);
+        let four = thrice + "find/room_in_cheap_hotel_quiet_near_station:4";
+        Script::new("{}").play(&four).expect(RULE, &[(6, Nudge)]);
         // Work between, another tool, the very same words.
-        Script::new("{}").play(&thrice.replace(' ', " a:1 b:2 c:3 d:4 ")).expect(RULE, &[]);
-        Script::new("{}").play(&thrice.replacen("find", "look", 2)).expect(RULE, &[]);
+        Script::new("{}").play(&four.replace(' ', " a:1 b:2 c:3 d:4 ")).expect(RULE, &[]);
+        Script::new("{}").play(&four.replacen("find", "look", 2)).expect(RULE, &[]);
         Script::new("{}").play(&"find/quiet_cheap_hotel:1 ".repeat(4)).expect(RULE, &[]);
     }
 

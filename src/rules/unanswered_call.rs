@@ -12,7 +12,7 @@ use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Calls watched at once.
-const CALLS: usize = 32;
+const CALLS: usize = 16;
 
 pub(crate) struct UnansweredCall;
 
