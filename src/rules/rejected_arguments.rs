@@ -38,6 +38,7 @@ struct Tool {
 struct Outing {
     /// Set where the call was turned away and that still counts.
     rejected: Option<Kind>,
+    round: Option<Key>,
     call: Option<Key>,
     target: Option<Key>,
     sighting: Sighting,
@@ -69,15 +70,23 @@ impl Kind {
 }
 
 impl Tool {
-    fn took(&mut self, step: &Step, rejected: Option<Kind>, window: usize) {
+    /// Takes a call in; false where it tells nothing that was not told.
+    fn took(&mut self, step: &Step, rejected: Option<Kind>, window: usize) -> bool {
         let call = step.call.as_ref();
         let target = call.and_then(|call| call.target);
         if rejected.is_none() && !step.facts.failed && target.is_some() {
             // The tool is understood now, as far as this target goes.
             self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.rejected = None);
         }
+        let round = call.and_then(|call| call.round);
+        // The calls of a round were made before any of them was answered: one mistake.
+        let told = |call: &Outing| call.round == round && call.rejected == rejected;
+        if round.is_some() && rejected.is_some() && self.calls.iter().any(told) {
+            return false;
+        }
         let call = call.map(|call| call.key);
-        self.calls.push(Outing { rejected, call, target, sighting: step.sighting, onset: step.onset }, window);
+        self.calls.push(Outing { rejected, round, call, target, sighting: step.sighting, onset: step.onset }, window);
+        true
     }
 
     fn signal(&self, name: &str, kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
@@ -170,7 +179,7 @@ impl Rule for RejectedArguments {
                     .tools
                     .take(|tool| tool.tool == step.tool)
                     .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
-                tool.took(step, rejected, cx.limits.window as usize);
+                let rejected = if tool.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
                 state.latest.retain(|seen| seen.step + STEPS > step.index);
                 let signal = rejected.and_then(|kind| {
                     let (sighting, onset) = (step.sighting, step.onset);
@@ -219,6 +228,9 @@ mod tests {
         Script::new("{}")
             .play("a%invalid b%invalid c%invalid d%invalid e%invalid f%invalid g%invalid h%invalid")
             .last(RULE, Halt);
+        // One round is one mistake.
+        Script::new("{}").play("#1 a%invalid b%invalid c%invalid d%invalid").expect(RULE, &[]);
+        Script::new("{}").play("#1 a%invalid b%invalid #2 c%invalid").last(RULE, Nudge);
         // Long ago.
         Script::new("{}").play("a%invalid b:1 c:2 d:3 e:4 f:5 g:6 h:7 i%invalid").expect(RULE, &[]);
     }

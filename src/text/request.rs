@@ -34,14 +34,11 @@ const LONGEST: usize = 4096;
 /// that run code.
 pub(crate) fn prose(call: &ToolCall) -> Option<&str> {
     let map = call.args.as_ref()?.as_object()?;
-    if runs_code(&call.tool) {
-        return None;
-    }
     let asked = map.iter().filter(|(name, _)| listed_name(&ASKED, name)).filter_map(|(_, value)| value.as_str());
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     words(text).nth(1)?;
-    Some(text)
+    (!runs_code(&call.tool)).then_some(text)
 }
 
 /// Words of tools that search, beside those that are asked in natural language.
