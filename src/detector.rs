@@ -475,6 +475,7 @@ impl Judging<'_> {
             target: text::target(call),
             mutates,
             silent,
+            asks: text::asks(call),
             polling: self.tool.polling,
             onset: self.run.onset(),
             echo: text::Echo::of(call),
@@ -495,7 +496,12 @@ impl Judging<'_> {
         };
         // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
         // call that never ran.
-        if self.event.context.synthetic || result.outcome == Outcome::NotExecuted {
+        let synthetic = self.event.context.synthetic;
+        if synthetic || result.outcome == Outcome::NotExecuted {
+            // What the host made up from nothing does not even settle a call.
+            if call.is_some() || !synthetic {
+                self.show(&Fact::NotRun(call.as_ref(), (!synthetic).then_some(result)));
+            }
             return;
         }
         let name = result.tool.as_deref().or(call.as_ref().map(|call| call.name.as_str())).unwrap_or_default();
@@ -517,7 +523,7 @@ impl Judging<'_> {
         }
         let step = Step {
             tool: key("tool", name.as_bytes()),
-            agent,
+            agent: call.as_ref().map_or(agent, |call| call.agent),
             outcome: result.outcome,
             mutations_before,
             mutations_after: self.run.new_mutations,

@@ -99,38 +99,38 @@ mod tests {
     fn the_eighth_delivery_into_the_driver_spends_a_budget_of_eight() {
         let graph = format!("{{{GRAPH}}}");
         let lap = "c>v v>c ";
-        Script::new(&graph).play(&lap.repeat(7)).expect(RULE, &[]);
-        Script::new(&graph).play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
+        Script::workflow(&graph).play(&lap.repeat(7)).expect(RULE, &[]);
+        Script::workflow(&graph).play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
         // Learned, it is found with the first lap, and counts the delivery that closed it.
-        Script::new("{}").play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
+        Script::workflow("{}").play(&lap.repeat(8)).expect(RULE, &[(15, Halt)]);
         // Deliveries within the cycle that do not close it, and those that leave it, are no iterations.
-        Script::new(&graph).play(&"c>v v>w ".repeat(20)).expect(RULE, &[]);
-        Script::new(&format!(r#"{{{GRAPH},"budgets":{{"maxCycleIterations":0}}}}"#))
+        Script::workflow(&graph).play(&"c>v v>w ".repeat(20)).expect(RULE, &[]);
+        Script::workflow(&format!(r#"{{{GRAPH},"budgets":{{"maxCycleIterations":0}}}}"#))
             .play(&lap.repeat(20))
             .expect(RULE, &[]);
-        Script::new(r#"{"budgets":{"maxCycleIterations":2}}"#).play(&lap.repeat(2)).expect(RULE, &[(3, Halt)]);
+        Script::workflow(r#"{"budgets":{"maxCycleIterations":2}}"#).play(&lap.repeat(2)).expect(RULE, &[(3, Halt)]);
     }
 
     #[test]
     fn another_driver_another_anchor() {
         let driver = r#"{"budgets":{"maxCycleIterations":2},"graph":{"nodes":["c",{"id":"v","driver":true}],
             "edges":[{"from":"c","to":"v"},{"from":"v","to":"c"}]}}"#;
-        Script::new(driver).play("c>v v>c c>v").expect(RULE, &[(2, Halt)]);
+        Script::workflow(driver).play("c>v v>c c>v").expect(RULE, &[(2, Halt)]);
     }
 
     #[test]
     fn time_and_cost_of_the_turns_and_of_the_clock() {
         let cost = format!(r#"{{{GRAPH},"budgets":{{"maxCycleCost":1000}}}}"#);
-        Script::new(&cost).play("c=1,usd600 w=1,usd900 v=1,usd399 c=2,usd1").expect(RULE, &[(3, Halt)]);
+        Script::workflow(&cost).play("c=1,usd600 w=1,usd900 v=1,usd399 c=2,usd1").expect(RULE, &[(3, Halt)]);
         let time = format!(r#"{{{GRAPH},"budgets":{{"maxCycleRuntimeMs":60000,"maxTurnsPerNode":0}}}}"#);
-        Script::new(&time).play("c=1,ms30000 v=1,ms29999 c=2,ms1").expect(RULE, &[(2, Halt)]);
-        Script::new(&time).play("c>v @50 v>c @8 c>v v>c").expect(RULE, &[(2, Halt), (3, Halt)]);
+        Script::workflow(&time).play("c=1,ms30000 v=1,ms29999 c=2,ms1").expect(RULE, &[(2, Halt)]);
+        Script::workflow(&time).play("c>v @50 v>c @8 c>v v>c").expect(RULE, &[(2, Halt), (3, Halt)]);
     }
 
     #[test]
     fn a_learned_cycle_that_turns_out_larger_keeps_its_count() {
         let lap = "c>v v>c ";
         let grown = format!("{}v>w w>c {}", lap.repeat(6), lap);
-        Script::new("{}").play(&grown).expect(RULE, &[(15, Halt)]);
+        Script::workflow("{}").play(&grown).expect(RULE, &[(15, Halt)]);
     }
 }

@@ -70,35 +70,35 @@ mod tests {
 
     #[test]
     fn three_in_a_row_of_one_node() {
-        Script::new("{}").play("c=x c=x c=x c=x").expect(RULE, &[(2, Gate), (3, Gate)]);
-        Script::new("{}").play("c=x v=y c=x v=y c=x").expect(RULE, &[(4, Gate)]);
-        Script::new("{}").play("c=x v=x w=x c=x v=x w=x").expect(RULE, &[]);
-        Script::new("{}").play("c=x c=y c=x c=x c=z c=x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x c=x c=x c=x").expect(RULE, &[(2, Gate), (3, Gate)]);
+        Script::workflow("{}").play("c=x v=y c=x v=y c=x").expect(RULE, &[(4, Gate)]);
+        Script::workflow("{}").play("c=x v=x w=x c=x v=x w=x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x c=y c=x c=x c=z c=x").expect(RULE, &[]);
         // A turn that says nothing is no evidence either way.
-        Script::new("{}").play("c=x c= c=x c= c=x").expect(RULE, &[(4, Gate)]);
-        Script::new("{}").play("c= c= c= c=").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x c= c=x c= c=x").expect(RULE, &[(4, Gate)]);
+        Script::workflow("{}").play("c= c= c= c=").expect(RULE, &[]);
     }
 
     #[test]
     fn structured_output_counts_for_itself() {
-        Script::new("{}").play("c=1,js5 c=2,js5 c=3,js5").expect(RULE, &[(2, Gate)]);
-        Script::new("{}").play("c=1,js5 c=2,js6 c=3,js5").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1,js5 c=2,js5 c=3,js5").expect(RULE, &[(2, Gate)]);
+        Script::workflow("{}").play("c=1,js5 c=2,js6 c=3,js5").expect(RULE, &[]);
     }
 
     #[test]
     fn progress_between_ends_it() {
-        Script::new("{}").play("c=x %f:7 c=x %f:4 c=x %f:2 c=x %f:1").expect(RULE, &[]);
-        Script::new("{}").play("c=x %k:1 c=x %k:2 c=x %k:3 c=x").expect(RULE, &[]);
-        Script::new("{}").play("c=x %d:1 c=x %d:2 c=x %d:3 c=x").expect(RULE, &[]);
-        Script::new("{}").play("c=x %m:1 c=x %m:2 c=x %m:3 c=x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x %f:7 c=x %f:4 c=x %f:2 c=x %f:1").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x %k:1 c=x %k:2 c=x %k:3 c=x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x %d:1 c=x %d:2 c=x %d:3 c=x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x %m:1 c=x %m:2 c=x %m:3 c=x").expect(RULE, &[]);
         // What was there before is no progress.
-        Script::new("{}").play("c=x %f:7 c=x %f:7 c=x").expect(RULE, &[(4, Gate)]);
-        Script::new("{}").play("%d:1 %d:2 c=x %d:1 c=x %d:2 c=x").expect(RULE, &[(6, Gate)]);
+        Script::workflow("{}").play("c=x %f:7 c=x %f:7 c=x").expect(RULE, &[(4, Gate)]);
+        Script::workflow("{}").play("%d:1 %d:2 c=x %d:1 c=x %d:2 c=x").expect(RULE, &[(6, Gate)]);
     }
 
     #[test]
     fn tasks_are_apart() {
-        Script::new("{}").play("c=x c=x #two c=x c=x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=x c=x #two c=x c=x").expect(RULE, &[]);
     }
 
     #[test]
@@ -109,7 +109,9 @@ mod tests {
             ("spawn-reviewer", Block),
             ("retry-with-new-provider", Block),
         ] {
-            Script::new(&alloc::format!(r#"{{"onStall":"{policy}"}}"#)).play("c=x c=x c=x").expect(RULE, &[(2, level)]);
+            Script::workflow(&alloc::format!(r#"{{"onStall":"{policy}"}}"#))
+                .play("c=x c=x c=x")
+                .expect(RULE, &[(2, level)]);
         }
     }
 }

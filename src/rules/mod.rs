@@ -5,14 +5,22 @@
 //! rule, write its file and add one line to the [`registry!`] below.
 
 mod blind_repeat;
+mod call_flood;
 mod consecutive_errors;
 mod cycle;
 mod cycle_budget;
+mod denied_call;
+mod duplicate_delegation;
 mod external_failure;
+mod failing_target;
+mod failure_streak;
+mod harness_rejection;
 mod identical_output;
 mod limits;
 mod max_iterations;
 mod max_runtime;
+mod negative_answers;
+mod no_new_information;
 mod no_tests;
 mod node_budget;
 mod oscillation;
@@ -22,16 +30,22 @@ mod phase_cycle;
 mod phase_transitions;
 mod phase_visits;
 mod phases;
+mod rejected_arguments;
 mod repeated_call;
 mod repeated_error;
+mod repeated_failure;
+mod reworded_request;
+mod same_answer;
 mod settings;
 mod stall;
+mod streak;
 mod task_attempts;
 mod task_cycle;
 mod task_loop;
 #[cfg(test)]
 pub(crate) mod testing;
 mod turn_budget;
+mod unanswered_call;
 mod unchanged_diff;
 mod unchanged_failures;
 
@@ -76,6 +90,9 @@ pub(crate) enum Fact<'a> {
     Step(&'a Step, &'a ToolResult),
     /// The whole output of one iteration, its signature and its first line, shortened.
     Output { text: &'a str, signature: &'a str, line: &'a str },
+    /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the
+    /// host answered in the tool's stead.
+    NotRun(Option<&'a Call>, Option<&'a ToolResult>),
     /// Any other event that the host did not make itself.
     Event(&'a Event),
     /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
@@ -313,7 +330,20 @@ registry! {
     cycle_budget: cycle_budget::CycleBudget,
     repeated_call: repeated_call::RepeatedCall,
     cycle: cycle::Cycle,
+    rejected_arguments: rejected_arguments::RejectedArguments,
     repeated_error: repeated_error::RepeatedError,
+    failure_streak: failure_streak::FailureStreak,
+    denied_call: denied_call::DeniedCall,
+    unanswered_call: unanswered_call::UnansweredCall,
+    call_flood: call_flood::CallFlood,
+    repeated_failure: repeated_failure::RepeatedFailure,
+    failing_target: failing_target::FailingTarget,
+    negative_answers: negative_answers::NegativeAnswers,
+    harness_rejection: harness_rejection::HarnessRejection,
+    reworded_request: reworded_request::RewordedRequest,
+    same_answer: same_answer::SameAnswer,
+    no_new_information: no_new_information::NoNewInformation,
+    duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     blind_repeat: blind_repeat::BlindRepeat,
     output_signature: output_signature::OutputSignature,
     task_attempts: task_attempts::TaskAttempts,

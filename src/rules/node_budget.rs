@@ -128,32 +128,32 @@ mod tests {
     #[test]
     fn the_sixth_turn_spends_a_budget_of_six() {
         let graph = format!("{{{GRAPH}}}");
-        Script::new(&graph).play("c=1 v=1 c=2 v=2 c=3 v=3 c=4 v=4 c=5 v=5").expect(RULE, &[]);
+        Script::workflow(&graph).play("c=1 v=1 c=2 v=2 c=3 v=3 c=4 v=4 c=5 v=5").expect(RULE, &[]);
         let all = "c=1 c=2 c=3 c=4 c=5 c=6 c=7";
-        Script::new(&graph).play(all).expect(RULE, &[(5, Halt), (6, Halt)]);
+        Script::workflow(&graph).play(all).expect(RULE, &[(5, Halt), (6, Halt)]);
         // Without a workflow there is no default, with a budget there is one for every node.
-        Script::new("{}").play(all).expect(RULE, &[]);
-        Script::new(r#"{"budgets":{"maxTurnsPerNode":3}}"#).play("c=1 v=1 c=2 v=2 c=3").expect(RULE, &[(4, Halt)]);
-        Script::new(&format!(r#"{{{GRAPH},"budgets":{{"maxTurnsPerNode":0}}}}"#)).play(all).expect(RULE, &[]);
+        Script::workflow("{}").play(all).expect(RULE, &[]);
+        Script::workflow(r#"{"budgets":{"maxTurnsPerNode":3}}"#).play("c=1 v=1 c=2 v=2 c=3").expect(RULE, &[(4, Halt)]);
+        Script::workflow(&format!(r#"{{{GRAPH},"budgets":{{"maxTurnsPerNode":0}}}}"#)).play(all).expect(RULE, &[]);
     }
 
     #[test]
     fn a_learned_workflow_binds_the_nodes_of_its_cycles() {
-        Script::new("{}").play("c>v v>c c=1 c=2 c=3 c=4 c=5 c=6").expect(RULE, &[(7, Halt)]);
-        Script::new("{}").play("c>v c=1 c=2 c=3 c=4 c=5 c=6").expect(RULE, &[]);
-        Script::new("{}").play("c=1 c=2 c=3 c=4 c=5 c=6 c>v v>c c=7").expect(RULE, &[(8, Halt)]);
+        Script::workflow("{}").play("c>v v>c c=1 c=2 c=3 c=4 c=5 c=6").expect(RULE, &[(7, Halt)]);
+        Script::workflow("{}").play("c>v c=1 c=2 c=3 c=4 c=5 c=6").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 c=2 c=3 c=4 c=5 c=6 c>v v>c c=7").expect(RULE, &[(8, Halt)]);
     }
 
     #[test]
     fn time_adds_up_over_the_turns_of_a_node() {
         let timed = r#"{"budgets":{"maxRuntimeMsPerNode":1000}}"#;
-        Script::new(timed).play("c=1,ms400 v=1,ms900 c=2,ms599 c=3,ms1").expect(RULE, &[(3, Halt)]);
+        Script::workflow(timed).play("c=1,ms400 v=1,ms900 c=2,ms599 c=3,ms1").expect(RULE, &[(3, Halt)]);
     }
 
     #[test]
     fn a_task_has_its_own_turns_and_a_human_s_message_gives_none_back() {
         let graph = format!("{{{GRAPH}}}");
-        Script::new(&graph).play("c=1 c=2 c=3 #two c=4 c=5 c=6 c=7 c=8").expect(RULE, &[]);
-        Script::new(&graph).play("c=1 c=2 c=3 | c=4 c=5 c=6").expect(RULE, &[(6, Halt)]);
+        Script::workflow(&graph).play("c=1 c=2 c=3 #two c=4 c=5 c=6 c=7 c=8").expect(RULE, &[]);
+        Script::workflow(&graph).play("c=1 c=2 c=3 | c=4 c=5 c=6").expect(RULE, &[(6, Halt)]);
     }
 }

@@ -70,24 +70,24 @@ mod tests {
 
     #[test]
     fn outputs_of_a_node() {
-        Script::new("{}").play("c=a c=b c=a c=b").expect(RULE, &[(3, Gate)]);
-        Script::new("{}").play("c=a c=b c=a c=c c=a c=b").expect(RULE, &[]);
-        Script::new("{}").play("c=a c=a c=b c=b c=a c=b").expect(RULE, &[]);
-        Script::new("{}").play("c=z c=a c=b c=a c=b c=a").expect(RULE, &[(4, Gate), (5, Gate)]);
+        Script::workflow("{}").play("c=a c=b c=a c=b").expect(RULE, &[(3, Gate)]);
+        Script::workflow("{}").play("c=a c=b c=a c=c c=a c=b").expect(RULE, &[]);
+        Script::workflow("{}").play("c=a c=a c=b c=b c=a c=b").expect(RULE, &[]);
+        Script::workflow("{}").play("c=z c=a c=b c=a c=b c=a").expect(RULE, &[(4, Gate), (5, Gate)]);
         // Two nodes that speak in turn; one of them alternates.
-        Script::new("{}").play("c=a v=b c=a v=b").expect(RULE, &[]);
-        Script::new("{}").play("c=a v=1 c=b v=2 c=a v=3 c=b").expect(RULE, &[(6, Gate)]);
+        Script::workflow("{}").play("c=a v=b c=a v=b").expect(RULE, &[]);
+        Script::workflow("{}").play("c=a v=1 c=b v=2 c=a v=3 c=b").expect(RULE, &[(6, Gate)]);
     }
 
     #[test]
     fn patches_of_a_task() {
-        Script::new("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:b").expect(RULE, &[(7, Gate)]);
-        Script::new("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:c").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:b").expect(RULE, &[(7, Gate)]);
+        Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:c").expect(RULE, &[]);
     }
 
     #[test]
     fn progress_between_ends_it() {
-        Script::new("{}").play("c=a %f:4 c=b %f:3 c=a %f:2 c=b %f:1").expect(RULE, &[]);
-        Script::new("{}").play("c=a %d:1 c=b %d:2 c=a %d:3 c=b").expect(RULE, &[]);
+        Script::workflow("{}").play("c=a %f:4 c=b %f:3 c=a %f:2 c=b %f:1").expect(RULE, &[]);
+        Script::workflow("{}").play("c=a %d:1 c=b %d:2 c=a %d:3 c=b").expect(RULE, &[]);
     }
 }

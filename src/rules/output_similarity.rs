@@ -109,7 +109,7 @@ mod tests {
         let one = "o:one-and-the-same-thing-again-1";
         let two = "o:one-and-the-same-thing-again-2";
         let other = ["o:q", "o:rrrrrrrrrrrrrrrrrrrr", "o:ssssssssssssssssssssssssssssssssssssss", "o:tttttttttt"];
-        let play = |config: &str, script: &[&str]| Script::new(config).play(&script.join(" "));
+        let play = |config: &str, script: &[&str]| Script::workflow(config).play(&script.join(" "));
         play(ON, &[one, two]).expect(RULE, &[(1, Gate)]);
         play(ON, &[one, other[1], other[2], two]).expect(RULE, &[(3, Gate)]);
         play(ON, &[one, other[1], other[2]]).expect(RULE, &[]);

@@ -219,14 +219,14 @@ mod tests {
         ];
         for (config, script, found) in cases {
             let found: alloc::vec::Vec<_> = found.iter().map(|index| (*index, Gate)).collect();
-            Script::new(config).play(script).expect(RULE, &found);
+            Script::workflow(config).play(script).expect(RULE, &found);
         }
     }
 
     #[test]
     fn tasks_apart_and_levels() {
-        Script::new("{}").play("#t a/b b/a #u a/b b/a").expect(RULE, &[]);
-        Script::new(r#"{"phases":{"triggerHitl":false}}"#).play("a/b b/a a/b b/a").expect(RULE, &[(3, Block)]);
-        Script::new(r#"{"phases":{"cycleDetectionEnabled":false}}"#).play("a/b b/a a/b b/a").expect(RULE, &[]);
+        Script::workflow("{}").play("#t a/b b/a #u a/b b/a").expect(RULE, &[]);
+        Script::workflow(r#"{"phases":{"triggerHitl":false}}"#).play("a/b b/a a/b b/a").expect(RULE, &[(3, Block)]);
+        Script::workflow(r#"{"phases":{"cycleDetectionEnabled":false}}"#).play("a/b b/a a/b b/a").expect(RULE, &[]);
     }
 }

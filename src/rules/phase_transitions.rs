@@ -131,9 +131,9 @@ mod tests {
             ),
         ];
         for (config, script, expected) in cases {
-            Script::new(config).play(script).expect(RULE, expected);
+            Script::workflow(config).play(script).expect(RULE, expected);
         }
         let once = r#"{"phases":{"maxTransitionsDefault":1,"triggerHitl":false}}"#;
-        Script::new(once).play("a/b b/a a/b").expect(RULE, &[(2, Block)]);
+        Script::workflow(once).play("a/b b/a a/b").expect(RULE, &[(2, Block)]);
     }
 }

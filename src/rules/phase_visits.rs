@@ -140,17 +140,17 @@ mod tests {
             (r#"{"phases":{"maxVisitsDefault":0}}"#, "/a /a /a /a /a /a /a /a /a /a /a /a", &[]),
         ];
         for (config, script, expected) in cases {
-            Script::new(config).play(script).expect(RULE, expected);
+            Script::workflow(config).play(script).expect(RULE, expected);
         }
     }
 
     #[test]
     fn overrides_and_levels() {
         let one = r#"{"phases":{"phases":{"a":{"maxVisits":1},"b":{"maxVisits":0}},"maxVisitsDefault":2,"triggerHitl":false}}"#;
-        Script::new(one).play("/a /a").expect(RULE, &[(1, Block)]);
-        Script::new(one).play("/b /b /b").expect(RULE, &[]);
-        Script::new(one).play("/c /c /c").expect(RULE, &[(1, Nudge), (2, Block)]);
+        Script::workflow(one).play("/a /a").expect(RULE, &[(1, Block)]);
+        Script::workflow(one).play("/b /b /b").expect(RULE, &[]);
+        Script::workflow(one).play("/c /c /c").expect(RULE, &[(1, Nudge), (2, Block)]);
         let unattended = r#"{"attended":false,"phases":{"maxVisitsDefault":2}}"#;
-        Script::new(unattended).play("/a /a /a").last(RULE, Halt);
+        Script::workflow(unattended).play("/a /a /a").last(RULE, Halt);
     }
 }

@@ -1,6 +1,6 @@
 //! Catches: one tool failing in the same way again and again although its arguments change.
 //! Must not catch: different errors of one tool, an edit-and-test rhythm whose error moves on, searches that find
-//! nothing (a negative answer is no error), refusals.
+//! nothing (a negative answer is no error), calls that were turned away (other rules).
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
@@ -38,6 +38,7 @@ struct Outing {
     /// Class of its error; `None` when it did not fail, or no longer counts.
     class: Option<Key>,
     weight: u8,
+    round: Option<Key>,
     light: Key,
     call: Option<Key>,
     target: Option<Key>,
@@ -95,10 +96,13 @@ impl Tool {
         let facts = &step.facts;
         let call = step.call.as_ref();
         let target = call.and_then(|call| call.target);
-        let counted = !matches!(step.outcome, Outcome::Denied | Outcome::NotExecuted);
-        let class = facts.class.filter(|_| counted);
+        // Calls that were turned away have rules of their own, which are quicker.
+        let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
+        let round = call.and_then(|call| call.round);
         let weight = match before {
+            // The calls of a round were made before any of them was answered: one mistake.
+            Some(before) if round.is_some() && before.round == round => 0,
             Some(before) if step.mutations_before > before.mutations => {
                 if before.light == facts.light {
                     HALF
@@ -115,6 +119,7 @@ impl Tool {
         let outing = Outing {
             class,
             weight,
+            round,
             light: facts.light,
             call: call.map(|call| call.key),
             target,
@@ -210,6 +215,12 @@ mod tests {
         Script::new("{}").play("a!x1 *1 a!x2 *2 a!x3 *3 a!x4 *4 a!x5 *5 a!x6").expect(RULE, &[]);
         // The very same error after every change counts half.
         Script::new("{}").play("a!x *1 a!x *2 a!x *3 a!x *4 a!x").last(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_round_is_one_mistake() {
+        Script::new("{}").play("#1 a!x b!x c!x d!x").expect(RULE, &[]);
+        Script::new("{}").play("#1 a!x b!x #2 c!x d!x #3 e!x").last(RULE, Nudge);
     }
 
     #[test]

@@ -587,15 +587,15 @@ mod tests {
             ("{}", "#t =b:x =b:x =b:x =d =d =d #u =i #t =b:x =b:x =b:x", &[(2, Block), (5, Block), (9, Gate)]),
         ];
         for (config, script, expected) in cases {
-            Script::new(config).play(script).expect(RULE, expected);
+            Script::workflow(config).play(script).expect(RULE, expected);
         }
     }
 
     #[test]
     fn time() {
-        Script::new("{}").play("=i @3597 =i =i").expect(RULE, &[(2, Block)]);
-        Script::new("{}").play("=i @3599 =i =i").expect(RULE, &[]);
-        Script::new(r#"{"attempts":{"attemptWindowMs":10000}}"#).play("=i @9 =i @9 =i").expect(RULE, &[]);
+        Script::workflow("{}").play("=i @3597 =i =i").expect(RULE, &[(2, Block)]);
+        Script::workflow("{}").play("=i @3599 =i =i").expect(RULE, &[]);
+        Script::workflow(r#"{"attempts":{"attemptWindowMs":10000}}"#).play("=i @9 =i @9 =i").expect(RULE, &[]);
     }
 
     #[test]
@@ -615,8 +615,8 @@ mod tests {
     #[test]
     fn nobody_attends_or_unblocks() {
         let alone = r#"{"attempts":{"enableAutoUnblock":false}}"#;
-        Script::new(alone).play("=b:x =b:x =b:x =b:x").expect(RULE, &[(2, Gate), (3, Gate)]);
+        Script::workflow(alone).play("=b:x =b:x =b:x =b:x").expect(RULE, &[(2, Gate), (3, Gate)]);
         let unattended = r#"{"attended":false,"attempts":{"enableAutoUnblock":false}}"#;
-        Script::new(unattended).play("=b:x =b:x =b:x").expect(RULE, &[(2, Halt)]);
+        Script::workflow(unattended).play("=b:x =b:x =b:x").expect(RULE, &[(2, Halt)]);
     }
 }

@@ -4,13 +4,14 @@
 //! | --- | --- |
 //! | `a:x` | a call of `read` with argument `a`, answered with `x` |
 //! | `a!x` | the same, failing with `x` |
+//! | `a%denied` | the same, ending in the outcome after `%` |
+//! | `a-` | the same, finding nothing; `a.` answers with nothing at all; `a>` is a call without an answer |
+//! | `tool/a:x` | the same of another tool; `tool/=a:x` acts upon the path `a`, `tool/a_b:x` asks for `a b` in words |
 //! | `*1` | a successful `write_file` of content `1` |
+//! | `%x` | a failure that says `x` |
+//! | `#1`, `^1` | from here on, calls belong to round 1, to agent 1 |
 //! | `?a` | the call of `read` with argument `a` is checked, not recorded |
 //! | `o:x` | the output `x` of an iteration |
-//! | `#t` | the events that follow are about task `t` |
-//! | `=d` | an attempt that ended `d`one, `b`locked, `i`n progress or `p`ending |
-//! | `=b:x,y:w` | the same with blockers `x` and `y` and completed work `w` |
-//! | `a/b` | a transition from phase `a` to `b`; `/b` one from nowhere |
 //! | `+f:x` | a failure of the task called `x` |
 //! | `+x:503` | an external failure with that status |
 //! | `+t:3` | 3 tests fail |
@@ -21,6 +22,15 @@
 //! | `\|` | a human's message |
 //! | `~` | a message that the host made |
 //! | `@60` | 60 seconds pass |
+//!
+//! In a script of a workflow, these stand first:
+//!
+//! | token | event |
+//! | --- | --- |
+//! | `#t` | the events that follow are about task `t` |
+//! | `=d` | an attempt that ended `d`one, `b`locked, `i`n progress or `p`ending |
+//! | `=b:x,y:w` | the same with blockers `x` and `y` and completed work `w` |
+//! | `a/b` | a transition from phase `a` to `b`; `/b` one from nowhere |
 //! | `c=x` | node `c` ends a turn with the final message `x`; without `x` it says nothing |
 //! | `c=x,js5` | the same with a structured output; `ms`, `tok` and `usd` say what it cost |
 //! | `c>v` | node `c` delivers to node `v` |
@@ -34,8 +44,12 @@ use alloc::{format, string::String, vec::Vec};
 pub(crate) struct Script {
     detector: Detector,
     at: i64,
+    workflow: bool,
     task: Option<String>,
     subtask: Option<String>,
+    /// Fields of every call and result.
+    round: String,
+    agent: String,
 }
 
 pub(crate) struct Played {
@@ -44,7 +58,20 @@ pub(crate) struct Played {
 
 impl Script {
     pub(crate) fn new(config: &str) -> Self {
-        Self { detector: json::detector(config).unwrap(), at: 1_760_000_000_000, task: None, subtask: None }
+        Self {
+            detector: json::detector(config).unwrap(),
+            at: 1_760_000_000_000,
+            workflow: false,
+            task: None,
+            subtask: None,
+            round: String::new(),
+            agent: String::new(),
+        }
+    }
+
+    /// A script in which tokens speak of tasks, attempts, phases, nodes and progress.
+    pub(crate) fn workflow(config: &str) -> Self {
+        Self { workflow: true, ..Self::new(config) }
     }
 
     pub(crate) fn play(mut self, script: &str) -> Played {
@@ -52,18 +79,17 @@ impl Script {
         for token in script.split_whitespace() {
             let (head, rest) = token.split_at(1);
             match head {
-                "#" => self.task = Some(rest.into()),
-                "%" => verdicts.push(self.progress(rest)),
-                "!" => verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed with {rest}""#))),
-                _ if !"=+".contains(head) && token.contains('=') => verdicts.push(self.turn(token)),
-                _ if head != "+" && token.contains('>') => {
+                "#" if self.workflow => self.task = Some(rest.into()),
+                "%" if self.workflow => verdicts.push(self.progress(rest)),
+                "!" if self.workflow => {
+                    verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed with {rest}""#)))
+                }
+                _ if self.workflow && head != "=" && token.contains('=') => verdicts.push(self.turn(token)),
+                _ if self.workflow && token.contains('>') => {
                     let (from, to) = token.split_once('>').unwrap();
                     verdicts.push(self.event(&format!(r#""type":"delivery","from":"{from}","to":"{to}""#)));
                 }
-                "@" => self.at += rest.parse::<i64>().unwrap() * 1000,
-                "|" => verdicts.push(self.event(r#""type":"message","role":"user","text":"please go on""#)),
-                "~" => verdicts.push(self.event(r#""type":"message","role":"user","synthetic":true,"text":"go on""#)),
-                "=" => {
+                "=" if self.workflow => {
                     let mut parts = rest.split(':');
                     let status = match parts.next().unwrap() {
                         "d" => "done",
@@ -81,11 +107,17 @@ impl Script {
                         r#""type":"attempt","status":"{status}","blockers":[{blockers}],"completedWork":[{work}]"#
                     )));
                 }
-                _ if head != "+" && token.contains('/') => {
+                _ if self.workflow && token.contains('/') => {
                     let (from, to) = token.split_once('/').unwrap();
                     let from = if from.is_empty() { String::new() } else { format!(r#""from":"{from}","#) };
                     verdicts.push(self.event(&format!(r#""type":"transition",{from}"to":"{to}""#)));
                 }
+                "@" => self.at += rest.parse::<i64>().unwrap() * 1000,
+                "#" => self.round = format!(r#","round":"{rest}""#),
+                "^" => self.agent = format!(r#","agent":"{rest}""#),
+                "%" => verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed: {rest}""#))),
+                "|" => verdicts.push(self.event(r#""type":"message","role":"user","text":"please go on""#)),
+                "~" => verdicts.push(self.event(r#""type":"message","role":"user","synthetic":true,"text":"go on""#)),
                 "*" => {
                     let args = format!(r#"{{"path":"src/main.rs","content":"{rest}"}}"#);
                     verdicts.push(self.event(&format!(r#""type":"tool-call","tool":"write_file","args":{args}"#)));
@@ -103,24 +135,35 @@ impl Script {
                         verdicts.push(self.event(&fields));
                     }
                 }
-                "o" => {
+                "o" if rest.starts_with(':') => {
                     let text = rest.trim_start_matches(':');
                     verdicts.push(self.event(&format!(r#""type":"output","text":"did the thing called {text}""#)));
                 }
                 _ => {
-                    let failed = token.contains('!');
-                    let (argument, answer) = token.split_once([':', '!']).unwrap();
-                    let (outcome, output) = if failed {
-                        ("error", format!("error: {answer} went wrong while reading"))
-                    } else {
-                        ("ok", format!("the answer is {answer} and nothing else"))
+                    let (tool, rest) = token.split_once('/').unwrap_or(("read", token));
+                    let (argument, mark) = rest.split_at(rest.find(['%', ':', '!', '-', '.', '>']).unwrap());
+                    let (mark, answer) = mark.split_at(1);
+                    let (outcome, output) = match mark {
+                        "!" => ("error", format!("error: {answer} went wrong while reading")),
+                        "%" => (answer, "error: this was turned down".into()),
+                        "-" => ("ok", "no results found".into()),
+                        "." => ("ok", "".into()),
+                        _ => ("ok", format!("the answer is {} and nothing else", answer.replace('_', " "))),
                     };
-                    verdicts.push(
-                        self.event(&format!(r#""type":"tool-call","tool":"read","args":{{"value":"{argument}"}}"#)),
-                    );
-                    let result =
-                        format!(r#""type":"tool-result","tool":"read","outcome":"{outcome}","output":"{output}""#);
-                    verdicts.push(self.event(&result));
+                    let (name, argument) = match argument.strip_prefix('=') {
+                        Some(path) => ("path", path),
+                        None if argument.contains('_') => ("query", argument),
+                        None => ("value", argument),
+                    };
+                    let argument = argument.replace('_', " ");
+                    let place = format!("{}{}", self.round, self.agent);
+                    let args = format!(r#"{{"{name}":"{argument}"}}"#);
+                    verdicts.push(self.event(&format!(r#""type":"tool-call","tool":"{tool}","args":{args}{place}"#)));
+                    if mark != ">" {
+                        verdicts.push(self.event(&format!(
+                            r#""type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}"{place}"#
+                        )));
+                    }
                 }
             }
         }

@@ -61,13 +61,13 @@ mod tests {
     #[test]
     fn table() {
         let graph = alloc::format!("{{{GRAPH}}}");
-        Script::new(&graph).play("c=1,ms599999 c=2,ms600000").expect(RULE, &[(1, Halt)]);
+        Script::workflow(&graph).play("c=1,ms599999 c=2,ms600000").expect(RULE, &[(1, Halt)]);
         // A node that is in no workflow has no default, and a turn that tells nothing has spent nothing.
-        Script::new(&graph).play("x=1,ms900000 c=2").expect(RULE, &[]);
-        Script::new("{}").play("c=1,ms900000").expect(RULE, &[]);
+        Script::workflow(&graph).play("x=1,ms900000 c=2").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1,ms900000").expect(RULE, &[]);
         let set = r#"{"budgets":{"turnTimeoutMs":1000,"maxTokens":500}}"#;
-        Script::new(set).play("c=1,ms999 c=2,ms1000 c=3,tok499 c=4,tok500").expect(RULE, &[(1, Halt), (3, Halt)]);
+        Script::workflow(set).play("c=1,ms999 c=2,ms1000 c=3,tok499 c=4,tok500").expect(RULE, &[(1, Halt), (3, Halt)]);
         let off = alloc::format!(r#"{{{GRAPH},"budgets":{{"turnTimeoutMs":0}}}}"#);
-        Script::new(&off).play("c=1,ms900000").expect(RULE, &[]);
+        Script::workflow(&off).play("c=1,ms900000").expect(RULE, &[]);
     }
 }

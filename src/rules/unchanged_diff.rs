@@ -66,37 +66,37 @@ mod tests {
 
     #[test]
     fn two_iterations() {
-        Script::new("{}").play("c=1 %d:x c=2 %d:x").expect(RULE, &[(3, Gate)]);
-        Script::new("{}").play("c=1 %d:x c=2 %d:y c=3 %d:x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:x c=2 %d:x").expect(RULE, &[(3, Gate)]);
+        Script::workflow("{}").play("c=1 %d:x c=2 %d:y c=3 %d:x").expect(RULE, &[]);
         // Without anything that shows iterations, every reading is one.
-        Script::new("{}").play("%d:x %d:x").expect(RULE, &[(1, Gate)]);
-        Script::new("{}").play("o:a %d:x o:b %d:x").expect(RULE, &[(3, Gate)]);
-        Script::new("{}").play("c=1 %m:x c=2 %m:x").expect(RULE, &[(3, Gate)]);
+        Script::workflow("{}").play("%d:x %d:x").expect(RULE, &[(1, Gate)]);
+        Script::workflow("{}").play("o:a %d:x o:b %d:x").expect(RULE, &[(3, Gate)]);
+        Script::workflow("{}").play("c=1 %m:x c=2 %m:x").expect(RULE, &[(3, Gate)]);
         // Nothing yet is no artifact; nothing any more is one.
-        Script::new("{}").play("c=1 %d: c=2 %d: c=3 %d:").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %d: c=2 %d:x c=3 %d: c=4 %d:").expect(RULE, &[(7, Gate)]);
+        Script::workflow("{}").play("c=1 %d: c=2 %d: c=3 %d:").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d: c=2 %d:x c=3 %d: c=4 %d:").expect(RULE, &[(7, Gate)]);
     }
 
     #[test]
     fn one_iteration_has_one_reading() {
         // The coder's patch is still there when the verifier has had its turn.
-        Script::new("{}").play("c=1 %d:x v=1 %d:x c=2 %d:y v=2 %d:y").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %d:x v=1 %d:x c=2 %d:x").expect(RULE, &[(5, Gate)]);
-        Script::new("{}").play("c=1 %d:x %d:x %d:x").expect(RULE, &[]);
-        Script::new("{}").play("c>v %d:x v>c %d:x c>v %d:x").expect(RULE, &[(3, Gate), (5, Gate)]);
+        Script::workflow("{}").play("c=1 %d:x v=1 %d:x c=2 %d:y v=2 %d:y").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:x v=1 %d:x c=2 %d:x").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("c=1 %d:x %d:x %d:x").expect(RULE, &[]);
+        Script::workflow("{}").play("c>v %d:x v>c %d:x c>v %d:x").expect(RULE, &[(3, Gate), (5, Gate)]);
     }
 
     #[test]
     fn other_progress_counts() {
-        Script::new("{}").play("c=1 %d:x,f:7 c=2 %d:x,f:4 c=3 %d:x,f:2").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %d:x,k:1 c=2 %d:x,k:2").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %d:x,m:1 c=2 %d:x,m:2").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %d:x,f:7 c=2 %d:x,f:7").expect(RULE, &[(3, Gate)]);
+        Script::workflow("{}").play("c=1 %d:x,f:7 c=2 %d:x,f:4 c=3 %d:x,f:2").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:x,k:1 c=2 %d:x,k:2").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:x,m:1 c=2 %d:x,m:2").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:x,f:7 c=2 %d:x,f:7").expect(RULE, &[(3, Gate)]);
     }
 
     #[test]
     fn where_failures_are_reported_instead_of_turns_another_system_judges() {
-        Script::new("{}").play("!a %d:x !b %d:x !c %d:x").expect(RULE, &[]);
-        Script::new("{}").play("c=1 !a %d:x c=2 !b %d:x").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("!a %d:x !b %d:x !c %d:x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 !a %d:x c=2 !b %d:x").expect(RULE, &[(5, Gate)]);
     }
 }

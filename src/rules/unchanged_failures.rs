@@ -69,30 +69,30 @@ mod tests {
 
     #[test]
     fn the_same_set_whatever_the_patch() {
-        Script::new("{}").play("c=1 %t:a+b c=2 %t:b+a c=3 %t:a+b").expect(RULE, &[(5, Gate)]);
-        Script::new("{}").play("c=1 %d:1,t:a+b c=2 %d:2,t:a+b c=3 %d:3,t:a+b").expect(RULE, &[(5, Gate)]);
-        Script::new("{}").play("c=1 %t:a+b c=2 %t:a c=3 %t:a").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %t:a+b c=2 %t:b+a c=3 %t:a+b").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("c=1 %d:1,t:a+b c=2 %d:2,t:a+b c=3 %d:3,t:a+b").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("c=1 %t:a+b c=2 %t:a c=3 %t:a").expect(RULE, &[]);
     }
 
     #[test]
     fn a_number_that_does_not_fall() {
-        Script::new("{}").play("c=1 %f:7 c=2 %f:4 c=3 %f:2").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %f:3 c=2 %f:3 c=3 %f:3").expect(RULE, &[(5, Gate)]);
-        Script::new("{}").play("c=1 %f:3 c=2 %f:4 c=3 %f:5").expect(RULE, &[(5, Gate)]);
-        Script::new("{}").play("c=1 %f:4 c=2 %f:5 c=3 %f:4").expect(RULE, &[(5, Gate)]);
-        Script::new("{}").play("c=1 %f:2 c=2 %f:5 c=3 %f:4 c=4 %f:3").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %t:a+b c=2 %t:b+c c=3 %t:c+d").expect(RULE, &[(5, Gate)]);
-        Script::new("{}").play("%f:3 %f:3 %f:3").expect(RULE, &[(2, Gate)]);
+        Script::workflow("{}").play("c=1 %f:7 c=2 %f:4 c=3 %f:2").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %f:3 c=2 %f:3 c=3 %f:3").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("c=1 %f:3 c=2 %f:4 c=3 %f:5").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("c=1 %f:4 c=2 %f:5 c=3 %f:4").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("c=1 %f:2 c=2 %f:5 c=3 %f:4 c=4 %f:3").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %t:a+b c=2 %t:b+c c=3 %t:c+d").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("%f:3 %f:3 %f:3").expect(RULE, &[(2, Gate)]);
     }
 
     #[test]
     fn honest_work() {
         // All green, more tests, a longer checklist, several runs of the tests in one iteration.
-        Script::new("{}").play("c=1 %f:0 c=2 %f:0 c=3 %f:0 c=4 %f:0").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %f:2,n:10 c=2 %f:2,n:15 c=3 %f:2,n:20").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %f:3,k:1 c=2 %f:3,k:2 c=3 %f:3,k:3").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %f:3 %f:3 %f:3 %f:3").expect(RULE, &[]);
-        Script::new("{}").play("c=1 %f:3 v=1 %f:3 c=2 %f:3 v=2 %f:3").expect(RULE, &[]);
-        Script::new("{}").play("!a %f:3 !b %f:3 !c %f:3").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %f:0 c=2 %f:0 c=3 %f:0 c=4 %f:0").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %f:2,n:10 c=2 %f:2,n:15 c=3 %f:2,n:20").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %f:3,k:1 c=2 %f:3,k:2 c=3 %f:3,k:3").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %f:3 %f:3 %f:3 %f:3").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %f:3 v=1 %f:3 c=2 %f:3 v=2 %f:3").expect(RULE, &[]);
+        Script::workflow("{}").play("!a %f:3 !b %f:3 !c %f:3").expect(RULE, &[]);
     }
 }

@@ -1,6 +1,6 @@
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{CallKey, Echo, Key, OutcomeFacts, combine, key};
+use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key};
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,7 @@ pub(crate) struct Call {
     pub(crate) polling: bool,
     /// A blank success of it says that all went well, not that nothing was found.
     pub(crate) silent: bool,
+    pub(crate) asks: Asks,
     pub(crate) onset: Onset,
     /// What an error may repeat of the arguments.
     pub(crate) echo: Echo,
@@ -70,6 +71,7 @@ impl Call {
             mutates: false,
             polling: false,
             silent: false,
+            asks: Asks::Nothing,
             onset: Onset::default(),
             echo: Echo::default(),
             id: call_id.map(|id| key("call-id", id.as_bytes())),
@@ -124,8 +126,8 @@ impl Pairing {
     }
 
     /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
-    /// refused, else the oldest of that tool. An id that no call had may belong to a call without one, but not when the
-    /// host made the result up.
+    /// refused, else the oldest of that tool, the agent's own before another's. An id that no call had may belong to a
+    /// call without one, but not when the host made the result up.
     pub(crate) fn result(&mut self, result: &ToolResult, agent: Key, synthetic: bool) -> Matched {
         if let Some(id) = result.call_id.as_deref() {
             let id = key("call-id", id.as_bytes());
@@ -143,8 +145,11 @@ impl Pairing {
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
         let id_fits = |call: &Call| call.id.is_none() || result.call_id.is_none();
         let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent && id_fits(call);
+        // Where an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
+        let named = |call: &Call| tool == Some(call.tool) && id_fits(call);
         let index = (self.pending.iter().position(|call| fits(call) && !call.vetoed))
-            .or_else(|| self.pending.iter().position(fits));
+            .or_else(|| self.pending.iter().position(fits))
+            .or_else(|| self.pending.iter().position(|call| named(call) && !call.vetoed));
         index.map_or(Matched::None, |index| self.take(index))
     }
 

@@ -46,8 +46,15 @@ impl<T> Ring<T> {
         self.0.back()
     }
 
-    pub(crate) fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
-        self.0.retain(keep);
+    /// Takes out the first item that matches.
+    pub(crate) fn take(&mut self, matches: impl FnMut(&T) -> bool) -> Option<T> {
+        let index = self.0.iter().position(matches)?;
+        self.0.remove(index)
+    }
+
+    /// Drops the items that do not match.
+    pub(crate) fn retain(&mut self, matches: impl FnMut(&T) -> bool) {
+        self.0.retain(matches);
     }
 
     pub(crate) fn remove(&mut self, index: usize) -> Option<T> {

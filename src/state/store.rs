@@ -43,10 +43,6 @@ impl Store {
         self.runs.get_mut(&run_key(scope.run.as_deref()))
     }
 
-    pub(crate) fn put(&mut self, scope: &Scope, run: Run) {
-        self.runs.insert(run_key(scope.run.as_deref()), run);
-    }
-
     pub(crate) fn remove(&mut self, scope: &Scope) -> Option<Run> {
         self.runs.remove(&run_key(scope.run.as_deref()))
     }

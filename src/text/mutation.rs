@@ -224,10 +224,17 @@ fn action(call: &ToolCall) -> Option<&str> {
     (!word.contains(char::is_whitespace)).then_some(word)
 }
 
+/// Words of tools that run programs in other languages than the shell's.
+const LANGUAGES: [&str; 10] =
+    ["code", "interpreter", "ipython", "javascript", "jupyter", "node", "notebook", "python", "repl", "ruby"];
+
+/// Whether a tool of this name runs what it is given: an error is then the program's, not the tool's.
+pub(crate) fn runs_code(tool: &str) -> bool {
+    is_shell(tool) || name_words(tool).any(|word| listed(&LANGUAGES, word))
+}
+
 /// A program in another language than the shell's.
 fn script(call: &ToolCall) -> Option<&str> {
-    const LANGUAGES: [&str; 10] =
-        ["code", "interpreter", "ipython", "javascript", "jupyter", "node", "notebook", "python", "repl", "ruby"];
     let map = call.args.as_ref()?.as_object()?;
     if verb(&call.tool).is_some() || !name_words(&call.tool).any(|word| listed(&LANGUAGES, word)) {
         return None;

@@ -8,6 +8,7 @@ use super::canonical::canonical_json;
 use super::digest::{Key, combine, key};
 use super::echo::Echo;
 use super::mask::{LETTERS_COUNTED, Strength, clip, clip_to, normalise};
+use super::refusal::{Refusal, refusal};
 use super::volatile_json::Answer;
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
@@ -26,6 +27,10 @@ pub(crate) struct OutcomeFacts {
     pub(crate) shape: Option<Key>,
     /// The class of an error; none of a success and of a negative answer.
     pub(crate) class: Option<Key>,
+    /// The same whatever the tool: what went wrong, for comparing tools that fail at one thing.
+    pub(crate) mistake: Option<Key>,
+    /// The call was turned away before it did anything.
+    pub(crate) refusal: Option<Refusal>,
     /// The call failed: by its outcome or by its exit code.
     pub(crate) failed: bool,
     /// The answer is that there is nothing: of a success in words, of a failure in silence.
@@ -201,7 +206,9 @@ pub(crate) fn outcome(
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
         shape,
-        class,
+        class: class.map(|(own, _)| own),
+        mistake: class.map(|(_, shared)| shared),
+        refusal: if failed { refusal(tool, result) } else { None },
         failed,
         negative: if failed {
             silent
@@ -235,7 +242,7 @@ fn is_negative(outcome: Outcome, blank: bool, silent_ok: bool, said: Says) -> bo
     outcome == Outcome::Ok && (said.negative || blank && !silent_ok)
 }
 
-/// The class of an error, or that it is a silent one: a negative answer.
+/// The class of an error with its tool and without, or that it is a silent one: a negative answer.
 fn class(
     tool: &str,
     result: &ToolResult,
@@ -244,21 +251,25 @@ fn class(
     echo: Option<&Echo>,
     volatile: &Volatile,
     buffer: &mut String,
-) -> (Option<Key>, bool) {
+) -> (Option<(Key, Key)>, bool) {
+    let classes = |domain: &str, normal: &str| {
+        let shared = key(domain, normal.as_bytes());
+        Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
+    };
     let mut normal = String::new();
-    normal.push_str(tool);
-    normal.push('\0');
     if let Some(own) = result.error_class.as_deref().map(str::trim).filter(|own| !own.is_empty()) {
         normal.push_str(own);
-        return (Some(key("class/host", normal.as_bytes())), false);
+        return (classes("class/host", &normal), false);
     }
-    if letters < LETTERS_OF_ERROR {
+    if letters < LETTERS_OF_ERROR
+        || letters < LETTERS_COUNTED && letters_outside_tags(&result.output) < LETTERS_OF_ERROR
+    {
         // A refusal, a time-out and an unknown tool say what they are without words.
         return match result.outcome {
             Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
             spoken => {
                 normal.push_str(spoken.name());
-                (Some(key("class/silent", normal.as_bytes())), false)
+                (classes("class/silent", &normal), false)
             }
         };
     }
@@ -276,7 +287,23 @@ fn class(
         let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
         normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
     }
-    (Some(key("class", normal.as_bytes())), false)
+    (classes("class", &normal), false)
+}
+
+/// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.
+fn letters_outside_tags(text: &str) -> u32 {
+    let mut rest = text;
+    let mut letters = 0;
+    while let Some((before, after)) = rest.split_once('<') {
+        letters += super::mask::letters(before);
+        // Without an end it is no tag.
+        let Some((tag, after)) = after.split_once('>') else { return letters + super::mask::letters(after) };
+        if tag.contains(char::is_whitespace) {
+            letters += super::mask::letters(tag);
+        }
+        rest = after;
+    }
+    letters + super::mask::letters(rest)
 }
 
 /// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress.
@@ -358,6 +385,17 @@ mod tests {
             2
         } else {
             u32::from(left.shape.is_some() && left.shape == right.shape)
+        }
+    }
+
+    #[test]
+    fn tags_around_nothing_say_nothing() {
+        let empty = "<returncode>1</returncode>\n<output>\n</output>";
+        assert!(facts(&failed(empty)).negative && facts(&failed(empty)).class.is_none());
+        for text in
+            ["<returncode>1</returncode><output>no such file</output>", "expected a < b", "<missing attribute x>"]
+        {
+            assert!(facts(&failed(text)).class.is_some(), "{text}");
         }
     }
 

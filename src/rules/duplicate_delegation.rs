@@ -1,0 +1,105 @@
+//! Catches: agents that hand the same piece of work on, each to the next.
+//! Must not catch: one agent's own repetition (other rules), different work for many agents.
+//! Idea: when delegates delegate what they were given, every level of the tree does the same work again.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::state::Ring;
+use crate::text::{Key, combine, delegated, key};
+use alloc::format;
+use serde::{Deserialize, Serialize};
+
+/// Prompts watched at once.
+const PROMPTS: usize = 16;
+/// Agents remembered per prompt, and so the most evidence there can be.
+const AGENTS: u32 = 8;
+
+pub(crate) struct DuplicateDelegation;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    prompts: Ring<Prompt>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Prompt {
+    prompt: Key,
+    agents: Ring<Key>,
+    delegations: Streak,
+}
+
+impl Prompt {
+    fn count(&self) -> u32 {
+        u32::try_from(self.agents.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Rule for DuplicateDelegation {
+    const ID: &'static str = "duplicate-delegation";
+    const ABOUT: &'static str = "Several agents handing on the same piece of work.";
+    const UNIT: &'static str = "agents";
+    const LIMITS: Limits = Limits::ladder(3, 0, 0, 0);
+    type State = State;
+
+    fn reach(_window: u32) -> u32 {
+        AGENTS
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Call(call, payload) = fact else { return None };
+        let prompt = key("delegation", delegated(payload)?.as_bytes());
+        let mut known = state.prompts.take(|known| known.prompt == prompt).unwrap_or_else(|| Prompt {
+            prompt,
+            agents: Ring::default(),
+            delegations: Streak::default(),
+        });
+        let new = !known.agents.iter().any(|agent| *agent == call.agent);
+        if new {
+            known.agents.push(call.agent, AGENTS as usize);
+            known.delegations.add(cx.here, call.onset);
+        }
+        let count = known.count();
+        let signal = (new && cx.limits.reached(count, 1)).then(|| {
+            known.delegations.signal(Told {
+                kind: "same-prompt",
+                identity: combine("duplicate-delegation", &[prompt]),
+                count,
+                confidence: confidence(500, 60, count),
+                signature: named("delegation", '#', prompt),
+                message: format!("{count} agents handed on the same piece of work, word for word"),
+                instead: "Do the work here, or wait for the agent that was given it first.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Stalled,
+            })
+        });
+        state.prompts.push(known, PROMPTS);
+        signal
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.prompts.iter().map(Prompt::count).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.prompts.len() <= PROMPTS
+            && state.prompts.iter().all(|prompt| prompt.agents.len() <= AGENTS as usize && prompt.delegations.fits())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Nudge;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "duplicate-delegation";
+
+    #[test]
+    fn table() {
+        Script::new("{}").play("^1 Task/find_it> ^2 Task/find_it>").expect(RULE, &[]);
+        Script::new("{}").play("^1 Task/find_it> ^2 Task/find_it> ^3 Task/find_it>").last(RULE, Nudge);
+        Script::new("{}").play("^1 Task/find_it> ^1 Task/find_it> ^1 Task/find_it>").expect(RULE, &[]);
+        Script::new("{}").play("^1 Task/find_it> ^2 Task/find_them> ^3 Task/find_us>").expect(RULE, &[]);
+        Script::new("{}").play("^1 look/find_it> ^2 look/find_it> ^3 look/find_it>").expect(RULE, &[]);
+    }
+}

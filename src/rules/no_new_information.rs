@@ -1,0 +1,151 @@
+//! Catches: questions in natural language whose answers hold nothing that was not said before.
+//! Must not catch: answers with new words or numbers in them, short acknowledgements, anything but natural language
+//! (on code and commands the measure fires on most healthy runs).
+//! Idea: novelty of the answer, not of the question, is what a searcher lives on.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::state::Ring;
+use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
+use alloc::{format, vec, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Agents watched at once.
+const AGENTS: usize = 8;
+/// Words of an answer that are looked at, and the fewest that are an answer.
+const MOST_WORDS: u32 = 256;
+const FEWEST_WORDS: u32 = 12;
+/// Words remembered: pairs of places, of which a word's hash picks one.
+const PLACES: usize = 1024;
+
+pub(crate) struct NoNewInformation;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    known: Words,
+    agents: Ring<Agent>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Agent {
+    agent: Key,
+    tool: Key,
+    round: Option<Key>,
+    answers: Streak,
+}
+
+/// The words that answers were made of lately. Where two words want one place the older one is forgotten, and seems new
+/// when it comes again: the rule errs towards silence.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Words(Vec<u32>);
+
+impl Words {
+    /// Remembers a word; true where it was not known.
+    fn learn(&mut self, word: u32) -> bool {
+        if self.0.is_empty() {
+            self.0 = vec![0; PLACES];
+        }
+        let pair = (word >> 8) as usize % (PLACES / 2) * 2;
+        let Some([newer, older]) = self.0.get_mut(pair..pair + 2) else { return true };
+        if *newer == word || *older == word {
+            return false;
+        }
+        *older = *newer;
+        *newer = word;
+        true
+    }
+}
+
+impl Rule for NoNewInformation {
+    const ID: &'static str = "no-new-information";
+    const ABOUT: &'static str = "Questions whose answers hold no new words.";
+    const UNIT: &'static str = "answers in a row";
+    const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Step(step, result) = fact else { return None };
+        let call = step.call.as_ref()?;
+        if call.asks != Asks::Prose || call.mutates || step.facts.failed {
+            return None;
+        }
+        let (mut words, mut new, mut number) = (0_u32, 0_u32, false);
+        for word in word_hashes(&result.output).take(MOST_WORDS as usize) {
+            words += 1;
+            if state.known.learn(word) {
+                new += 1;
+                number |= has_digit(word);
+            }
+        }
+        if words < FEWEST_WORDS {
+            return None;
+        }
+        if number || new * 10 >= words || step.facts.waiting {
+            state.agents.retain(|known| known.agent != step.agent);
+            return None;
+        }
+        let mut known = state
+            .agents
+            .take(|known| known.agent == step.agent)
+            .filter(|known| known.tool == step.tool)
+            .unwrap_or_else(|| Agent { agent: step.agent, tool: step.tool, round: None, answers: Streak::default() });
+        if call.round.is_none() || known.round != call.round {
+            known.answers.add(step.sighting, step.onset);
+            known.round = call.round;
+        }
+        let count = known.answers.times;
+        let signal = cx.limits.reached(count, 1).then(|| {
+            let name = printable(&call.name, 48);
+            known.answers.signal(Told {
+                kind: "nothing-new",
+                identity: combine("no-new-information", &[known.tool, known.agent]),
+                count,
+                confidence: confidence(350, 50, count),
+                signature: named(&name, '0', combine("tool", &[known.tool, known.agent])),
+                message: format!("the last {count} answers of `{name}` held hardly a word that was not said before"),
+                instead: "Write down what is known by now and what exactly is missing, and ask only for that.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Stalled,
+            })
+        });
+        state.agents.push(known, AGENTS);
+        signal
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.agents.iter().map(|agent| agent.answers.times).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.agents.len() <= AGENTS
+            && state.agents.iter().all(|agent| agent.answers.fits())
+            && (state.known.0.is_empty() || state.known.0.len() == PLACES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Nudge;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "no-new-information";
+    const SAME: &str = "several_old_words_which_say_nothing_new_to_anybody_at_all_again_and_again";
+
+    #[test]
+    fn table() {
+        let ask = |times: usize| {
+            let asked = ["what_now", "what_else", "any_more", "tell_again", "and_then", "why_so"];
+            let lines = asked.iter().take(times).map(|asked| alloc::format!("ask/{asked}:{SAME} "));
+            lines.collect::<alloc::string::String>()
+        };
+        // The first answer is new.
+        Script::new("{}").play(&ask(4)).expect(RULE, &[]);
+        Script::new("{}").play(&ask(5)).expect(RULE, &[(9, Nudge)]);
+        let number = ask(6).replacen("_new_", "_new_42_", 4).replacen("_42_", "_43_", 2);
+        Script::new("{}").play(&number).expect(RULE, &[]);
+        Script::new("{}").play(&ask(6).replace("ask/", "bash/")).expect(RULE, &[]);
+        // Answers too short to tell.
+        Script::new("{}").play(&ask(6).replace(SAME, "fine")).expect(RULE, &[]);
+    }
+}

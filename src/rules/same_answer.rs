@@ -1,0 +1,158 @@
+//! Catches: different questions that all get the same answer: clicks on a page that does not change, searches that
+//! return the one list.
+//! Must not catch: batches that all validate alike, acknowledgements, a check between new edits, waiting.
+//! Idea: the answer is what the agent learns; when it stays the same, other arguments were no progress. Short equal
+//! answers are normal for most tools, so only views, searches and long answers are compared.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting, Step};
+use crate::text::{Asks, Key, combine, printable};
+use alloc::format;
+use serde::{Deserialize, Serialize};
+
+/// Steps looked back at, at most.
+const MAX_WINDOW: u32 = 64;
+/// Letters of an answer that says something, where tools are compared by kind; a view's acknowledgements are longer.
+const LETTERS: u32 = 24;
+const LETTERS_OF_VIEW: u32 = 40;
+/// Bytes of an answer from which any tool that only looks is compared.
+const LONG: usize = 200;
+
+pub(crate) struct SameAnswer;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    seen: Ring<Seen>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Seen {
+    /// Tool, agent and answer.
+    answer: Key,
+    call: Key,
+    round: Option<Key>,
+    step: u64,
+    /// New mutations of the run at that time.
+    mutations: u64,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+/// Whether an answer says enough to be compared.
+fn substantial(step: &Step, asks: Asks, length: usize, mutates: bool) -> bool {
+    let facts = &step.facts;
+    if facts.failed || facts.negative || facts.waiting || facts.progress_mark {
+        return false;
+    }
+    let telling = match asks {
+        Asks::Prose | Asks::Search => !mutates && facts.letters >= LETTERS,
+        Asks::View => facts.letters >= LETTERS_OF_VIEW,
+        Asks::Nothing => false,
+    };
+    telling || length >= LONG && !mutates
+}
+
+impl State {
+    /// The earlier steps that got this answer, each call and round once, newest first.
+    fn same<'a>(&'a self, newest: &'a Seen) -> impl Iterator<Item = &'a Seen> {
+        let same = move |seen: &&Seen| seen.answer == newest.answer && seen.mutations == newest.mutations;
+        self.seen.iter().enumerate().rev().filter(move |(_, seen)| same(seen)).filter_map(move |(at, seen)| {
+            let later = self.seen.iter().skip(at + 1).filter(same);
+            let counted =
+                later.clone().any(|other| other.call == seen.call || seen.round.is_some() && other.round == seen.round);
+            (!counted).then_some(seen)
+        })
+    }
+}
+
+impl Rule for SameAnswer {
+    const ID: &'static str = "same-answer";
+    const ABOUT: &'static str = "Different questions to one tool that all get the same answer.";
+    const UNIT: &'static str = "different calls";
+    const LIMITS: Limits = Limits::ladder(4, 0, 0, 32);
+    const MAX_WINDOW: u32 = MAX_WINDOW;
+    type State = State;
+
+    fn reach(window: u32) -> u32 {
+        window
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Step(step, result) = fact else { return None };
+        let call = step.call.as_ref()?;
+        if call.polling || !substantial(step, call.asks, result.output.len(), call.mutates) {
+            return None;
+        }
+        let answer = combine("same-answer", &[step.tool, step.agent, step.facts.light]);
+        let newest = Seen {
+            answer,
+            call: call.key,
+            round: call.round,
+            step: step.index,
+            mutations: step.mutations_after,
+            sighting: step.sighting,
+            onset: step.onset,
+        };
+        state.seen.push(newest, cx.limits.window as usize);
+        let oldest = step.index.saturating_sub(u64::from(cx.limits.window));
+        state.seen.retain(|seen| seen.step > oldest);
+        let count = u32::try_from(state.same(&newest).count()).unwrap_or(u32::MAX);
+        cx.limits.reached(count, 1).then(|| {
+            let name = printable(&call.name, 48);
+            let told = Told {
+                kind: "unmoved",
+                identity: answer,
+                count,
+                confidence: confidence(400, 50, count),
+                signature: named(&name, '=', answer),
+                message: format!("`{name}` gave the same answer to {count} different calls"),
+                instead: "Take the answer as it is and change what it depends on, or look somewhere else.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Stalled,
+            };
+            let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
+            same.reverse();
+            Streak::of(same.into_iter()).signal(told)
+        })
+    }
+
+    fn standing(state: &State) -> u32 {
+        let counts = state.seen.last().map(|newest| state.same(newest).count());
+        counts.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    fn fits(state: &State) -> bool {
+        state.seen.len() <= MAX_WINDOW as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Nudge;
+    use crate::rules::testing::Script;
+    use alloc::{format, string::String};
+
+    const RULE: &str = "same-answer";
+
+    #[test]
+    fn table() {
+        // The answer of a search has enough letters, that of other tools must be long.
+        let words = "one two three four";
+        let ask = |tool: &str, answer: &dyn Fn(usize) -> String| -> String {
+            words.split(' ').enumerate().map(|(at, word)| format!("{tool}/{word}:{} ", answer(at))).collect()
+        };
+        let same = |_: usize| String::from("the_very_same_list");
+        Script::new("{}").play(&ask("web_search", &same)).expect(RULE, &[(7, Nudge)]);
+        Script::new("{}").play(&ask("lookup", &|at| format!("list{at}"))).expect(RULE, &[]);
+        Script::new("{}").play(&ask("validate", &same)).expect(RULE, &[]);
+        let long = |_: usize| "long".repeat(60);
+        Script::new("{}").play(&ask("validate", &long)).last(RULE, Nudge);
+        // A change of the world between, and one round.
+        Script::new("{}").play(&ask("validate", &long).replacen(" val", " *1 val", 2)).expect(RULE, &[]);
+        Script::new("{}").play(&(String::from("#1 ") + &ask("web_search", &same))).expect(RULE, &[]);
+        // The same call is another rule's.
+        Script::new("{}").play(&"web_search/one:the_very_same_list ".repeat(6)).expect(RULE, &[]);
+    }
+}

@@ -1,0 +1,91 @@
+//! What most rules keep of a loop: when it began, how often it was seen, the latest occurrences.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::{Advice, Extra, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Key, evidence};
+use alloc::{format, string::String};
+use serde::{Deserialize, Serialize};
+
+/// Occurrences kept as evidence.
+const EVIDENCE: usize = 5;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Streak {
+    pub(super) times: u32,
+    onset: Onset,
+    sightings: Ring<Sighting>,
+}
+
+/// What a rule says of a streak.
+pub(super) struct Told {
+    pub(super) kind: &'static str,
+    pub(super) identity: Key,
+    /// The evidence, in the rule's unit.
+    pub(super) count: u32,
+    pub(super) confidence: u16,
+    pub(super) signature: String,
+    pub(super) message: String,
+    pub(super) instead: &'static str,
+    pub(super) recommendation: Recommendation,
+    pub(super) halt_reason: HaltReason,
+}
+
+impl Streak {
+    pub(super) fn add(&mut self, sighting: Sighting, onset: Onset) {
+        if self.times == 0 {
+            self.onset = onset;
+        }
+        self.times = self.times.saturating_add(1);
+        self.sightings.push(sighting, EVIDENCE);
+    }
+
+    /// A streak of what is kept elsewhere, oldest first.
+    pub(super) fn of(seen: impl Iterator<Item = (Sighting, Onset)>) -> Self {
+        let mut streak = Self::default();
+        seen.for_each(|(sighting, onset)| streak.add(sighting, onset));
+        streak
+    }
+
+    /// Half of it is forgotten.
+    pub(super) fn halve(&mut self) {
+        self.times /= 2;
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.sightings.len() <= EVIDENCE
+    }
+
+    pub(super) fn signal(&self, told: Told) -> Signal {
+        Signal {
+            kind: told.kind,
+            identity: told.identity,
+            count: told.count,
+            scale: 1,
+            period: None,
+            onset: self.onset,
+            sightings: self.sightings.iter().copied().collect(),
+            confidence: told.confidence,
+            signature: told.signature,
+            advice: Advice {
+                what: format!("{}.", told.message).into(),
+                instead: told.instead,
+                recommendation: told.recommendation,
+                halt_reason: told.halt_reason,
+            },
+            ask: None,
+            extra: Extra::default(),
+            message: told.message,
+        }
+    }
+}
+
+/// A printable name for what repeats at a tool, which shows nothing of it.
+pub(super) fn named(tool: &str, mark: char, key: Key) -> String {
+    format!("{tool}{mark}{}", evidence(key).get(..8).unwrap_or_default())
+}
+
+/// Confidence in per mille: `first` at one occurrence, `step` more with each further one, never certain.
+pub(super) fn confidence(first: u32, step: u32, count: u32) -> u16 {
+    u16::try_from(first.saturating_add(step.saturating_mul(count.saturating_sub(1)))).unwrap_or(980).min(980)
+}

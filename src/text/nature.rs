@@ -1,0 +1,175 @@
+//! What kind of failure a message tells of: one that waiting may end, one that nothing ends but a person, or any other.
+
+use super::digest::{Key, key};
+use super::mask::{Strength, clip_to, normalise};
+use super::words::listed;
+use crate::model::{ErrorType, Failure};
+use alloc::string::String;
+use serde::{Deserialize, Serialize};
+
+/// How much of either end of a message counts.
+const END: usize = 800;
+/// Words of a message that are looked at.
+const WORDS: usize = 64;
+/// A number further in is a line or a count rather than a status.
+const STATUS_WORDS: usize = 8;
+
+/// How a failure may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Nature {
+    /// By doing something else.
+    Ordinary,
+    /// By waiting: overload, rate limits, time-outs, the network.
+    Transient,
+    /// By a person: quota, billing, credentials.
+    Permanent,
+}
+
+const TRANSIENT: [&str; 16] = [
+    "econnrefused",
+    "econnreset",
+    "enotfound",
+    "etimedout",
+    "gateway",
+    "network",
+    "overload",
+    "overloaded",
+    "ratelimit",
+    "ratelimited",
+    "ratelimiterror",
+    "temporarily",
+    "throttled",
+    "throttling",
+    "timeout",
+    "unavailable",
+];
+
+const PERMANENT: [&str; 9] = [
+    "billing",
+    "credential",
+    "credentials",
+    "quota",
+    "subscription",
+    "suspended",
+    "unauthenticated",
+    "unauthorised",
+    "unauthorized",
+];
+
+/// Pairs of words, one after the other.
+const PAIRS: [(&str, &str, Nature); 22] = [
+    ("access", "token", Nature::Permanent),
+    ("api", "key", Nature::Permanent),
+    ("authentication", "failed", Nature::Permanent),
+    ("authentication", "error", Nature::Permanent),
+    ("connection", "aborted", Nature::Transient),
+    ("connection", "closed", Nature::Transient),
+    ("connection", "error", Nature::Transient),
+    ("connection", "refused", Nature::Transient),
+    ("connection", "reset", Nature::Transient),
+    ("credit", "balance", Nature::Permanent),
+    ("insufficient", "balance", Nature::Permanent),
+    ("insufficient", "credits", Nature::Permanent),
+    ("insufficient", "funds", Nature::Permanent),
+    ("monthly", "limit", Nature::Permanent),
+    ("payment", "required", Nature::Permanent),
+    ("rate", "limit", Nature::Transient),
+    ("rate", "limited", Nature::Transient),
+    ("spending", "limit", Nature::Permanent),
+    ("timed", "out", Nature::Transient),
+    ("token", "expired", Nature::Permanent),
+    ("too", "many", Nature::Transient),
+    ("usage", "limit", Nature::Permanent),
+];
+
+/// The nature of a failure: as the host says, else as the message reads. What a person must end wins over what waiting
+/// may, except where the message names the minute after which a quota is full again.
+pub(crate) fn nature(failure: &Failure) -> Nature {
+    match failure.error_type {
+        Some(ErrorType::Authentication) => return Nature::Permanent,
+        Some(ErrorType::Syntax | ErrorType::Runtime | ErrorType::Logic | ErrorType::Dependency) => {
+            return Nature::Ordinary;
+        }
+        Some(ErrorType::Network | ErrorType::Timeout | ErrorType::Resource | ErrorType::Unknown) | None => {}
+    }
+    let told = match failure.error_type {
+        Some(ErrorType::Network | ErrorType::Timeout) => Nature::Transient,
+        _ => Nature::Ordinary,
+    };
+    let (mut transient, mut permanent, mut soon) = (told == Nature::Transient, false, false);
+    let mut before = "";
+    let words = failure.message.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    for (at, word) in words.take(WORDS).enumerate() {
+        transient |= listed(&TRANSIENT, word)
+            || at < STATUS_WORDS && matches!(word, "429" | "500" | "502" | "503" | "504" | "529");
+        permanent |= listed(&PERMANENT, word) || at < STATUS_WORDS && matches!(word, "401" | "402" | "403");
+        soon |= before.eq_ignore_ascii_case("per")
+            && (word.eq_ignore_ascii_case("minute") || word.eq_ignore_ascii_case("second"));
+        for (first, second, nature) in &PAIRS {
+            if word.eq_ignore_ascii_case(second) && before.eq_ignore_ascii_case(first) {
+                transient |= *nature == Nature::Transient;
+                permanent |= *nature == Nature::Permanent;
+            }
+        }
+        before = word;
+    }
+    match (permanent, transient, soon) {
+        (true, _, false) => Nature::Permanent,
+        (true, _, true) | (false, true, _) => Nature::Transient,
+        (false, false, _) => Nature::Ordinary,
+    }
+}
+
+/// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.
+pub(crate) fn mistake(message: &str) -> Key {
+    let mut normal = String::new();
+    let (first, last) = clip_to(message, END);
+    normalise(first, Strength::Heavy, &mut normal);
+    normalise(last, Strength::Heavy, &mut normal);
+    key("class", normal.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        assert_sorted(&TRANSIENT);
+        assert_sorted(&PERMANENT);
+    }
+
+    #[test]
+    fn natures() {
+        use Nature::{Ordinary, Permanent, Transient};
+        for (message, expected) in [
+            ("429 rate limited, retry after 2s", Transient),
+            ("HTTP 503 Service Unavailable", Transient),
+            ("Request timed out.", Transient),
+            ("read ECONNRESET", Transient),
+            ("429 monthly usage limit reached, resets in 16 days", Permanent),
+            ("You exceeded your current quota, please check your plan and billing details", Permanent),
+            ("Quota exceeded: 60 requests per minute", Transient),
+            ("401 Unauthorized", Permanent),
+            ("Incorrect API key provided", Permanent),
+            ("prompt is too long", Ordinary),
+            ("AssertionError: expected 200, got a page of 12 lines on line 503", Ordinary),
+            ("", Ordinary),
+        ] {
+            let failure = Failure { message: message.into(), ..Failure::default() };
+            assert_eq!(nature(&failure), expected, "{message}");
+        }
+        let told =
+            |error_type| Failure { message: "it broke".into(), error_type: Some(error_type), ..Failure::default() };
+        assert_eq!(nature(&told(ErrorType::Timeout)), Transient);
+        assert_eq!(nature(&told(ErrorType::Authentication)), Permanent);
+        assert_eq!(nature(&told(ErrorType::Logic)), Ordinary);
+    }
+
+    #[test]
+    fn classes() {
+        assert_eq!(mistake("line 3: no such file 'a.rs'"), mistake("line 9: no such file 'b.rs'"));
+        assert_ne!(mistake("no such file"), mistake("no such function"));
+    }
+}

@@ -1,0 +1,189 @@
+//! Whether an error turned the call away before it did anything: for its arguments, for want of such a tool, or because
+//! somebody said no.
+//!
+//! The host knows best and says so in the outcome. Hosts that only know `error` leave it to the text, which is read for
+//! pairs of words (`missing required`, `unexpected keyword argument`) near its beginning. What a program says that the
+//! tool ran is about the program, so tools that run code are never read for their arguments.
+
+use super::mutation::runs_code;
+use super::words::listed;
+use crate::model::{Outcome, ToolResult};
+
+/// Why a call was turned away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Its arguments do not fit the tool.
+    Arguments,
+    /// There is no such tool.
+    UnknownTool,
+    /// A user or a policy said no, or has not said yes.
+    Denied,
+}
+
+/// Words of an error that are looked at.
+const WORDS: usize = 64;
+
+/// How many words may stand between two words that belong together.
+const NEAR: usize = 3;
+
+const FAULTS: [&str; 11] = [
+    "additional",
+    "extra",
+    "malformed",
+    "missing",
+    "required",
+    "undefined",
+    "unexpected",
+    "unknown",
+    "unrecognised",
+    "unrecognized",
+    "unsupported",
+];
+
+/// What a tool is given, by the names that validators use.
+const GIVEN: [&str; 14] = [
+    "args",
+    "argument",
+    "arguments",
+    "field",
+    "fields",
+    "json",
+    "keyword",
+    "kwargs",
+    "param",
+    "parameter",
+    "parameters",
+    "params",
+    "properties",
+    "property",
+];
+
+const DECIDERS: [&str; 6] = ["administrator", "human", "operator", "owner", "policy", "user"];
+
+const REFUSED: [&str; 8] =
+    ["blocked", "declined", "denied", "disallowed", "forbidden", "prohibited", "refused", "rejected"];
+
+/// Why the call was turned away that this result answers, if it was.
+pub(super) fn refusal(tool: &str, result: &ToolResult) -> Option<Refusal> {
+    match result.outcome {
+        Outcome::Invalid => Some(Refusal::Arguments),
+        Outcome::UnknownTool => Some(Refusal::UnknownTool),
+        Outcome::Denied => Some(Refusal::Denied),
+        Outcome::Error if result.exit_code.is_none() => {
+            read(&result.output).filter(|found| *found == Refusal::Denied || !runs_code(tool))
+        }
+        Outcome::Ok | Outcome::Error | Outcome::NotExecuted | Outcome::Timeout => None,
+    }
+}
+
+fn read(text: &str) -> Option<Refusal> {
+    // The latest words, newest first.
+    let mut before = [""; NEAR + 1];
+    let words = text.split(|char: char| !char.is_alphanumeric() && char != '\'').filter(|word| !word.is_empty());
+    for word in words.take(WORDS) {
+        if let Some(found) = ends(word, &before) {
+            return Some(found);
+        }
+        before.rotate_right(1);
+        if let Some(first) = before.first_mut() {
+            *first = word;
+        }
+    }
+    None
+}
+
+/// What a word and those before it, newest first, say together.
+fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
+    let is = |word: &str, expected: &str| word.eq_ignore_ascii_case(expected);
+    let near = |matches: &dyn Fn(&str) -> bool| before.iter().any(|word| matches(word));
+    let [last, second, third, _] = before;
+    if listed(&GIVEN, word) {
+        // `Invalid argument` alone is what operating systems say of a file.
+        let invalid = near(&|word| is(word, "invalid")) && !is(word, "argument") && !is(word, "field");
+        if invalid || near(&|word| listed(&FAULTS, word)) {
+            return Some(Refusal::Arguments);
+        }
+    }
+    if is(word, "missing") && near(&|word| listed(&GIVEN, word)) {
+        return Some(Refusal::Arguments);
+    }
+    if is(word, "schema") && near(&|word| is(word, "match") || is(word, "violates") || is(word, "validate")) {
+        return Some(Refusal::Arguments);
+    }
+    if is(word, "InputValidationError") {
+        return Some(Refusal::Arguments);
+    }
+    if is(word, "tool") && (is(last, "unknown") || is(last, "such") && is(second, "no") || is(last, "nonexistent")) {
+        return Some(Refusal::UnknownTool);
+    }
+    if is(word, "found") && is(last, "not") && near(&|word| is(word, "tool")) {
+        return Some(Refusal::UnknownTool);
+    }
+    let refused = |word: &str| listed(&REFUSED, word);
+    let decided = listed(&DECIDERS, word)
+        && (is(last, "by") && refused(second) || is(last, "the") && is(second, "by") && refused(third))
+        || refused(word) && (listed(&DECIDERS, last) || listed(&DECIDERS, second) && is(last, "has"));
+    let approval = is(word, "approval") && (is(last, "requires") || is(last, "awaiting") || is(last, "pending"))
+        || is(word, "required") && is(last, "approval")
+        || is(word, "approved") && is(last, "not");
+    (decided || approval).then_some(Refusal::Denied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [&FAULTS[..], &GIVEN, &DECIDERS, &REFUSED] {
+            assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn texts() {
+        use Refusal::{Arguments, Denied, UnknownTool};
+        for (text, expected) in [
+            ("TypeError: forward() got an unexpected keyword argument 'page'", Some(Arguments)),
+            ("f() missing 1 required positional argument: 'x'", Some(Arguments)),
+            ("invalid arguments: missing old_string", Some(Arguments)),
+            ("The required parameter `file_path` is missing", Some(Arguments)),
+            ("Invalid JSON in tool call", Some(Arguments)),
+            ("data does not match the schema", Some(Arguments)),
+            ("Parameter 'path' is missing", Some(Arguments)),
+            ("InputValidationError: Read failed", Some(Arguments)),
+            ("Unknown tool: foo", Some(UnknownTool)),
+            ("no such tool `foo`", Some(UnknownTool)),
+            ("Tool foo_bar not found", Some(UnknownTool)),
+            ("The user rejected this edit", Some(Denied)),
+            ("Denied by the user.", Some(Denied)),
+            ("This command requires approval", Some(Denied)),
+            ("Access denied for user 'root'@'localhost'", None),
+            ("[Errno 22] Invalid argument", None),
+            ("Permission denied", None),
+            ("No such file or directory", None),
+            ("404 page not found", None),
+            ("String to replace not found in file", None),
+            ("assertion failed: left == right", None),
+            ("", None),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_host_knows_best() {
+        let result = |outcome, exit_code| ToolResult {
+            outcome,
+            exit_code,
+            output: "unexpected keyword argument 'x'".into(),
+            ..ToolResult::default()
+        };
+        assert_eq!(refusal("t", &result(Outcome::Invalid, None)), Some(Refusal::Arguments));
+        assert_eq!(refusal("t", &result(Outcome::Error, None)), Some(Refusal::Arguments));
+        assert_eq!(refusal("t", &result(Outcome::Error, Some(1))), None);
+        assert_eq!(refusal("python", &result(Outcome::Error, None)), None);
+        assert_eq!(refusal("t", &result(Outcome::Timeout, None)), None);
+    }
+}

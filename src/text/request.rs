@@ -1,0 +1,184 @@
+//! Requests in natural language: what is asked of a search, of a model or of another agent.
+
+use super::mutation::runs_code;
+use super::words::{listed, listed_name, name_words};
+use crate::model::ToolCall;
+use serde::{Deserialize, Serialize};
+
+/// Arguments that hold what is asked, in the order of preference.
+const ASKED: [&str; 15] = [
+    "description",
+    "goal",
+    "input",
+    "instruction",
+    "instructions",
+    "message",
+    "objective",
+    "prompt",
+    "q",
+    "query",
+    "question",
+    "request",
+    "searchquery",
+    "task",
+    "topic",
+];
+
+/// Words of tools that hand work to another agent.
+const DELEGATES: [&str; 8] = ["agent", "delegate", "delegation", "dispatch", "handoff", "spawn", "subagent", "subtask"];
+
+/// Bytes of a request that are looked at.
+const LONGEST: usize = 4096;
+
+/// What a call asks in words: the longest of its arguments that ask, where it has two words at least. Nothing of tools
+/// that run code.
+pub(crate) fn prose(call: &ToolCall) -> Option<&str> {
+    let map = call.args.as_ref()?.as_object()?;
+    let asked = map.iter().filter(|(name, _)| listed_name(&ASKED, name)).filter_map(|(_, value)| value.as_str());
+    let text = asked.map(str::trim).max_by_key(|text| text.len())?;
+    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    words(text).nth(1)?;
+    (!runs_code(&call.tool)).then_some(text)
+}
+
+/// Words of tools that search, beside those that are asked in natural language.
+const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
+
+/// Words of tools that act upon a page or a screen and answer with what it shows.
+const INTERFACES: [&str; 11] =
+    ["browser", "click", "drag", "hover", "keyboard", "mouse", "navigate", "press", "screenshot", "scroll", "tap"];
+
+/// What a call asks for, as far as its answers can be compared over different arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Asks {
+    /// Nothing of the kind.
+    Nothing,
+    /// What a page or a screen shows.
+    View,
+    /// What is known about something.
+    Search,
+    /// The same, in natural language.
+    Prose,
+}
+
+/// What a call asks for.
+pub(crate) fn asks(call: &ToolCall) -> Asks {
+    if prose(call).is_some() {
+        return Asks::Prose;
+    }
+    let named = |list: &[&str]| name_words(&call.tool).any(|word| listed(list, word));
+    if named(&INTERFACES) {
+        Asks::View
+    } else if named(&SEARCHES) {
+        Asks::Search
+    } else {
+        Asks::Nothing
+    }
+}
+
+/// Words that say nothing about what is asked.
+const FILLERS: [&str; 24] = [
+    "a", "about", "an", "and", "are", "at", "by", "for", "from", "how", "in", "is", "me", "of", "on", "or", "please",
+    "that", "the", "this", "to", "was", "what", "with",
+];
+
+/// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
+/// a digit.
+pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
+    words(text).filter(|word| !listed(&FILLERS, word)).map(|word| {
+        let mut hash = 0x811c_9dc5_u32;
+        for char in word.chars().flat_map(char::to_lowercase) {
+            hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
+        }
+        // The low bits of a short word's sum are poor.
+        hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+        hash ^= hash >> 12;
+        let digit = word.contains(|char: char| char.is_numeric());
+        hash & !1 | u32::from(digit)
+    })
+}
+
+pub(crate) const fn has_digit(hash: u32) -> bool {
+    hash & 1 == 1
+}
+
+/// What a call hands to another agent.
+pub(crate) fn delegated(call: &ToolCall) -> Option<&str> {
+    let delegates =
+        call.tool.eq_ignore_ascii_case("task") || name_words(&call.tool).any(|word| listed(&DELEGATES, word));
+    if delegates { prose(call) } else { None }
+}
+
+/// The words of a text; a character of a script without blanks is a word.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    core::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|char: char| !char.is_alphanumeric());
+        let first = rest.chars().next()?;
+        let length = if dense(first) {
+            first.len_utf8()
+        } else {
+            rest.find(|char: char| !char.is_alphanumeric() || dense(char)).unwrap_or(rest.len())
+        };
+        let (word, tail) = rest.split_at_checked(length)?;
+        rest = tail;
+        Some(word)
+    })
+}
+
+/// Characters of scripts that put no blanks between words.
+const fn dense(char: char) -> bool {
+    matches!(char, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::assert_sorted;
+    use super::*;
+    use alloc::vec::Vec;
+    use serde_json::{Value, json};
+
+    fn call(tool: &str, args: Value) -> ToolCall {
+        ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() }
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        assert_sorted(&ASKED);
+        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &FILLERS] {
+            assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn what_is_asked() {
+        for (tool, args, expected) in [
+            ("web_search", json!({"query": "weather in Paris"}), Some("weather in Paris")),
+            ("Task", json!({"description": "a b", "prompt": "find the cause"}), Some("find the cause")),
+            ("web_search", json!({"query": "weather"}), None),
+            ("bash", json!({"input": "ls -l src"}), None),
+            ("read", json!({"path": "a b"}), None),
+        ] {
+            assert_eq!(prose(&call(tool, args.clone())), expected, "{tool} {args}");
+        }
+        let prompt = json!({"prompt": "find the cause"});
+        for (tool, delegates) in [("Task", true), ("spawn_agent", true), ("delegate:x", true), ("ask", false)] {
+            assert_eq!(delegated(&call(tool, prompt.clone())).is_some(), delegates, "{tool}");
+        }
+    }
+
+    #[test]
+    fn hashes_of_words() {
+        let hashes = |text: &str| word_hashes(text).collect::<Vec<_>>();
+        assert_eq!(hashes("The Weather, in PARIS"), hashes("weather paris"));
+        assert_ne!(hashes("weather"), hashes("whether"));
+        assert_eq!(hashes("mp3 player").iter().map(|hash| has_digit(*hash)).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn words_of_all_scripts() {
+        assert_eq!(words(" It's 3, größe!").collect::<Vec<_>>(), ["It", "s", "3", "größe"]);
+        assert_eq!(words("天气a b").collect::<Vec<_>>(), ["天", "气", "a", "b"]);
+    }
+}
