@@ -14,6 +14,8 @@ mod output_signature;
 mod repeated_call;
 mod repeated_error;
 mod settings;
+mod stream_period;
+mod streams;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -126,6 +128,8 @@ pub(crate) struct Extra {
     pub(crate) actions: Vec<String>,
     /// Telemetry.
     pub(crate) records: Vec<Record>,
+    /// Characters of the stream that began at the onset before it starts to repeat.
+    pub(crate) onset_offset: Option<u64>,
 }
 
 /// What to tell the agent and the host.
@@ -268,6 +272,7 @@ registry! {
     cycle: cycle::Cycle,
     repeated_error: repeated_error::RepeatedError,
     blind_repeat: blind_repeat::BlindRepeat,
+    stream_period: stream_period::StreamPeriod,
     output_signature: output_signature::OutputSignature,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,
 }

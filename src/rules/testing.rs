@@ -13,7 +13,7 @@
 
 use crate::model::{Level, Verdict};
 use crate::{Detector, json};
-use alloc::{format, vec::Vec};
+use alloc::{format, string::String, string::ToString, vec::Vec};
 
 pub(crate) struct Script {
     detector: Detector,
@@ -81,7 +81,30 @@ impl Script {
     }
 }
 
+/// Records events given as JSON, every one a second of event time after the other.
+pub(crate) fn events<S: AsRef<str>>(config: &str, events: impl IntoIterator<Item = S>) -> Played {
+    let mut script = Script::new(config);
+    let fields = |event: &str| event.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap().to_string();
+    let verdicts = events.into_iter().map(|event| script.event(&fields(event.as_ref())));
+    Played { verdicts: verdicts.collect() }
+}
+
+/// A streamed piece of an answer.
+pub(crate) fn delta(text: &str) -> String {
+    serde_json::json!({"type": "delta", "text": text}).to_string()
+}
+
+/// A whole message of the agent.
+pub(crate) fn says(text: &str) -> String {
+    serde_json::json!({"type": "message", "role": "assistant", "text": text}).to_string()
+}
+
 impl Played {
+    /// Every finding of a rule, in full.
+    pub(crate) fn findings(&self, rule: &str) -> Vec<&crate::model::Finding> {
+        self.verdicts.iter().flat_map(|verdict| &verdict.findings).filter(|finding| finding.rule == rule).collect()
+    }
+
     /// Every finding of a rule: the index of its event and its level.
     fn found(&self, rule: &str) -> Vec<(usize, Level)> {
         let verdicts = self.verdicts.iter().enumerate();

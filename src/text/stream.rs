@@ -1,0 +1,523 @@
+//! Text as it streams: exact repetition, found in O(1) per byte with bounded memory.
+//!
+//! Everything here is a function of the text alone and never of how it was cut into pieces. Text is compared as UTF-8
+//! bytes, which repeat exactly where its characters do, and reported in characters (Unicode scalar values).
+//!
+//! How a period is found: a small table remembers where grams of 12 bytes were last seen. A gram that is seen again
+//! proposes the distance as a period; looking back from there tells how long it has held already, and from then on one
+//! comparison a byte tells whether it still holds. Inner repeats of a long unit propose their own short distance, so
+//! there are two trackers: one follows any proposal of up to 256 characters, the other asks for a match of 48 bytes
+//! first and goes up to 1,024 characters, counted in a script of three bytes a character.
+
+use crate::text::{Key, key};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a gram.
+const GRAM: usize = 12;
+/// Bytes that must match before the long tracker follows.
+const LONG_MATCH: usize = 48;
+/// Longest periods in bytes: 256 and 1,024 characters of three bytes, more where characters are shorter.
+const SHORT_PERIOD: usize = 768;
+const LONG_PERIOD: usize = 3072;
+/// Bytes that may be looked back at: the longest period and a little of the copy before.
+const WINDOW: usize = LONG_PERIOD + 256;
+/// Bytes taken in at once.
+const CHUNK: usize = 512;
+/// Grams remembered. Only every [`STRIDE`]th is entered, every one is looked up: each period is still proposed, and the
+/// table reaches as far back as one of eight times the size.
+const GRAMS: usize = 128;
+const STRIDE: u64 = 8;
+/// Bytes of looking back that a byte of text pays for.
+const CREDIT: u64 = 4;
+/// Characters in structured text are this much less evidence.
+const STRUCTURED: u64 = 4;
+
+/// What a line of Markdown is, as far as its beginning has been seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Line {
+    #[default]
+    Start,
+    /// One or two fence characters.
+    Marks(u8, u8),
+    /// A closing fence, unless something follows it.
+    Closing(u8),
+    Bullet,
+    Number,
+    Dot,
+    List,
+    Row,
+    Text,
+}
+
+/// Where in a Markdown text the stream is: in a fence, a table row, a list item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Layout {
+    /// The character of the open fence; 0 outside.
+    fence: u8,
+    line: Line,
+}
+
+impl Layout {
+    /// Goes on by one byte; of a character beyond ASCII any byte will do.
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        if byte == b'\n' {
+            if matches!(self.line, Line::Closing(_)) {
+                self.fence = 0;
+            }
+            self.line = Line::Start;
+        } else if !matches!(self.line, Line::Text | Line::Row | Line::List) {
+            self.head(byte);
+        }
+    }
+
+    fn head(&mut self, byte: u8) {
+        let blank = matches!(byte, b' ' | b'\t' | b'\r');
+        self.line = match self.line {
+            Line::Start if blank || byte == b'>' => Line::Start,
+            Line::Start if self.fence != 0 => {
+                if byte == self.fence {
+                    Line::Marks(byte, 1)
+                } else {
+                    Line::Text
+                }
+            }
+            Line::Start => match byte {
+                b'`' | b'~' => Line::Marks(byte, 1),
+                b'|' => Line::Row,
+                b'-' | b'*' | b'+' => Line::Bullet,
+                b'0'..=b'9' => Line::Number,
+                _ => Line::Text,
+            },
+            Line::Marks(mark, 1) if byte == mark => Line::Marks(mark, 2),
+            Line::Marks(mark, _) if byte == mark && self.fence == 0 => {
+                self.fence = mark;
+                Line::Text
+            }
+            Line::Marks(mark, _) if byte == mark => Line::Closing(mark),
+            Line::Closing(mark) if blank || byte == mark => Line::Closing(mark),
+            Line::Number if byte.is_ascii_digit() => Line::Number,
+            Line::Number if matches!(byte, b'.' | b')') => Line::Dot,
+            Line::Bullet | Line::Dot if blank => Line::List,
+            _ => Line::Text,
+        };
+    }
+
+    /// In a fence or a table row, where repetition is ordinary.
+    #[inline]
+    pub(crate) fn is_block(self) -> bool {
+        self.fence != 0 || self.line == Line::Row
+    }
+
+    /// In a fence, a table row or a list item, where few words are new.
+    #[inline]
+    pub(crate) fn is_structured(self) -> bool {
+        self.is_block() || self.line == Line::List
+    }
+}
+
+/// A stretch of text in which every character equals the one a period before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Repetition {
+    /// Characters of what repeats.
+    pub(crate) period: u32,
+    /// Characters covered, the first copy included; of fences, table rows and rulers a quarter.
+    pub(crate) covered: u32,
+    /// Characters before the second copy: from here on everything stands one period earlier too.
+    pub(crate) offset: u64,
+    /// What repeats, the same whichever of its characters comes first.
+    pub(crate) unit: Key,
+}
+
+/// A period that holds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Lock {
+    /// In bytes.
+    period: u32,
+    /// Characters before the first copy.
+    start: u64,
+    /// Characters covered, outside and inside of blocks.
+    plain: u64,
+    block: u64,
+    /// What is only worked out once the stretch is long enough to matter.
+    unit: Option<Unit>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Unit {
+    characters: u32,
+    ruler: bool,
+    key: Key,
+}
+
+impl Lock {
+    #[inline]
+    fn grow(&mut self, character: bool, block: bool) {
+        self.plain += u64::from(character & !block);
+        self.block += u64::from(character & block);
+    }
+
+    /// The stretch as evidence, where it covers at least `floor` characters; `text` ends with its last byte.
+    fn repetition(&mut self, text: &[u8], floor: u32) -> Option<Repetition> {
+        if self.plain.saturating_add(self.block / STRUCTURED) < u64::from(floor) {
+            return None;
+        }
+        let unit = match self.unit {
+            Some(unit) => unit,
+            None => *self.unit.insert(unit(text, self.period as usize)?),
+        };
+        let covered = if unit.ruler {
+            self.plain.saturating_add(self.block) / STRUCTURED
+        } else {
+            self.plain.saturating_add(self.block / STRUCTURED)
+        };
+        (covered >= u64::from(floor)).then_some(Repetition {
+            period: unit.characters,
+            covered: u32::try_from(covered).unwrap_or(u32::MAX),
+            offset: self.start.saturating_add(u64::from(unit.characters)),
+            unit: unit.key,
+        })
+    }
+}
+
+/// What the last `period` bytes of a text repeat.
+fn unit(text: &[u8], period: usize) -> Option<Unit> {
+    let mut period = period;
+    // A lock may have begun at a multiple of the period.
+    let mut divisor = 2;
+    while divisor <= period {
+        if period.is_multiple_of(divisor) && repeats(text, period, period / divisor)? {
+            period /= divisor;
+        } else {
+            divisor += 1;
+        }
+    }
+    let copy = text.get(text.len().checked_sub(period)?..)?;
+    // Every character of the unit stands whole in a copy and the bytes that a character has at most besides its first.
+    let around = text.get(text.len().saturating_sub(period + 3)..)?;
+    let whole = || around.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+    Some(Unit {
+        characters: u32::try_from(characters(copy)).unwrap_or(u32::MAX),
+        ruler: whole().next().is_some() && whole().all(is_ruling),
+        key: key("stream-unit", &least_rotation(copy)),
+    })
+}
+
+/// Whether the last `length` bytes have a period.
+fn repeats(text: &[u8], length: usize, period: usize) -> Option<bool> {
+    let last = text.get(text.len().checked_sub(length)?..)?;
+    Some(last.get(period..)? == last.get(..last.len().checked_sub(period)?)?)
+}
+
+/// What lines are drawn with.
+fn is_ruling(character: char) -> bool {
+    matches!(character, ' ' | '-' | '=' | '_' | '*' | '~' | '#' | '+' | '.' | '|' | '·' | '•')
+        || matches!(character, '\u{2010}'..='\u{2015}' | '\u{2500}'..='\u{259f}')
+}
+
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| starts_character(**byte)).count()
+}
+
+#[inline]
+fn starts_character(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
+/// The rotation that sorts first, so that a unit has one key wherever it is cut. Linear time.
+fn least_rotation(unit: &[u8]) -> Vec<u8> {
+    let length = unit.len();
+    let at = |index: usize| unit.get(index % length.max(1));
+    let (mut best, mut other, mut same) = (0, 1, 0);
+    while best < length && other < length && same < length {
+        let order = at(best + same).cmp(&at(other + same));
+        if order.is_eq() {
+            same += 1;
+            continue;
+        }
+        if order.is_gt() {
+            best += same + 1;
+        } else {
+            other += same + 1;
+        }
+        if best == other {
+            other += 1;
+        }
+        same = 0;
+    }
+    unit.iter().cycle().skip(best.min(other)).take(length).copied().collect()
+}
+
+/// The tracker of exact periods in one stream.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Periods {
+    /// The latest bytes.
+    tail: Vec<u8>,
+    /// Bytes and characters so far.
+    total: u64,
+    characters: u64,
+    /// Bytes up to the end of the latest character beyond ASCII.
+    wide: u64,
+    /// Bytes of looking back spent.
+    spent: u64,
+    /// By the hash of a gram: 16 further bits of it, and where it was entered last, in strides.
+    grams: Vec<u32>,
+    layout: Layout,
+    short: Option<Lock>,
+    long: Option<Lock>,
+}
+
+impl Periods {
+    /// Goes on by a piece of text. Every stretch that covers at least `floor` characters and ended in this piece or
+    /// goes on after it is shown to `found`, and may be shown twice.
+    pub(crate) fn feed(&mut self, text: &str, floor: u32, mut found: impl FnMut(Repetition)) {
+        if self.grams.len() != GRAMS {
+            self.grams.resize(GRAMS, 0);
+        }
+        for chunk in text.as_bytes().chunks(CHUNK) {
+            if self.tail.len() + chunk.len() > WINDOW + CHUNK {
+                self.tail.drain(..self.tail.len().saturating_sub(WINDOW));
+            }
+            let from = self.tail.len();
+            self.tail.extend_from_slice(chunk);
+            self.scan(from, floor, &mut found);
+        }
+        for lock in [&mut self.short, &mut self.long].into_iter().flatten() {
+            lock.repetition(&self.tail, floor).map(&mut found);
+        }
+    }
+
+    /// Judges the bytes of the tail from `from` on.
+    fn scan(&mut self, from: usize, floor: u32, found: &mut impl FnMut(Repetition)) {
+        let Self { tail, total, characters, wide, spent, grams, layout, short, long } = self;
+        let Ok(grams) = <&mut [u32; GRAMS]>::try_from(grams.as_mut_slice()) else { return };
+        for (index, &byte) in tail.iter().enumerate().skip(from) {
+            let position = *total;
+            *total += 1;
+            let first = starts_character(byte);
+            *characters += u64::from(first);
+            if byte >= 0x80 {
+                *wide = *total;
+            }
+            layout.byte(byte);
+            for lock in [&mut *short, &mut *long] {
+                if let Some(holding) = lock {
+                    let before = index.checked_sub(holding.period as usize).and_then(|index| tail.get(index));
+                    if before == Some(&byte) {
+                        holding.grow(first, layout.is_block());
+                    } else {
+                        let text = tail.get(..index).unwrap_or_default();
+                        holding.repetition(text, floor).map(&mut *found);
+                        *lock = None;
+                    }
+                }
+            }
+            let Some(gram) = tail.get(..=index).and_then(|seen| seen.last_chunk::<GRAM>()) else { continue };
+            let hash = gram_hash(gram);
+            let Some(entry) = grams.get_mut((hash >> 57) as usize % GRAMS) else { continue };
+            let tag = (hash >> 41) as u32 & 0xffff;
+            let known = *entry;
+            let stride = position / STRIDE;
+            if known >> 16 == tag && (short.is_none() || long.is_none()) {
+                let entered = u64::from(known & 0xffff) * STRIDE;
+                let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
+                if (1..=LONG_PERIOD).contains(&distance) {
+                    let seen = tail.get(..=index).unwrap_or_default();
+                    let affordable = (total.saturating_mul(CREDIT) + WINDOW as u64).saturating_sub(*spent);
+                    let matched = matched(seen, distance, usize::try_from(affordable).unwrap_or(usize::MAX));
+                    *spent += matched as u64;
+                    let follow = |lock: &mut Option<Lock>, spent: &mut u64| {
+                        let covered = distance + matched;
+                        let ascii = total.saturating_sub(*wide) >= covered as u64;
+                        let count = if ascii {
+                            covered
+                        } else {
+                            *spent += covered as u64 / 8;
+                            seen.get(seen.len().saturating_sub(covered)..).map_or(0, self::characters)
+                        } as u64;
+                        let (plain, block) = if layout.is_block() { (0, count) } else { (count, 0) };
+                        let start = characters.saturating_sub(count);
+                        *lock = Some(Lock { period: distance as u32, start, plain, block, unit: None });
+                    };
+                    if short.is_none() && matched >= GRAM && distance <= SHORT_PERIOD {
+                        follow(short, spent);
+                    }
+                    if long.is_none() && matched >= LONG_MATCH {
+                        follow(long, spent);
+                    }
+                }
+            }
+            if position.is_multiple_of(STRIDE) {
+                *entry = tag << 16 | (stride & 0xffff) as u32;
+            }
+        }
+    }
+
+    /// Characters that the longest repetition which goes on covers; two copies are none yet.
+    pub(crate) fn covered(&self) -> u32 {
+        let covered = [self.short, self.long].into_iter().flatten().filter_map(|lock| {
+            let covered = lock.plain.saturating_add(lock.block / STRUCTURED);
+            (covered > u64::from(lock.unit?.characters).saturating_mul(2)).then_some(covered)
+        });
+        covered.max().map_or(0, |covered| u32::try_from(covered).unwrap_or(u32::MAX))
+    }
+
+    /// Whether two streams have been told the same, as far as their ends and lengths tell.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let both = self.tail.len().min(other.tail.len());
+        let end = |tail: &[u8]| tail.len().checked_sub(both).and_then(|from| tail.get(from..).map(Vec::from));
+        self.total == other.total && end(&self.tail) == end(&other.tail)
+    }
+
+    /// Whether a restored state is within its caps.
+    pub(crate) fn fits(&self) -> bool {
+        let locks = [self.short, self.long];
+        self.tail.len() <= WINDOW + CHUNK
+            && self.tail.len() as u64 <= self.total
+            && (self.grams.is_empty() || self.grams.len() == GRAMS)
+            && locks.iter().flatten().all(|lock| (1..=LONG_PERIOD).contains(&(lock.period as usize)))
+    }
+}
+
+/// Bytes at the end of a text that equal those `distance` before, as far as may be looked.
+fn matched(text: &[u8], distance: usize, affordable: usize) -> usize {
+    let Some(earlier) = text.len().checked_sub(distance).and_then(|length| text.get(..length)) else { return 0 };
+    let limit = affordable.min(WINDOW.saturating_sub(distance));
+    let pairs = text.iter().rev().zip(earlier.iter().rev()).take(limit);
+    pairs.take_while(|(byte, before)| byte == before).count()
+}
+
+#[inline]
+fn gram_hash(gram: &[u8; GRAM]) -> u64 {
+    let [a, b, c, d, e, f, g, h, i, j, k, l] = *gram;
+    let head = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    let rest = u64::from(u32::from_le_bytes([i, j, k, l]));
+    head.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rest.wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONG_PERIOD, Layout, Periods, Repetition, WINDOW, least_rotation};
+    use alloc::{format, string::String, vec::Vec};
+    use proptest::prelude::*;
+
+    /// The strongest stretch that any piece shows.
+    fn strongest(pieces: &[&str]) -> Option<Repetition> {
+        let mut periods = Periods::default();
+        let mut strongest: Option<Repetition> = None;
+        for piece in pieces {
+            periods.feed(piece, 60, |found| {
+                if strongest.is_none_or(|known| {
+                    (found.covered, known.period, known.offset) > (known.covered, found.period, found.offset)
+                }) {
+                    strongest = Some(found);
+                }
+            });
+            assert!(periods.fits());
+        }
+        strongest
+    }
+
+    #[test]
+    fn rotations_have_one_key() {
+        for unit in ["abc", "aab", "banana", "x", "请稍等", "abab"] {
+            let expected = least_rotation(unit.as_bytes());
+            let mut sorted: Vec<Vec<u8>> = (0..unit.len())
+                .map(|cut| [&unit.as_bytes()[cut..], &unit.as_bytes()[..cut]].concat())
+                .inspect(|rotation| assert_eq!(least_rotation(rotation), expected))
+                .collect();
+            sorted.sort();
+            assert_eq!(sorted[0], expected);
+        }
+    }
+
+    #[test]
+    fn layout() {
+        let block_at_end = |text: &str| {
+            let mut layout = Layout::default();
+            text.bytes().for_each(|byte| layout.byte(byte));
+            (layout.is_block(), layout.is_structured())
+        };
+        let (plain, list, block) = ((false, false), (false, true), (true, true));
+        let cases = [
+            ("plain `code` and ~~struck~~", plain),
+            ("```rust\nlet", block),
+            ("```rust\nlet\n```\ntext", plain),
+            ("~~~\n```\ntext", block),
+            ("```\n```python\nx", block),
+            ("> ```\n> x", block),
+            ("| a", block),
+            ("| a\nb", plain),
+            ("- item", list),
+            ("12. item", list),
+            ("3) item", list),
+            ("--- ruler", plain),
+            ("**bold**", plain),
+            ("2026 was", plain),
+            ("``not a fence", plain),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(block_at_end(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_and_looking_back_are_bounded() {
+        // Many overlapping repetitions: the words of Fibonacci.
+        let (mut word, mut next) = (String::from("a"), String::from("ab"));
+        while next.len() < 200_000 {
+            let longer = format!("{next}{word}");
+            word = core::mem::replace(&mut next, longer);
+        }
+        let mut periods = Periods::default();
+        periods.feed(&next, 480, |_| {});
+        assert!(periods.fits() && periods.tail.len() <= WINDOW + 512);
+        assert!(periods.spent <= periods.total * 5 + WINDOW as u64, "{} of {}", periods.spent, periods.total);
+    }
+
+    /// Text with stretches of repetition, in several scripts and layouts.
+    fn text() -> impl Strategy<Value = String> {
+        let unit = prop_oneof![
+            "[a-c]{1,4}",
+            "[a-z ,.]{5,120}",
+            "[a-z\n|`#-]{5,200}",
+            "[请稍等我正在处理é🙂。]{1,90}",
+            Just(String::from("```\n")),
+            Just(String::from("| a | b |\n")),
+        ];
+        let part = (unit, 1..60usize).prop_map(|(unit, times)| unit.repeat(times));
+        prop::collection::vec(part, 1..5).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_tells_the_same(text in text(), sizes in prop::collection::vec(1..700usize, 1..20)) {
+            let characters: Vec<char> = text.chars().collect();
+            let mut pieces: Vec<String> = Vec::new();
+            let mut rest = characters.as_slice();
+            for size in sizes.iter().cycle() {
+                if rest.is_empty() { break }
+                let (piece, others) = rest.split_at((*size).min(rest.len()));
+                pieces.push(piece.iter().collect());
+                rest = others;
+            }
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            prop_assert_eq!(strongest(&[&text]), strongest(&pieces));
+        }
+
+        #[test]
+        fn a_period_is_found_and_true(before in "[a-z ]{0,300}", unit in "[a-z ]{1,300}|[请稍等我正在处理。]{20,900}", copies in 8..20usize) {
+            let characters = unit.chars().count();
+            prop_assume!(characters * copies >= 480 && unit.len() <= LONG_PERIOD);
+            let text: Vec<char> = before.chars().chain(unit.repeat(copies).chars()).collect();
+            let found = strongest(&[&text.iter().collect::<String>()]);
+            let Some(found) = found else { return Err(TestCaseError::fail("nothing found")) };
+            let (period, offset) = (found.period as usize, found.offset as usize);
+            prop_assert_eq!(characters % period, 0);
+            prop_assert!(offset <= before.chars().count() + period);
+            let repeated = &text[offset..];
+            prop_assert!(repeated.iter().eq(&text[offset - period..text.len() - period]));
+        }
+    }
+}
