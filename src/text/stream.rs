@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 const GRAM: usize = 12;
 /// Bytes that must match before the long tracker follows.
 const LONG_MATCH: usize = 48;
+/// Bytes that are always enough.
+const MOST_MATCH: usize = 192;
 /// Longest periods in bytes: 256 and 1,024 characters of three bytes, more where characters are shorter.
 const SHORT_PERIOD: usize = 768;
 const LONG_PERIOD: usize = 3072;
@@ -70,6 +72,31 @@ impl Layout {
         } else if !matches!(self.line, Line::Text | Line::Row | Line::List) {
             self.head(byte);
         }
+    }
+
+    /// Goes on by many bytes; tells how many characters there were, and how many of them in blocks.
+    fn advance(&mut self, bytes: &[u8]) -> (u64, u64) {
+        let (mut all, mut block) = (0, 0);
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let mut rest = line;
+            while let Some((&byte, after)) = rest.split_first() {
+                if byte != b'\n' && matches!(self.line, Line::Text | Line::Row | Line::List) {
+                    // Nothing changes before the end of the line.
+                    let text = rest.strip_suffix(b"\n").unwrap_or(rest);
+                    let count = characters(text) as u64;
+                    all += count;
+                    block += if self.is_block() { count } else { 0 };
+                    rest = rest.get(text.len()..).unwrap_or_default();
+                } else {
+                    self.byte(byte);
+                    let first = u64::from(starts_character(byte));
+                    all += first;
+                    block += if self.is_block() { first } else { 0 };
+                    rest = after;
+                }
+            }
+        }
+        (all, block)
     }
 
     fn head(&mut self, byte: u8) {
@@ -152,12 +179,6 @@ struct Unit {
 }
 
 impl Lock {
-    #[inline]
-    fn grow(&mut self, character: bool, block: bool) {
-        self.plain += u64::from(character & !block);
-        self.block += u64::from(character & block);
-    }
-
     /// The stretch as evidence, where it covers at least `floor` characters; `text` ends with its last byte.
     fn repetition(&mut self, text: &[u8], floor: u32) -> Option<Repetition> {
         if self.plain.saturating_add(self.block / STRUCTURED) < u64::from(floor) {
@@ -261,6 +282,8 @@ pub(crate) struct Periods {
     wide: u64,
     /// Bytes of looking back spent.
     spent: u64,
+    /// Bytes before which no proposal is looked at.
+    wait: u64,
     /// By the hash of a gram: 16 further bits of it, and where it was entered last, in strides.
     grams: Vec<u32>,
     layout: Layout,
@@ -290,68 +313,118 @@ impl Periods {
 
     /// Judges the bytes of the tail from `from` on.
     fn scan(&mut self, from: usize, floor: u32, found: &mut impl FnMut(Repetition)) {
-        let Self { tail, total, characters, wide, spent, grams, layout, short, long } = self;
-        let Ok(grams) = <&mut [u32; GRAMS]>::try_from(grams.as_mut_slice()) else { return };
-        for (index, &byte) in tail.iter().enumerate().skip(from) {
-            let position = *total;
-            *total += 1;
-            let first = starts_character(byte);
-            *characters += u64::from(first);
-            if byte >= 0x80 {
-                *wide = *total;
-            }
-            layout.byte(byte);
-            for lock in [&mut *short, &mut *long] {
-                if let Some(holding) = lock {
-                    let before = index.checked_sub(holding.period as usize).and_then(|index| tail.get(index));
-                    if before == Some(&byte) {
-                        holding.grow(first, layout.is_block());
-                    } else {
-                        let text = tail.get(..index).unwrap_or_default();
-                        holding.repetition(text, floor).map(&mut *found);
-                        *lock = None;
+        let mut from = from;
+        // How far the periods hold in this tail.
+        let mut short = self.short.map(|lock| holds(&self.tail, from, lock.period));
+        let mut long = self.long.map(|lock| holds(&self.tail, from, lock.period));
+        while from < self.tail.len() {
+            let end = self.tail.len().min(short.unwrap_or(usize::MAX)).min(long.unwrap_or(usize::MAX));
+            // While a long match holds nothing better can be proposed.
+            let proposal = self.propose(from, end, self.long.is_none());
+            let next = proposal.map_or(end, |(index, _)| index + 1);
+            self.pass(from, next);
+            from = next;
+            if let Some((_, distance)) = proposal {
+                if self.follow(from, distance) {
+                    short = self.short.map(|lock| holds(&self.tail, from, lock.period));
+                    long = self.long.map(|lock| holds(&self.tail, from, lock.period));
+                }
+            } else if from < self.tail.len() {
+                let text = self.tail.get(..from).unwrap_or_default();
+                for (lock, until) in [(&mut self.short, &mut short), (&mut self.long, &mut long)] {
+                    if *until == Some(from)
+                        && let Some(mut broken) = lock.take()
+                    {
+                        *until = None;
+                        broken.repetition(text, floor).map(&mut *found);
                     }
                 }
-            }
-            let Some(gram) = tail.get(..=index).and_then(|seen| seen.last_chunk::<GRAM>()) else { continue };
-            let hash = gram_hash(gram);
-            let Some(entry) = grams.get_mut((hash >> 57) as usize % GRAMS) else { continue };
-            let tag = (hash >> 41) as u32 & 0xffff;
-            let known = *entry;
-            let stride = position / STRIDE;
-            if known >> 16 == tag && (short.is_none() || long.is_none()) {
-                let entered = u64::from(known & 0xffff) * STRIDE;
-                let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
-                if (1..=LONG_PERIOD).contains(&distance) {
-                    let seen = tail.get(..=index).unwrap_or_default();
-                    let affordable = (total.saturating_mul(CREDIT) + WINDOW as u64).saturating_sub(*spent);
-                    let matched = matched(seen, distance, usize::try_from(affordable).unwrap_or(usize::MAX));
-                    *spent += matched as u64;
-                    let follow = |lock: &mut Option<Lock>, spent: &mut u64| {
-                        let covered = distance + matched;
-                        let ascii = total.saturating_sub(*wide) >= covered as u64;
-                        let count = if ascii {
-                            covered
-                        } else {
-                            *spent += covered as u64 / 8;
-                            seen.get(seen.len().saturating_sub(covered)..).map_or(0, self::characters)
-                        } as u64;
-                        let (plain, block) = if layout.is_block() { (0, count) } else { (count, 0) };
-                        let start = characters.saturating_sub(count);
-                        *lock = Some(Lock { period: distance as u32, start, plain, block, unit: None });
-                    };
-                    if short.is_none() && matched >= GRAM && distance <= SHORT_PERIOD {
-                        follow(short, spent);
-                    }
-                    if long.is_none() && matched >= LONG_MATCH {
-                        follow(long, spent);
-                    }
-                }
-            }
-            if position.is_multiple_of(STRIDE) {
-                *entry = tag << 16 | (stride & 0xffff) as u32;
             }
         }
+    }
+
+    /// Enters the grams that end from `from` up to `end`, as far as one that was seen before proposes a period: its
+    /// index and the distance.
+    fn propose(&mut self, from: usize, end: usize, seek: bool) -> Option<(usize, usize)> {
+        let grams = <&mut [u32; GRAMS]>::try_from(self.grams.as_mut_slice()).ok()?;
+        let start = from.max(GRAM - 1);
+        let bytes = self.tail.get(start - (GRAM - 1)..end)?;
+        // `from` is where the stream stands.
+        let mut position = self.total + (start - from) as u64;
+        for (offset, gram) in bytes.array_windows::<GRAM>().enumerate() {
+            let enters = position.is_multiple_of(STRIDE);
+            if enters || seek {
+                let hash = gram_hash(gram);
+                let tag = (hash >> 41) as u32 & 0xffff;
+                if let Some(entry) = grams.get_mut((hash >> 57) as usize % GRAMS) {
+                    let known = *entry;
+                    if enters {
+                        *entry = tag << 16 | (position / STRIDE) as u32 & 0xffff;
+                    }
+                    if seek && known >> 16 == tag && position >= self.wait {
+                        let entered = u64::from(known & 0xffff) * STRIDE;
+                        let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
+                        if (1..=LONG_PERIOD).contains(&distance) {
+                            return Some((start + offset, distance));
+                        }
+                    }
+                }
+            }
+            position += 1;
+        }
+        None
+    }
+
+    /// Passes over bytes in which every tracked period holds.
+    fn pass(&mut self, from: usize, next: usize) {
+        let bytes = self.tail.get(from..next).unwrap_or_default();
+        let (characters, block) = self.layout.advance(bytes);
+        self.total += bytes.len() as u64;
+        self.characters += characters;
+        if !bytes.is_ascii() {
+            self.wide = self.total;
+        }
+        for lock in [&mut self.short, &mut self.long].into_iter().flatten() {
+            lock.plain += characters - block;
+            lock.block += block;
+        }
+    }
+
+    /// Follows a period that was proposed where the first `end` bytes of the tail end, if enough of it stands there.
+    fn follow(&mut self, end: usize, distance: usize) -> bool {
+        let seen = self.tail.get(..end).unwrap_or_default();
+        let affordable = (self.total.saturating_mul(CREDIT) + WINDOW as u64).saturating_sub(self.spent);
+        let matched = matched(seen, distance, usize::try_from(affordable).unwrap_or(usize::MAX));
+        self.spent += matched as u64;
+        // The longer the distance, the more often a phrase comes again by chance.
+        let enough = (distance / 8).min(MOST_MATCH);
+        let short = self.short.is_none() && distance <= SHORT_PERIOD && matched >= enough.max(GRAM);
+        let long = matched >= enough.max(LONG_MATCH);
+        if !long {
+            let wanted = if self.short.is_none() { enough.max(GRAM) } else { enough.max(LONG_MATCH) };
+            self.wait = self.total + wanted.saturating_sub(matched) as u64;
+        }
+        if !short && !long {
+            return false;
+        }
+        let covered = distance + matched;
+        self.spent += covered as u64 / 8;
+        // Where all is ASCII nothing needs to be counted.
+        let count = if self.total.saturating_sub(self.wide) >= covered as u64 {
+            covered as u64
+        } else {
+            seen.get(end.saturating_sub(covered)..).map_or(0, characters) as u64
+        };
+        let (plain, block) = if self.layout.is_block() { (0, count) } else { (count, 0) };
+        let start = self.characters.saturating_sub(count);
+        let lock = Lock { period: distance as u32, start, plain, block, unit: None };
+        if short {
+            self.short = Some(lock);
+        }
+        if long {
+            self.long = Some(lock);
+        }
+        true
     }
 
     /// Characters that the longest repetition which goes on covers; two copies are none yet.
@@ -378,6 +451,13 @@ impl Periods {
             && (self.grams.is_empty() || self.grams.len() == GRAMS)
             && locks.iter().flatten().all(|lock| (1..=LONG_PERIOD).contains(&(lock.period as usize)))
     }
+}
+
+/// The first index from `from` on at which a period does not hold; the end of the text where it holds throughout.
+fn holds(text: &[u8], from: usize, period: u32) -> usize {
+    let earlier = from.checked_sub(period as usize).and_then(|from| text.get(from..)).unwrap_or_default();
+    let later = text.get(from..).unwrap_or_default();
+    from + later.iter().zip(earlier).take_while(|(byte, before)| byte == before).count()
 }
 
 /// Bytes at the end of a text that equal those `distance` before, as far as may be looked.
