@@ -4,16 +4,22 @@
 //! lowest rung of its ladder. It knows neither levels nor verdicts: `policy` turns signals into those. To add a
 //! rule, write its file and add one line to the [`registry!`] below.
 
+mod blank_turns;
 mod blind_repeat;
+mod compaction_loop;
 mod consecutive_errors;
+mod continuation_loop;
 mod cycle;
+mod hook_loop;
 mod limits;
 mod max_iterations;
 mod max_runtime;
+mod monologue;
 mod output_signature;
 mod repeated_call;
 mod repeated_error;
 mod settings;
+mod stream_novelty;
 mod stream_period;
 mod streams;
 #[cfg(test)]
@@ -23,7 +29,8 @@ pub(crate) use limits::Limits;
 pub(crate) use settings::{Settings, ToolSettings};
 
 use crate::model::{
-    Config, Event, HaltReason, Level, Outcome, Recommendation, Record, Recovery, RuleInfo, ToolCall, ToolResult,
+    Body, Config, Event, HaltReason, Host, Level, Message, Outcome, Recommendation, Record, Recovery, Role, RuleInfo,
+    ToolCall, ToolResult,
 };
 use crate::state::{Call, Onset, Run, Sighting, Step};
 use crate::text::Key;
@@ -45,6 +52,30 @@ pub(crate) enum Fact<'a> {
     Event(&'a Event),
     /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
     Synthetic(&'a Event),
+}
+
+impl<'a> Fact<'a> {
+    /// The agent's own whole message, and the event it came in.
+    pub(crate) fn spoken(&self) -> Option<(&'a Event, &'a Message)> {
+        match self {
+            Fact::Event(event) => match &event.body {
+                Body::Message(message) if message.role == Role::Assistant => Some((event, message)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Something that the host did, whether or not it called it synthetic.
+    pub(crate) fn host(&self) -> Option<&'a Host> {
+        match self {
+            Fact::Event(event) | Fact::Synthetic(event) => match &event.body {
+                Body::Host(host) => Some(host),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// What a rule may ask of its surroundings.
@@ -273,6 +304,12 @@ registry! {
     repeated_error: repeated_error::RepeatedError,
     blind_repeat: blind_repeat::BlindRepeat,
     stream_period: stream_period::StreamPeriod,
+    stream_novelty: stream_novelty::StreamNovelty,
+    monologue: monologue::Monologue,
+    blank_turns: blank_turns::BlankTurns,
+    continuation_loop: continuation_loop::ContinuationLoop,
+    hook_loop: hook_loop::HookLoop,
+    compaction_loop: compaction_loop::CompactionLoop,
     output_signature: output_signature::OutputSignature,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,
 }
