@@ -137,10 +137,10 @@ impl Layout {
         self.fence != 0 || self.line == Line::Row
     }
 
-    /// In a fence, a table row or a list item, where few words are new.
+    /// In a fence, a table row or a list item (its number included), where few words are new.
     #[inline]
     pub(crate) fn is_structured(self) -> bool {
-        self.is_block() || self.line == Line::List
+        self.is_block() || matches!(self.line, Line::List | Line::Number)
     }
 }
 
@@ -350,8 +350,8 @@ impl Periods {
         let start = from.max(GRAM - 1);
         let bytes = self.tail.get(start - (GRAM - 1)..end)?;
         // `from` is where the stream stands.
-        let mut position = self.total + (start - from) as u64;
-        for (offset, gram) in bytes.array_windows::<GRAM>().enumerate() {
+        let first = self.total.saturating_add((start - from) as u64);
+        for (position, (offset, gram)) in (first..).zip(bytes.array_windows::<GRAM>().enumerate()) {
             let enters = position.is_multiple_of(STRIDE);
             if enters || seek {
                 let hash = gram_hash(gram);
@@ -370,7 +370,6 @@ impl Periods {
                     }
                 }
             }
-            position += 1;
         }
         None
     }
@@ -379,36 +378,36 @@ impl Periods {
     fn pass(&mut self, from: usize, next: usize) {
         let bytes = self.tail.get(from..next).unwrap_or_default();
         let (characters, block) = self.layout.advance(bytes);
-        self.total += bytes.len() as u64;
-        self.characters += characters;
+        self.total = self.total.saturating_add(bytes.len() as u64);
+        self.characters = self.characters.saturating_add(characters);
         if !bytes.is_ascii() {
             self.wide = self.total;
         }
         for lock in [&mut self.short, &mut self.long].into_iter().flatten() {
-            lock.plain += characters - block;
-            lock.block += block;
+            lock.plain = lock.plain.saturating_add(characters - block);
+            lock.block = lock.block.saturating_add(block);
         }
     }
 
     /// Follows a period that was proposed where the first `end` bytes of the tail end, if enough of it stands there.
     fn follow(&mut self, end: usize, distance: usize) -> bool {
         let seen = self.tail.get(..end).unwrap_or_default();
-        let affordable = (self.total.saturating_mul(CREDIT) + WINDOW as u64).saturating_sub(self.spent);
+        let affordable = self.total.saturating_mul(CREDIT).saturating_add(WINDOW as u64).saturating_sub(self.spent);
         let matched = matched(seen, distance, usize::try_from(affordable).unwrap_or(usize::MAX));
-        self.spent += matched as u64;
+        self.spent = self.spent.saturating_add(matched as u64);
         // The longer the distance, the more often a phrase comes again by chance.
         let enough = (distance / 8).min(MOST_MATCH);
         let short = self.short.is_none() && distance <= SHORT_PERIOD && matched >= enough.max(GRAM);
         let long = matched >= enough.max(LONG_MATCH);
         if !long {
             let wanted = if self.short.is_none() { enough.max(GRAM) } else { enough.max(LONG_MATCH) };
-            self.wait = self.total + wanted.saturating_sub(matched) as u64;
+            self.wait = self.total.saturating_add(wanted.saturating_sub(matched) as u64);
         }
         if !short && !long {
             return false;
         }
         let covered = distance + matched;
-        self.spent += covered as u64 / 8;
+        self.spent = self.spent.saturating_add(covered as u64 / 8);
         // Where all is ASCII nothing needs to be counted.
         let count = if self.total.saturating_sub(self.wide) >= covered as u64 {
             covered as u64
@@ -447,7 +446,7 @@ impl Periods {
     pub(crate) fn fits(&self) -> bool {
         let locks = [self.short, self.long];
         self.tail.len() <= WINDOW + CHUNK
-            && self.tail.len() as u64 <= self.total
+            && (self.tail.len() as u64..1 << 60).contains(&self.total)
             && (self.grams.is_empty() || self.grams.len() == GRAMS)
             && locks.iter().flatten().all(|lock| (1..=LONG_PERIOD).contains(&(lock.period as usize)))
     }
