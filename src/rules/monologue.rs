@@ -1,9 +1,10 @@
 //! Catches: an agent that says the same again and again: without any result in between, or the same long text around
 //! its work.
-//! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter.
+//! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent that
+//! hands out work in the same words while the others have news.
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
-//! Without a result between, every time counts. With work between only long texts count, and less: five times like
+//! Without a result or another agent's news between, every time counts. With work between only long texts count, and less: five times like
 //! three, ten like five, sixteen like nine.
 
 use crate::model::{Channel, HaltReason, Recommendation};
@@ -61,9 +62,9 @@ impl Rule for Monologue {
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if let Fact::Step(step, _) = fact {
-            let own = state.texts.iter_mut().filter(|text| text.agent == step.agent);
-            own.for_each(|text| text.idle = 0);
+        if let Fact::Step(..) = fact {
+            // Whoever called: agents work for each other.
+            state.texts.iter_mut().for_each(|text| text.idle = 0);
             return None;
         }
         let (event, message) = fact.spoken()?;
@@ -75,6 +76,11 @@ impl Rule for Monologue {
         };
         let key = combine("monologue", &[said.key, agent, channel]);
         let known = state.texts.iter().position(|text| text.key == key);
+        if known.is_none() {
+            // Another agent's news is something that came back; what it has said before is not.
+            let others = state.texts.iter_mut().filter(|text| text.agent != agent);
+            others.for_each(|text| text.idle = 0);
+        }
         let mut text = known.and_then(|index| state.texts.remove(index)).unwrap_or_else(|| Text {
             agent,
             key,
@@ -177,6 +183,15 @@ mod tests {
         events("{}", [&a, &b, &a, &b, &a]).last(RULE, Nudge);
         let other = a.replacen('{', r#"{"agent":"b","#, 1);
         events("{}", [&a, &other, &a, &other]).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn agents_that_answer_each_other() {
+        let hand_over = says("The next speaker is the surfer.");
+        let answer =
+            |n| says(&format!("I found page {}.", ["a", "b", "c", "d"][n])).replacen('{', r#"{"agent":"b","#, 1);
+        events("{}", (0..4).flat_map(|n| [hand_over.clone(), answer(n)])).expect(RULE, &[]);
+        events("{}", (0..4).flat_map(|_| [hand_over.clone(), answer(0)])).strongest(RULE, Nudge);
     }
 
     #[test]
