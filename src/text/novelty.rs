@@ -24,14 +24,27 @@ pub(crate) struct Drift {
     pub(crate) offset: u64,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Novelty {
-    /// One byte each; 0 is empty.
-    seen: Vec<u8>,
+/// Where the stream is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Cursor {
     layout: Layout,
     characters: u64,
     /// Hash of the word that is being said; 0 between words.
     word: u32,
+}
+
+impl Cursor {
+    #[inline]
+    fn letter(&mut self, letter: u32) {
+        self.word = self.word.wrapping_mul(31).wrapping_add(letter).max(1);
+    }
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Novelty {
+    /// One byte each; 0 is empty.
+    seen: Vec<u8>,
+    cursor: Cursor,
     /// The two words before it.
     before: [u32; 2],
     /// Sum over all words, for comparison.
@@ -51,51 +64,49 @@ impl Novelty {
             self.seen.resize(SLOTS, 0);
         }
         let mut longest = self.drift;
+        // Kept apart from the rest of the state, so that they stay in registers.
+        let mut cursor = self.cursor;
         for character in text.chars() {
             match character {
-                'a'..='z' | '0'..='9' | '_' | 'A'..='Z' => self.letter(u32::from(character) | 0x20),
-                '\0'..='\x7f' => self.end_word(&mut longest),
-                _ if is_word(character) => {
-                    self.end_word(&mut longest);
-                    self.letter(u32::from(character));
-                    self.end_word(&mut longest);
+                'a'..='z' | '0'..='9' | '_' | 'A'..='Z' => cursor.letter(u32::from(character) | 0x20),
+                '\0'..='\x7f' => {
+                    if cursor.word != 0 {
+                        self.take_word(&mut cursor, &mut longest);
+                    }
                 }
-                _ if character.is_alphanumeric() => {
-                    self.letter(character.to_lowercase().next().map_or(0, u32::from));
-                }
-                _ => self.end_word(&mut longest),
+                _ => self.wide(character, &mut cursor, &mut longest),
             }
             // Beyond ASCII nothing but text matters to the layout.
-            self.layout.byte(u8::try_from(u32::from(character)).ok().filter(u8::is_ascii).unwrap_or(0x80));
-            self.characters = self.characters.saturating_add(1);
+            cursor.layout.byte(if character.is_ascii() { character as u8 } else { 0x80 });
+            cursor.characters = cursor.characters.saturating_add(1);
         }
+        self.cursor = cursor;
         longest
     }
 
-    #[inline]
-    fn letter(&mut self, letter: u32) {
-        self.word = self.word.wrapping_mul(31).wrapping_add(letter).max(1);
-    }
-
-    #[inline]
-    fn end_word(&mut self, longest: &mut Drift) {
-        if self.word != 0 {
-            self.take_word();
-            if self.drift.blocks > longest.blocks {
-                *longest = self.drift;
-            }
+    fn wide(&mut self, character: char, cursor: &mut Cursor, longest: &mut Drift) {
+        if !is_word(character) && character.is_alphanumeric() {
+            cursor.letter(character.to_lowercase().next().map_or(0, u32::from));
+            return;
+        }
+        if cursor.word != 0 {
+            self.take_word(cursor, longest);
+        }
+        if is_word(character) {
+            cursor.letter(u32::from(character));
+            self.take_word(cursor, longest);
         }
     }
 
-    fn take_word(&mut self) {
+    fn take_word(&mut self, cursor: &mut Cursor, longest: &mut Drift) {
+        let word = core::mem::take(&mut cursor.word);
         let [first, second] = self.before;
         let mix = |sum: u64, word: u32| (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        let hash = mix(mix(mix(0, first), second), self.word).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        self.sum = mix(self.sum, self.word);
-        self.before = [second, self.word];
-        self.word = 0;
+        let hash = mix(mix(mix(0, first), second), word).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        self.sum = mix(self.sum, word);
+        self.before = [second, word];
         let fingerprint = ((hash >> 32) as u8).max(1);
-        let weight = if self.layout.is_structured() { 1 } else { PLAIN };
+        let weight = if cursor.layout.is_structured() { 1 } else { PLAIN };
         if let Some(known) = self.seen.get_mut((hash >> 53) as usize % SLOTS) {
             self.new += if *known == fingerprint { 0 } else { weight };
             *known = fingerprint;
@@ -107,10 +118,13 @@ impl Novelty {
                     self.drift.offset = self.block;
                 }
                 self.drift.blocks = self.drift.blocks.saturating_add(1);
+                if self.drift.blocks > longest.blocks {
+                    *longest = self.drift;
+                }
             } else {
                 self.drift = Drift::default();
             }
-            (self.weight, self.new, self.block) = (0, 0, self.characters);
+            (self.weight, self.new, self.block) = (0, 0, cursor.characters);
         }
     }
 
@@ -121,7 +135,7 @@ impl Novelty {
 
     /// Whether two streams have been told the same words.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        (self.characters, self.sum, self.word) == (other.characters, other.sum, other.word)
+        self.cursor == other.cursor && self.sum == other.sum
     }
 
     /// Whether a restored state is within its caps.
