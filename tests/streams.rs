@@ -92,7 +92,7 @@ fn the_state_is_small_and_the_status_tells_where_it_stands() {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let word: String =
             (0..6).filter_map(|place| char::from_u32(0x4e00 + (number >> (place * 9)) as u32 % 5000)).collect();
-        let agent = ["a", "b", "c", "d"][index as usize % 4];
+        let agent = ["a", "b", "c"][index as usize % 3];
         let mut event = delta(&format!("{word} x{number} "));
         event.context.agent = Some(agent.into());
         detector.record(&event).unwrap();
@@ -101,7 +101,7 @@ fn the_state_is_small_and_the_status_tells_where_it_stands() {
         detector.record(&message).unwrap();
     }
     let size = detector.snapshot().len() - empty;
-    assert!(size <= 20 * 1024, "{size} bytes");
+    assert!((12 * 1024..=20 * 1024).contains(&size), "{size} bytes");
     let mut detector = json::detector("{}").unwrap();
     pieces(&"I am done. ".repeat(30), &[11]).iter().for_each(|event| drop(detector.record(event).unwrap()));
     assert!(detector.status(&Scope::default()).rules.iter().all(|rule| rule.rule != "stream-period"), "not yet");
