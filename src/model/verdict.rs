@@ -125,6 +125,10 @@ pub struct Finding {
     pub period: Option<u32>,
     /// First event of the loop: where a host may rewind to.
     pub onset_seq: u64,
+    /// Where text repeats itself: characters (Unicode scalar values) of the message or stream that began at
+    /// `onsetSeq`, up to the point from which on it says nothing new. A host may cut there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onset_offset: Option<u64>,
     /// Last event of the loop so far.
     pub last_seq: u64,
     /// How sure the rule is, per mille.

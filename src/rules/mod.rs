@@ -4,9 +4,12 @@
 //! lowest rung of its ladder. It knows neither levels nor verdicts: `policy` turns signals into those. To add a
 //! rule, write its file and add one line to the [`registry!`] below.
 
+mod blank_turns;
 mod blind_repeat;
 mod call_flood;
+mod compaction_loop;
 mod consecutive_errors;
+mod continuation_loop;
 mod cycle;
 mod cycle_budget;
 mod denied_call;
@@ -15,10 +18,12 @@ mod external_failure;
 mod failing_target;
 mod failure_streak;
 mod harness_rejection;
+mod hook_loop;
 mod identical_output;
 mod limits;
 mod max_iterations;
 mod max_runtime;
+mod monologue;
 mod negative_answers;
 mod no_new_information;
 mod no_tests;
@@ -39,6 +44,9 @@ mod same_answer;
 mod settings;
 mod stall;
 mod streak;
+mod stream_novelty;
+mod stream_period;
+mod streams;
 mod task_attempts;
 mod task_cycle;
 mod task_loop;
@@ -55,8 +63,8 @@ pub(crate) use settings::{Settings, ToolSettings};
 pub(crate) use task_loop::{Cleared, mismatch};
 
 use crate::model::{
-    AttemptStanding, Config, Event, HaltReason, Level, Outcome, PhaseStanding, Recommendation, Record, Recovery,
-    RuleInfo, ToolCall, ToolResult,
+    AttemptStanding, Body, Config, Event, HaltReason, Host, Level, Message, Outcome, PhaseStanding, Recommendation,
+    Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step};
 use crate::text::{Key, printable};
@@ -97,6 +105,30 @@ pub(crate) enum Fact<'a> {
     Event(&'a Event),
     /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
     Synthetic(&'a Event),
+}
+
+impl<'a> Fact<'a> {
+    /// The agent's own whole message, and the event it came in.
+    pub(crate) fn spoken(&self) -> Option<(&'a Event, &'a Message)> {
+        match self {
+            Fact::Event(event) => match &event.body {
+                Body::Message(message) if message.role == Role::Assistant => Some((event, message)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Something that the host did, whether or not it called it synthetic.
+    pub(crate) fn host(&self) -> Option<&'a Host> {
+        match self {
+            Fact::Event(event) | Fact::Synthetic(event) => match &event.body {
+                Body::Host(host) => Some(host),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// What a rule may ask of its surroundings.
@@ -186,6 +218,8 @@ pub(crate) struct Extra {
     pub(crate) actions: Vec<String>,
     /// Telemetry.
     pub(crate) records: Vec<Record>,
+    /// Characters of the stream that began at the onset before it starts to repeat.
+    pub(crate) onset_offset: Option<u64>,
 }
 
 /// What to tell the agent and the host.
@@ -345,6 +379,13 @@ registry! {
     no_new_information: no_new_information::NoNewInformation,
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     blind_repeat: blind_repeat::BlindRepeat,
+    stream_period: stream_period::StreamPeriod,
+    stream_novelty: stream_novelty::StreamNovelty,
+    monologue: monologue::Monologue,
+    blank_turns: blank_turns::BlankTurns,
+    continuation_loop: continuation_loop::ContinuationLoop,
+    hook_loop: hook_loop::HookLoop,
+    compaction_loop: compaction_loop::CompactionLoop,
     output_signature: output_signature::OutputSignature,
     task_attempts: task_attempts::TaskAttempts,
     task_cycle: task_cycle::TaskCycle,

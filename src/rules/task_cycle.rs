@@ -146,7 +146,7 @@ mod tests {
             ("#a =i #b =i #a =i #a =i #b =i #b =i #a =i #b =i", &[]),
         ];
         for (script, expected) in cases {
-            let found = Script::workflow(ALONE).play(script).findings(RULE);
+            let found = Script::workflow(ALONE).play(script).found(RULE);
             let found: alloc::vec::Vec<_> = found.into_iter().filter(|(_, level)| *level >= Nudge).collect();
             assert_eq!(found, expected, "{script}");
         }

@@ -39,7 +39,7 @@
 
 use crate::model::{Level, Verdict};
 use crate::{Detector, json};
-use alloc::{format, string::String, vec::Vec};
+use alloc::{format, string::String, string::ToString, vec::Vec};
 
 pub(crate) struct Script {
     detector: Detector,
@@ -241,9 +241,32 @@ impl Script {
     }
 }
 
+/// Records events given as JSON, every one a second of event time after the other.
+pub(crate) fn events<S: AsRef<str>>(config: &str, events: impl IntoIterator<Item = S>) -> Played {
+    let mut script = Script::new(config);
+    let fields = |event: &str| event.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap().to_string();
+    let verdicts = events.into_iter().map(|event| script.event(&fields(event.as_ref())));
+    Played { verdicts: verdicts.collect() }
+}
+
+/// A streamed piece of an answer.
+pub(crate) fn delta(text: &str) -> String {
+    serde_json::json!({"type": "delta", "text": text}).to_string()
+}
+
+/// A whole message of the agent.
+pub(crate) fn says(text: &str) -> String {
+    serde_json::json!({"type": "message", "role": "assistant", "text": text}).to_string()
+}
+
 impl Played {
+    /// Every finding of a rule, in full.
+    pub(crate) fn findings(&self, rule: &str) -> Vec<&crate::model::Finding> {
+        self.verdicts.iter().flat_map(|verdict| &verdict.findings).filter(|finding| finding.rule == rule).collect()
+    }
+
     /// Every finding of a rule: the index of its event and its level.
-    pub(crate) fn findings(&self, rule: &str) -> Vec<(usize, Level)> {
+    pub(crate) fn found(&self, rule: &str) -> Vec<(usize, Level)> {
         let verdicts = self.verdicts.iter().enumerate();
         let found = verdicts.flat_map(|(index, verdict)| verdict.findings.iter().map(move |finding| (index, finding)));
         found.filter(|(_, finding)| finding.rule == rule).map(|(index, finding)| (index, finding.level)).collect()
@@ -251,30 +274,25 @@ impl Played {
 
     #[track_caller]
     pub(crate) fn expect(&self, rule: &str, expected: &[(usize, Level)]) {
-        assert_eq!(self.findings(rule), expected);
+        assert_eq!(self.found(rule), expected);
     }
 
     /// The rule's strongest finding.
     #[track_caller]
     pub(crate) fn strongest(&self, rule: &str, level: Level) {
-        assert_eq!(
-            self.findings(rule).into_iter().map(|(_, level)| level).max(),
-            Some(level),
-            "{:?}",
-            self.findings(rule)
-        );
+        assert_eq!(self.found(rule).into_iter().map(|(_, level)| level).max(), Some(level), "{:?}", self.found(rule));
     }
 
     /// The rule's finding at the last event.
     #[track_caller]
     pub(crate) fn last(&self, rule: &str, level: Level) {
-        assert_eq!(self.findings(rule).last(), Some(&(self.verdicts.len() - 1, level)), "{:?}", self.findings(rule));
+        assert_eq!(self.found(rule).last(), Some(&(self.verdicts.len() - 1, level)), "{:?}", self.found(rule));
     }
 
     /// Nothing at all at the last event.
     #[track_caller]
     pub(crate) fn last_silent(&self, rule: &str) {
         let last = self.verdicts.len() - 1;
-        assert!(self.findings(rule).iter().all(|(index, _)| *index != last), "{:?}", self.findings(rule));
+        assert!(self.found(rule).iter().all(|(index, _)| *index != last), "{:?}", self.found(rule));
     }
 }

@@ -1,0 +1,212 @@
+//! Catches: an agent that says the same again and again: without any result in between, or the same long text around
+//! its work.
+//! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent that
+//! hands out work in the same words while the others have news.
+//! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
+//!
+//! Without a result or another agent's news between, every time counts. With work between only long texts count, and less: five times like
+//! three, ten like five, sixteen like nine.
+
+use crate::model::{Channel, HaltReason, Recommendation};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting, agent};
+use crate::text::{Key, combine, evidence, said};
+use alloc::format;
+use serde::{Deserialize, Serialize};
+
+/// Texts remembered at once, over all agents; the one not heard for longest goes.
+const TEXTS: usize = 16;
+const EVIDENCE: usize = 5;
+/// Times with work between, and what they count.
+const AROUND_WORK: [(u32, u32); 3] = [(16, 9), (10, 5), (5, 3)];
+
+pub(crate) struct Monologue;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    texts: Ring<Text>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Text {
+    agent: Key,
+    key: Key,
+    long: bool,
+    /// Times in all, and since the latest result.
+    times: u32,
+    idle: u32,
+    /// The first time, and the first since the latest result.
+    onset: Onset,
+    idle_onset: Onset,
+    sightings: Ring<Sighting>,
+}
+
+impl Text {
+    /// What the times with work between count.
+    fn around_work(&self) -> u32 {
+        let reached = AROUND_WORK.iter().find(|(times, _)| self.long && self.times >= *times);
+        reached.map_or(0, |(_, count)| *count)
+    }
+
+    fn count(&self) -> u32 {
+        self.idle.max(self.around_work())
+    }
+}
+
+impl Rule for Monologue {
+    const ID: &'static str = "monologue";
+    const ABOUT: &'static str =
+        "The agent saying the same text without a result between, or the same long text around its work.";
+    const UNIT: &'static str = "times";
+    const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        if let Fact::Step(..) = fact {
+            // Whoever called: agents work for each other.
+            state.texts.iter_mut().for_each(|text| text.idle = 0);
+            return None;
+        }
+        let (event, message) = fact.spoken()?;
+        let said = said(&message.text)?;
+        let agent = agent(&event.context);
+        let channel = match message.channel.unwrap_or_default() {
+            Channel::Text => 0,
+            Channel::Reasoning => 1,
+        };
+        let key = combine("monologue", &[said.key, agent, channel]);
+        let known = state.texts.iter().position(|text| text.key == key);
+        if known.is_none() {
+            // Another agent's news is something that came back; what it has said before is not.
+            let others = state.texts.iter_mut().filter(|text| text.agent != agent);
+            others.for_each(|text| text.idle = 0);
+        }
+        let mut text = known.and_then(|index| state.texts.remove(index)).unwrap_or_else(|| Text {
+            agent,
+            key,
+            long: said.long,
+            times: 0,
+            idle: 0,
+            onset: cx.onset,
+            idle_onset: cx.onset,
+            sightings: Ring::default(),
+        });
+        text.times = text.times.saturating_add(1);
+        text.idle = text.idle.saturating_add(1);
+        if text.idle == 1 {
+            text.idle_onset = cx.onset;
+        }
+        text.sightings.push(Sighting { key: said.key, ..cx.here }, EVIDENCE);
+        let count = text.count();
+        let signal = cx.limits.reached(count, 1).then(|| {
+            let idle = text.idle >= text.around_work();
+            let (kind, times, between) = if idle {
+                ("nothing-between", text.idle, "nothing came back in between")
+            } else {
+                ("around-work", text.times, "whatever came back in between")
+            };
+            let message = format!("The agent said the same {times} times; {between}");
+            Signal {
+                kind,
+                identity: key,
+                count,
+                scale: 1,
+                period: None,
+                onset: if idle { text.idle_onset } else { text.onset },
+                sightings: text.sightings.iter().copied().collect(),
+                confidence: u16::try_from(if idle { 700 } else { 600 } + count.min(9) * 30).unwrap_or(1000),
+                signature: format!("said#{}", evidence(said.key).get(..8).unwrap_or_default()),
+                advice: Advice {
+                    what: format!("{message}.").into(),
+                    instead: "Do the next thing instead of announcing it, or say what keeps it from being done.",
+                    recommendation: Recommendation::ChangeApproach,
+                    halt_reason: HaltReason::Stalled,
+                },
+                ask: None,
+                extra: Extra::default(),
+                message,
+            }
+        });
+        state.texts.push(text, TEXTS);
+        signal
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.texts.iter().map(Text::count).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.texts.len() <= TEXTS && state.texts.iter().all(|text| text.sightings.len() <= EVIDENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Halt, Nudge};
+    use crate::rules::testing::{events, says};
+    use alloc::{format, string::String, vec, vec::Vec};
+    use core::iter::repeat_n;
+
+    const RULE: &str = "monologue";
+    const CALL: &str = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
+    const WORK: &str = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"x"}"#;
+
+    fn around_work(text: &str, times: usize) -> Vec<String> {
+        (0..times).flat_map(|_| vec![says(text), CALL.into(), WORK.into()]).collect()
+    }
+
+    #[test]
+    fn every_rung_is_reached() {
+        let text = says("I will now open the app.");
+        for (times, level) in [(3, Nudge), (5, Block), (9, Halt)] {
+            events("{}", repeat_n(&text, times)).last(RULE, level);
+        }
+        events("{}", repeat_n(&text, 2)).expect(RULE, &[]);
+        let long = "I will look at the same file again. ".repeat(6);
+        for (times, level) in [(5, Nudge), (10, Block), (16, Halt)] {
+            let mut around = around_work(&long, times - 1);
+            events("{}", &around).findings(RULE).iter().for_each(|finding| assert!(finding.level < level));
+            around.push(says(&long));
+            events("{}", &around).last(RULE, level);
+        }
+    }
+
+    #[test]
+    fn a_call_without_a_result_is_no_answer() {
+        let text = says("I will now open the app.");
+        events("{}", [&text, CALL, &text, CALL, &text]).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn others_between() {
+        let (a, b) = (says("First I will check the cache."), says("Then I will check the log."));
+        events("{}", [&a, &b, &a, &b, &a]).last(RULE, Nudge);
+        let other = a.replacen('{', r#"{"agent":"b","#, 1);
+        events("{}", [&a, &other, &a, &other]).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn agents_that_answer_each_other() {
+        let hand_over = says("The next speaker is the surfer.");
+        let answer =
+            |n| says(&format!("I found page {}.", ["a", "b", "c", "d"][n])).replacen('{', r#"{"agent":"b","#, 1);
+        events("{}", (0..4).flat_map(|n| [hand_over.clone(), answer(n)])).expect(RULE, &[]);
+        events("{}", (0..4).flat_map(|_| [hand_over.clone(), answer(0)])).strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn counters_make_no_difference_in_sentences() {
+        let count = |n| says(&format!("Still waiting for build {n} to end."));
+        events("{}", (1..4).map(count)).last(RULE, Nudge);
+        events("{}", (1..9).map(|n| says(&format!("step {n} done")))).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn honest_talk() {
+        events("{}", around_work("Let me look at the file.", 30)).expect(RULE, &[]);
+        let human = r#"{"type":"message","role":"user","text":"and now?"}"#;
+        let text = says("Done, anything else?");
+        events("{}", [&text, human, &text, human, &text, human, &text]).expect(RULE, &[]);
+        events("{}", repeat_n(text.replacen('{', r#"{"synthetic":true,"#, 1), 9)).expect(RULE, &[]);
+    }
+}

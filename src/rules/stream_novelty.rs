@@ -1,0 +1,139 @@
+//! Catches: text that goes round in circles without repeating itself exactly: the same thoughts in slightly other
+//! words, on end.
+//! Must not catch: lists with a common beginning, tables and code (their words count a quarter), long reports, counting.
+//! Idea: what separates a drifting loop from honest text is how many of its word triples were never said before.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::streams::{Listener, Streams, channel_words};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::state::Sighting;
+use crate::text::{Novelty, combine, evidence, key};
+use alloc::{format, vec};
+
+pub(crate) struct StreamNovelty;
+
+impl Listener for Novelty {
+    fn heard_as(&self, other: &Self) -> bool {
+        self.is_same(other)
+    }
+
+    fn fits(&self) -> bool {
+        Self::fits(self)
+    }
+}
+
+impl Rule for StreamNovelty {
+    const ID: &'static str = "stream-novelty";
+    const ABOUT: &'static str = "Text that goes round in circles in slightly other words, judged while it streams.";
+    const UNIT: &'static str = "blocks of 128 words in a row";
+    const LIMITS: Limits = Limits::ladder(5, 10, 20, 0);
+    type State = Streams<Novelty>;
+
+    fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let heard = state.hear(fact, cx, |novelty, text| {
+            Some(novelty.feed(text)).filter(|drift| cx.limits.reached(drift.blocks, 1))
+        })?;
+        let drift = heard.what;
+        let channel = channel_words(heard.channel);
+        // No two texts drift alike: a loop is known by where it began.
+        let began = key("stream", &heard.onset.seq.to_le_bytes());
+        let identity = combine("stream-novelty", &[began, heard.agent, key("channel", channel.as_bytes())]);
+        let words = drift.blocks.saturating_mul(128);
+        let message = format!("The last {words} words of the {channel} say little that was not said in it before");
+        Some(Signal {
+            kind: "few-new-words",
+            identity,
+            count: drift.blocks,
+            scale: 1,
+            period: None,
+            onset: heard.onset,
+            sightings: vec![Sighting { key: began, ..cx.here }],
+            confidence: u16::try_from(700 + drift.blocks.min(20) * 10).unwrap_or(1000),
+            signature: format!("{channel}%{}", evidence(began).get(..8).unwrap_or_default()),
+            advice: Advice {
+                what: format!("{message}.").into(),
+                instead: "Write down in one sentence what is decided and what is open, and act on the first open point.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Stalled,
+            },
+            ask: None,
+            extra: Extra { onset_offset: Some(drift.offset), ..Extra::default() },
+            message,
+        })
+    }
+
+    fn standing(state: &Self::State) -> u32 {
+        state.listeners().map(|novelty| novelty.drift().blocks).max().unwrap_or(0)
+    }
+
+    fn fits(state: &Self::State) -> bool {
+        state.fits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Halt, Nudge, Observe};
+    use crate::rules::testing::{delta, events, says};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "stream-novelty";
+
+    /// Twenty words, a few of them new each time.
+    fn musing(n: usize) -> String {
+        format!(
+            "So the writer must flush {n} times, then the writer must flush again, and x{} the writer must flush. ",
+            n * 37 % 101
+        )
+    }
+
+    fn musings(count: usize) -> String {
+        (0..count).map(musing).collect()
+    }
+
+    #[test]
+    fn every_rung_is_reached() {
+        let text = musings(200);
+        let played = events("{}", text.split_inclusive(' ').map(delta));
+        let levels: Vec<_> = played.findings(RULE).iter().map(|finding| (finding.count, finding.level)).collect();
+        assert_eq!(levels[..2], [(5, Nudge), (5, Observe)]);
+        for (count, level) in [(10, Block), (20, Halt)] {
+            let first = levels.iter().find(|(_, given)| *given == level);
+            assert_eq!(first, Some(&(count, level)));
+        }
+    }
+
+    #[test]
+    fn where_it_began() {
+        let before: String = (0..300).map(|n| format!("{} ", n * 7919)).collect();
+        let text = format!("{before}{}", musings(60));
+        let played = events("{}", [says(&text)]);
+        let offset = played.findings(RULE)[0].onset_offset.unwrap() as usize;
+        // To the block in which it began, and one that is still new.
+        assert!((before.len()..before.len() + 128 * 8 * 2).contains(&offset), "{offset} after {}", before.len());
+    }
+
+    #[test]
+    fn honest_text() {
+        let prefix = "- projects/my-google-cloud-project-12345/locations/us-central1/services/svc-";
+        events("{}", [says(&(0..60).map(|n| format!("{prefix}{}\n", n * 7)).collect::<String>())]).expect(RULE, &[]);
+        events("{}", [says(&(0..3000).map(|n| format!("{n}\n")).collect::<String>())]).expect(RULE, &[]);
+        events("{}", [says(&musings(30))]).expect(RULE, &[]);
+        let row = |n| format!("| svc-{n} | running | 0 restarts | 2 of 2 ready | node pool a |\n");
+        events("{}", [says(&(0..80).map(row).collect::<String>())]).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_turn_ends_the_stream() {
+        let call = || r#"{"type":"tool-call","tool":"read"}"#.into();
+        let part = musings(30);
+        events("{}", [delta(&part), call(), delta(&part), call(), delta(&part)]).expect(RULE, &[]);
+        events("{}", [delta(&part), delta(&part)]).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_message_that_was_streamed_is_not_another_loop() {
+        let text = musings(60);
+        events("{}", [delta(&text), says(&text)]).expect(RULE, &[(0, Nudge), (1, Observe)]);
+    }
+}

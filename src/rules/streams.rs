@@ -1,0 +1,136 @@
+//! Which text belongs to which stream: one per agent and channel, from one assistant turn to the next.
+
+use crate::model::{Body, Channel, Event, HostKind, Role};
+use crate::rules::{Cx, Fact};
+use crate::state::{Onset, Ring, agent};
+use crate::text::Key;
+use serde::{Deserialize, Serialize};
+
+/// Streams listened to at once; the one that has been silent for longest goes.
+const STREAMS: usize = 3;
+/// Characters from which a whole message is listened to like a stream.
+const WHOLE: usize = 480;
+
+/// What listens to one stream.
+pub(crate) trait Listener: Default {
+    /// Whether both have heard the same text.
+    fn heard_as(&self, other: &Self) -> bool;
+    /// Whether a restored state is within its caps.
+    fn fits(&self) -> bool;
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Streams<L> {
+    open: Ring<Stream<L>>,
+}
+
+impl<L> Default for Streams<L> {
+    fn default() -> Self {
+        Self { open: Ring::default() }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stream<L> {
+    agent: Key,
+    channel: Channel,
+    /// The event it began with.
+    onset: Onset,
+    /// The turn is over: what comes next on this channel is another stream.
+    ended: bool,
+    listener: L,
+}
+
+/// What was heard in an event, and where.
+pub(crate) struct Heard<T> {
+    pub(crate) what: T,
+    pub(crate) agent: Key,
+    pub(crate) channel: Channel,
+    /// The event that the stream began with.
+    pub(crate) onset: Onset,
+}
+
+impl<L: Listener> Streams<L> {
+    /// Lets the listener of the stream that a fact belongs to hear its text.
+    pub(crate) fn hear<T>(
+        &mut self,
+        fact: &Fact<'_>,
+        cx: &Cx<'_>,
+        listen: impl FnOnce(&mut L, &str) -> Option<T>,
+    ) -> Option<Heard<T>> {
+        match fact {
+            Fact::Event(event) => match &event.body {
+                Body::Delta(delta) => {
+                    let (agent, channel) = (agent(&event.context), delta.channel.unwrap_or_default());
+                    let mut stream = self.take(agent, channel).filter(|stream| !stream.ended).unwrap_or_else(|| {
+                        Stream { agent, channel, onset: cx.onset, ended: false, listener: L::default() }
+                    });
+                    let what = listen(&mut stream.listener, &delta.text);
+                    let onset = stream.onset;
+                    self.open.push(stream, STREAMS);
+                    Some(Heard { what: what?, agent, channel, onset })
+                }
+                Body::Message(message) if message.role == Role::Assistant => {
+                    let (agent, channel) = (agent(&event.context), message.channel.unwrap_or_default());
+                    let streamed = self.take(agent, channel);
+                    self.end::<T>(Some(agent));
+                    // Bytes first: they are counted already, and there are at least as many.
+                    if message.text.len() < WHOLE || message.text.chars().take(WHOLE).count() < WHOLE {
+                        return None;
+                    }
+                    let mut listener = L::default();
+                    let what = listen(&mut listener, &message.text)?;
+                    // A message that was streamed before is the same text, not another loop.
+                    let same = streamed.filter(|stream| listener.heard_as(&stream.listener));
+                    Some(Heard { what, agent, channel, onset: same.map_or(cx.onset, |stream| stream.onset) })
+                }
+                _ => self.turn(event),
+            },
+            Fact::Synthetic(event) => self.turn(event),
+            Fact::Call(call, _) => self.end(Some(call.agent)),
+            Fact::Step(step, _) => self.end(Some(step.agent)),
+            Fact::Output { .. } => self.end(None),
+            Fact::NotRun(..) | Fact::Tick => None,
+        }
+    }
+
+    /// Ends the turn where an event does. Nothing is heard in that.
+    fn turn<T>(&mut self, event: &Event) -> Option<T> {
+        let named = event.context.agent.as_ref().map(|_| agent(&event.context));
+        match &event.body {
+            Body::Host(host) if host.kind == HostKind::TurnStart => self.end(named),
+            Body::Message(message) if message.role != Role::Assistant => self.end(named),
+            Body::Turn(_) => self.end(named),
+            _ => None,
+        }
+    }
+
+    /// Ends the turn of one agent, or of all. Nothing is heard in that.
+    fn end<T>(&mut self, agent: Option<Key>) -> Option<T> {
+        let over = self.open.iter_mut().filter(|stream| agent.is_none_or(|agent| stream.agent == agent));
+        over.for_each(|stream| stream.ended = true);
+        None
+    }
+
+    fn take(&mut self, agent: Key, channel: Channel) -> Option<Stream<L>> {
+        let known = self.open.iter().position(|stream| stream.agent == agent && stream.channel == channel);
+        known.and_then(|index| self.open.remove(index))
+    }
+
+    /// What listens to the streams that are not over.
+    pub(crate) fn listeners(&self) -> impl Iterator<Item = &L> {
+        self.open.iter().filter(|stream| !stream.ended).map(|stream| &stream.listener)
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.open.len() <= STREAMS && self.open.iter().all(|stream| stream.listener.fits())
+    }
+}
+
+/// The channel in words.
+pub(crate) fn channel_words(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Text => "answer",
+        Channel::Reasoning => "reasoning",
+    }
+}

@@ -1,0 +1,218 @@
+//! Text as it streams: how much of it has not been said before, in O(1) per character with bounded memory.
+//!
+//! Three words in a row are new unless they were said before, as far as a table of fingerprints remembers. Words are
+//! weighed in blocks; a stretch of blocks with little that is new is a text that turns in circles without repeating
+//! itself exactly. As everywhere with streams, how the text was cut into pieces makes no difference.
+
+use crate::text::stream::Layout;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// Fingerprints remembered, one per slot: the newest of those that share it.
+const SLOTS: usize = 2048;
+/// Words of a block, in quarters: a word in a list, a table or a fence is a quarter.
+const BLOCK: u32 = 128 * PLAIN;
+const PLAIN: u32 = 4;
+/// New words below which a block says little, in per cent.
+const LITTLE: u32 = 40;
+
+/// Blocks in a row that say little.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Drift {
+    pub(crate) blocks: u32,
+    /// Characters before the first of them.
+    pub(crate) offset: u64,
+}
+
+/// Where the stream is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Cursor {
+    layout: Layout,
+    characters: u64,
+    /// Hash of the word that is being said; 0 between words.
+    word: u32,
+}
+
+impl Cursor {
+    #[inline]
+    fn letter(&mut self, letter: u32) {
+        self.word = self.word.wrapping_mul(31).wrapping_add(letter).max(1);
+    }
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Novelty {
+    /// One byte each; 0 is empty.
+    seen: Vec<u8>,
+    cursor: Cursor,
+    /// The two words before it.
+    before: [u32; 2],
+    /// Sum over all words, for comparison.
+    sum: u64,
+    /// Weight of the words of this block, and of the new ones among them.
+    weight: u32,
+    new: u32,
+    /// Characters before this block.
+    block: u64,
+    drift: Drift,
+}
+
+impl Novelty {
+    /// Goes on by a piece of text; the longest drift that holds in it.
+    pub(crate) fn feed(&mut self, text: &str) -> Drift {
+        if self.seen.len() != SLOTS {
+            self.seen.resize(SLOTS, 0);
+        }
+        let mut longest = self.drift;
+        // Kept apart from the rest of the state, so that they stay in registers.
+        let mut cursor = self.cursor;
+        for character in text.chars() {
+            match character {
+                'a'..='z' | '0'..='9' | '_' | 'A'..='Z' => cursor.letter(u32::from(character) | 0x20),
+                '\0'..='\x7f' => {
+                    if cursor.word != 0 {
+                        self.take_word(&mut cursor, &mut longest);
+                    }
+                }
+                _ => self.wide(character, &mut cursor, &mut longest),
+            }
+            // Beyond ASCII nothing but text matters to the layout.
+            cursor.layout.byte(if character.is_ascii() { character as u8 } else { 0x80 });
+            cursor.characters = cursor.characters.saturating_add(1);
+        }
+        self.cursor = cursor;
+        longest
+    }
+
+    fn wide(&mut self, character: char, cursor: &mut Cursor, longest: &mut Drift) {
+        if !is_word(character) && character.is_alphanumeric() {
+            cursor.letter(character.to_lowercase().next().map_or(0, u32::from));
+            return;
+        }
+        if cursor.word != 0 {
+            self.take_word(cursor, longest);
+        }
+        if is_word(character) {
+            cursor.letter(u32::from(character));
+            self.take_word(cursor, longest);
+        }
+    }
+
+    fn take_word(&mut self, cursor: &mut Cursor, longest: &mut Drift) {
+        let word = core::mem::take(&mut cursor.word);
+        let [first, second] = self.before;
+        let mix = |sum: u64, word: u32| (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let hash = mix(mix(mix(0, first), second), word).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        self.sum = mix(self.sum, word);
+        self.before = [second, word];
+        let fingerprint = ((hash >> 32) as u8).max(1);
+        let weight = if cursor.layout.is_structured() { 1 } else { PLAIN };
+        if let Some(known) = self.seen.get_mut((hash >> 53) as usize % SLOTS) {
+            self.new += if *known == fingerprint { 0 } else { weight };
+            *known = fingerprint;
+        }
+        self.weight += weight;
+        if self.weight >= BLOCK {
+            if self.new * 100 < self.weight * LITTLE {
+                if self.drift.blocks == 0 {
+                    self.drift.offset = self.block;
+                }
+                self.drift.blocks = self.drift.blocks.saturating_add(1);
+                if self.drift.blocks > longest.blocks {
+                    *longest = self.drift;
+                }
+            } else {
+                self.drift = Drift::default();
+            }
+            (self.weight, self.new, self.block) = (0, 0, cursor.characters);
+        }
+    }
+
+    /// The drift that goes on.
+    pub(crate) fn drift(&self) -> Drift {
+        self.drift
+    }
+
+    /// Whether two streams have been told the same words.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.cursor == other.cursor && self.sum == other.sum
+    }
+
+    /// Whether a restored state is within its caps.
+    pub(crate) fn fits(&self) -> bool {
+        (self.seen.is_empty() || self.seen.len() == SLOTS) && self.weight < BLOCK && self.new <= self.weight
+    }
+}
+
+/// Characters that are words of their own: Han, Hiragana, Katakana.
+fn is_word(character: char) -> bool {
+    matches!(u32::from(character), 0x3040..=0x30ff | 0x31f0..=0x31ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff
+        | 0xf900..=0xfaff | 0xff66..=0xff9f | 0x2_0000..=0x3_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Drift, Novelty};
+    use alloc::{format, string::String, vec::Vec};
+    use proptest::prelude::*;
+
+    fn drift(text: &str) -> Drift {
+        Novelty::default().feed(text)
+    }
+
+    #[test]
+    fn words_of_every_script() {
+        // 128 words a block: 640 known ones after the first lap are five blocks.
+        let lap: String = (0..40).map(|n| format!("word{n} ")).collect();
+        assert_eq!(drift(&lap.repeat(19)).blocks, 5);
+        assert_eq!(drift(&lap.to_uppercase().repeat(19)).blocks, 5);
+        let lap: String = (0..40).filter_map(|n| char::from_u32(0x4e00 + n * 97)).collect();
+        assert_eq!(drift(&lap.repeat(19)).blocks, 5);
+        let lap: String = (0..40).map(|n| format!("слово{n} ")).collect();
+        assert_eq!(drift(&lap.repeat(19)).blocks, 5);
+    }
+
+    #[test]
+    fn structured_lines_count_a_quarter() {
+        for (prefix, row) in [("", "- "), ("", "| "), ("```\n", ""), ("", "7. ")] {
+            let line = |n: usize| format!("{row}one two three four five six seven {}\n", n % 5);
+            let lines = |count: usize| (0..count).map(line).collect::<String>();
+            assert_eq!(drift(&format!("{prefix}{}", lines(50))).blocks, 0, "{row}");
+            assert!(drift(&format!("{prefix}{}", lines(400))).blocks >= 5, "{row}");
+        }
+        let plain: String = (0..90).map(|n| format!("one two three four five six seven {}\n", n % 5)).collect();
+        assert!(drift(&plain).blocks >= 4);
+    }
+
+    #[test]
+    fn a_common_phrase_is_no_drift() {
+        let text: String = (0..900).map(|n| format!("in the end {n} was {} of them, ", n * 31)).collect();
+        assert_eq!(drift(&text).blocks, 0);
+    }
+
+    #[test]
+    fn what_is_new_ends_the_drift() {
+        let lap: String = (0..40).map(|n| format!("word{n} ")).collect();
+        let new: String = (0..300).map(|n| format!("new{n} ")).collect();
+        let mut novelty = Novelty::default();
+        assert_eq!(novelty.feed(&lap.repeat(16)).blocks, 5);
+        assert_eq!((novelty.feed(&new).blocks, novelty.drift().blocks), (5, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_tells_the_same(
+            units in prop::collection::vec(("[a-f \n|`-]{1,60}|[请稍等我正在处理 é🙂]{1,60}", 1..60usize), 1..6),
+            size in 1..300usize,
+        ) {
+            let text: String = units.iter().map(|(unit, times)| unit.repeat(*times)).collect();
+            let characters: Vec<char> = text.chars().collect();
+            let mut pieces = Novelty::default();
+            let longest = characters.chunks(size).map(|piece| pieces.feed(&piece.iter().collect::<String>()).blocks).max();
+            let mut whole = Novelty::default();
+            prop_assert_eq!(whole.feed(&text).blocks, longest.unwrap_or(0));
+            prop_assert_eq!(whole.drift(), pieces.drift());
+            prop_assert!(whole.is_same(&pieces) && whole.fits());
+        }
+    }
+}

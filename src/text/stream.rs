@@ -1,0 +1,605 @@
+//! Text as it streams: exact repetition, found in O(1) per byte with bounded memory.
+//!
+//! Everything here is a function of the text alone and never of how it was cut into pieces. Text is compared as UTF-8
+//! bytes, which repeat exactly where its characters do, and reported in characters (Unicode scalar values).
+//!
+//! How a period is found: a small table remembers where grams of 12 bytes were last seen. A gram that is seen again
+//! proposes the distance as a period; looking back from there tells how long it has held already, and from then on one
+//! comparison a byte tells whether it still holds. Inner repeats of a long unit propose their own short distance, so
+//! there are two trackers: one follows any proposal of up to 256 characters, the other asks for a match of 48 bytes
+//! first and goes up to 1,024 characters, counted in a script of three bytes a character. A long unit made of very few
+//! different characters may be seen some copies late, and its onset then lies as much later.
+
+use crate::text::{Key, key};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a gram.
+const GRAM: usize = 12;
+/// Bytes that must match before the long tracker follows.
+const LONG_MATCH: usize = 48;
+/// Bytes that are always enough.
+const MOST_MATCH: usize = 192;
+/// Longest periods in bytes: 256 and 1,024 characters of three bytes, more where characters are shorter.
+const SHORT_PERIOD: usize = 768;
+const LONG_PERIOD: usize = 3072;
+/// Bytes that may be looked back at: the longest period and a little of the copy before.
+const WINDOW: usize = LONG_PERIOD + 256;
+/// Bytes taken in at once.
+const CHUNK: usize = 512;
+/// Grams remembered. Only every [`STRIDE`]th is entered, every one is looked up: each period is still proposed, and the
+/// table reaches as far back as one of eight times the size.
+const GRAMS: usize = 128;
+const STRIDE: u64 = 8;
+/// Bytes of looking back that a byte of text pays for.
+const CREDIT: u64 = 4;
+/// Characters in structured text are this much less evidence.
+const STRUCTURED: u64 = 4;
+
+/// What a line of Markdown is, as far as its beginning has been seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Line {
+    #[default]
+    Start,
+    /// One or two fence characters.
+    Marks(u8, u8),
+    /// A closing fence, unless something follows it.
+    Closing(u8),
+    Bullet,
+    Number,
+    Dot,
+    List,
+    Row,
+    Text,
+}
+
+/// Where in a Markdown text the stream is: in a fence, a table row, a list item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Layout {
+    /// The character of the open fence; 0 outside.
+    fence: u8,
+    line: Line,
+}
+
+impl Layout {
+    /// Goes on by one byte; of a character beyond ASCII any byte will do.
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        if byte == b'\n' {
+            if matches!(self.line, Line::Closing(_)) {
+                self.fence = 0;
+            }
+            self.line = Line::Start;
+        } else if !matches!(self.line, Line::Text | Line::Row | Line::List) {
+            self.head(byte);
+        }
+    }
+
+    /// Goes on by many bytes; tells how many characters there were, and how many of them in blocks.
+    fn advance(&mut self, bytes: &[u8]) -> (u64, u64) {
+        let (mut all, mut block) = (0, 0);
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let mut rest = line;
+            while let Some((&byte, after)) = rest.split_first() {
+                if byte != b'\n' && matches!(self.line, Line::Text | Line::Row | Line::List) {
+                    // Nothing changes before the end of the line.
+                    let text = rest.strip_suffix(b"\n").unwrap_or(rest);
+                    let count = characters(text) as u64;
+                    all += count;
+                    block += if self.is_block() { count } else { 0 };
+                    rest = rest.get(text.len()..).unwrap_or_default();
+                } else {
+                    self.byte(byte);
+                    let first = u64::from(starts_character(byte));
+                    all += first;
+                    block += if self.is_block() { first } else { 0 };
+                    rest = after;
+                }
+            }
+        }
+        (all, block)
+    }
+
+    fn head(&mut self, byte: u8) {
+        let blank = matches!(byte, b' ' | b'\t' | b'\r');
+        self.line = match self.line {
+            Line::Start if blank || byte == b'>' => Line::Start,
+            Line::Start if self.fence != 0 => {
+                if byte == self.fence {
+                    Line::Marks(byte, 1)
+                } else {
+                    Line::Text
+                }
+            }
+            Line::Start => match byte {
+                b'`' | b'~' => Line::Marks(byte, 1),
+                b'|' => Line::Row,
+                b'-' | b'*' | b'+' => Line::Bullet,
+                b'0'..=b'9' => Line::Number,
+                _ => Line::Text,
+            },
+            Line::Marks(mark, 1) if byte == mark => Line::Marks(mark, 2),
+            Line::Marks(mark, _) if byte == mark && self.fence == 0 => {
+                self.fence = mark;
+                Line::Text
+            }
+            Line::Marks(mark, _) if byte == mark => Line::Closing(mark),
+            Line::Closing(mark) if blank || byte == mark => Line::Closing(mark),
+            Line::Number if byte.is_ascii_digit() => Line::Number,
+            Line::Number if matches!(byte, b'.' | b')') => Line::Dot,
+            Line::Bullet | Line::Dot if blank => Line::List,
+            _ => Line::Text,
+        };
+    }
+
+    /// In a fence or a table row, where repetition is ordinary.
+    #[inline]
+    pub(crate) fn is_block(self) -> bool {
+        self.fence != 0 || self.line == Line::Row
+    }
+
+    /// In a fence, a table row or a list item (its number included), where few words are new.
+    #[inline]
+    pub(crate) fn is_structured(self) -> bool {
+        self.is_block() || matches!(self.line, Line::List | Line::Number)
+    }
+}
+
+/// A stretch of text in which every character equals the one a period before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Repetition {
+    /// Characters of what repeats.
+    pub(crate) period: u32,
+    /// Characters covered, the first copy included; of fences, table rows and rulers a quarter.
+    pub(crate) covered: u32,
+    /// Characters before the second copy: from here on everything stands one period earlier too.
+    pub(crate) offset: u64,
+    /// What repeats, the same whichever of its characters comes first.
+    pub(crate) unit: Key,
+}
+
+/// A period that holds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Lock {
+    /// In bytes.
+    period: u32,
+    /// Characters before the first copy.
+    start: u64,
+    /// Characters covered, outside and inside of blocks.
+    plain: u64,
+    block: u64,
+    /// What is only worked out once the stretch is long enough to matter.
+    unit: Option<Unit>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Unit {
+    characters: u32,
+    ruler: bool,
+    key: Key,
+}
+
+impl Lock {
+    /// The stretch as evidence, where it covers at least `floor` characters; `text` ends with its last byte.
+    fn repetition(&mut self, text: &[u8], floor: u32) -> Option<Repetition> {
+        if self.plain.saturating_add(self.block / STRUCTURED) < u64::from(floor) {
+            return None;
+        }
+        let unit = match self.unit {
+            Some(unit) => unit,
+            None => *self.unit.insert(unit(text, self.period as usize)?),
+        };
+        let covered = if unit.ruler {
+            self.plain.saturating_add(self.block) / STRUCTURED
+        } else {
+            self.plain.saturating_add(self.block / STRUCTURED)
+        };
+        (covered >= u64::from(floor)).then_some(Repetition {
+            period: unit.characters,
+            covered: u32::try_from(covered).unwrap_or(u32::MAX),
+            offset: self.start.saturating_add(u64::from(unit.characters)),
+            unit: unit.key,
+        })
+    }
+}
+
+/// What the last `period` bytes of a text repeat.
+fn unit(text: &[u8], period: usize) -> Option<Unit> {
+    let mut period = period;
+    // A lock may have begun at a multiple of the period.
+    let mut divisor = 2;
+    while divisor <= period {
+        if period.is_multiple_of(divisor) && repeats(text, period, period / divisor)? {
+            period /= divisor;
+        } else {
+            divisor += 1;
+        }
+    }
+    let copy = text.get(text.len().checked_sub(period)?..)?;
+    // Every character of the unit stands whole in a copy and the bytes that a character has at most besides its first.
+    let around = text.get(text.len().saturating_sub(period + 3)..)?;
+    let whole = || around.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+    Some(Unit {
+        characters: u32::try_from(characters(copy)).unwrap_or(u32::MAX),
+        ruler: whole().next().is_some() && whole().all(is_ruling),
+        key: key("stream-unit", &least_rotation(copy)),
+    })
+}
+
+/// Whether the last `length` bytes have a period.
+fn repeats(text: &[u8], length: usize, period: usize) -> Option<bool> {
+    let last = text.get(text.len().checked_sub(length)?..)?;
+    Some(last.get(period..)? == last.get(..last.len().checked_sub(period)?)?)
+}
+
+/// What lines are drawn with.
+fn is_ruling(character: char) -> bool {
+    matches!(character, ' ' | '-' | '=' | '_' | '*' | '~' | '#' | '+' | '.' | '|' | '·' | '•')
+        || matches!(character, '\u{2010}'..='\u{2015}' | '\u{2500}'..='\u{259f}')
+}
+
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| starts_character(**byte)).count()
+}
+
+#[inline]
+fn starts_character(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
+/// The rotation that sorts first, so that a unit has one key wherever it is cut. Linear time.
+fn least_rotation(unit: &[u8]) -> Vec<u8> {
+    let length = unit.len();
+    let at = |index: usize| unit.get(index % length.max(1));
+    let (mut best, mut other, mut same) = (0, 1, 0);
+    while best < length && other < length && same < length {
+        let order = at(best + same).cmp(&at(other + same));
+        if order.is_eq() {
+            same += 1;
+            continue;
+        }
+        if order.is_gt() {
+            best += same + 1;
+        } else {
+            other += same + 1;
+        }
+        if best == other {
+            other += 1;
+        }
+        same = 0;
+    }
+    unit.iter().cycle().skip(best.min(other)).take(length).copied().collect()
+}
+
+/// The tracker of exact periods in one stream.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Periods {
+    /// The latest bytes.
+    tail: Vec<u8>,
+    /// Bytes and characters so far.
+    total: u64,
+    characters: u64,
+    /// Bytes up to the end of the latest character beyond ASCII.
+    wide: u64,
+    /// Bytes of looking back spent.
+    spent: u64,
+    /// Bytes before which no proposal is looked at.
+    wait: u64,
+    /// By the hash of a gram: 16 further bits of it, and where it was entered last, in strides.
+    grams: Vec<u32>,
+    layout: Layout,
+    short: Option<Lock>,
+    long: Option<Lock>,
+}
+
+impl Periods {
+    /// Goes on by a piece of text. Every stretch that covers at least `floor` characters and ended in this piece or
+    /// goes on after it is shown to `found`, and may be shown twice.
+    pub(crate) fn feed(&mut self, text: &str, floor: u32, mut found: impl FnMut(Repetition)) {
+        if self.grams.len() != GRAMS {
+            self.grams.resize(GRAMS, 0);
+        }
+        for chunk in text.as_bytes().chunks(CHUNK) {
+            if self.tail.len() + chunk.len() > WINDOW + CHUNK {
+                self.tail.drain(..self.tail.len().saturating_sub(WINDOW));
+            }
+            let from = self.tail.len();
+            self.tail.extend_from_slice(chunk);
+            self.scan(from, floor, &mut found);
+        }
+        for lock in [&mut self.short, &mut self.long].into_iter().flatten() {
+            lock.repetition(&self.tail, floor).map(&mut found);
+        }
+    }
+
+    /// Judges the bytes of the tail from `from` on.
+    fn scan(&mut self, from: usize, floor: u32, found: &mut impl FnMut(Repetition)) {
+        let mut from = from;
+        // How far the periods hold in this tail.
+        let mut short = self.short.map(|lock| holds(&self.tail, from, lock.period));
+        let mut long = self.long.map(|lock| holds(&self.tail, from, lock.period));
+        while from < self.tail.len() {
+            let end = self.tail.len().min(short.unwrap_or(usize::MAX)).min(long.unwrap_or(usize::MAX));
+            // While a long match holds nothing better can be proposed.
+            let proposal = self.propose(from, end, self.long.is_none());
+            let next = proposal.map_or(end, |(index, _)| index + 1);
+            self.pass(from, next);
+            from = next;
+            if let Some((_, distance)) = proposal {
+                if self.follow(from, distance) {
+                    short = self.short.map(|lock| holds(&self.tail, from, lock.period));
+                    long = self.long.map(|lock| holds(&self.tail, from, lock.period));
+                }
+            } else if from < self.tail.len() {
+                let text = self.tail.get(..from).unwrap_or_default();
+                for (lock, until) in [(&mut self.short, &mut short), (&mut self.long, &mut long)] {
+                    if *until == Some(from)
+                        && let Some(mut broken) = lock.take()
+                    {
+                        *until = None;
+                        broken.repetition(text, floor).map(&mut *found);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Enters the grams that end from `from` up to `end`, as far as one that was seen before proposes a period: its
+    /// index and the distance.
+    fn propose(&mut self, from: usize, end: usize, seek: bool) -> Option<(usize, usize)> {
+        let grams = <&mut [u32; GRAMS]>::try_from(self.grams.as_mut_slice()).ok()?;
+        let start = from.max(GRAM - 1);
+        let bytes = self.tail.get(start - (GRAM - 1)..end)?;
+        // `from` is where the stream stands.
+        let first = self.total.saturating_add((start - from) as u64);
+        for (position, (offset, gram)) in (first..).zip(bytes.array_windows::<GRAM>().enumerate()) {
+            let enters = position.is_multiple_of(STRIDE);
+            if enters || seek {
+                let hash = gram_hash(gram);
+                let tag = (hash >> 41) as u32 & 0xffff;
+                if let Some(entry) = grams.get_mut((hash >> 57) as usize % GRAMS) {
+                    let known = *entry;
+                    if enters {
+                        *entry = tag << 16 | (position / STRIDE) as u32 & 0xffff;
+                    }
+                    if seek && known >> 16 == tag && position >= self.wait {
+                        let entered = u64::from(known & 0xffff) * STRIDE;
+                        let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
+                        if (1..=LONG_PERIOD).contains(&distance) {
+                            return Some((start + offset, distance));
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Passes over bytes in which every tracked period holds.
+    fn pass(&mut self, from: usize, next: usize) {
+        let bytes = self.tail.get(from..next).unwrap_or_default();
+        let (characters, block) = self.layout.advance(bytes);
+        self.total = self.total.saturating_add(bytes.len() as u64);
+        self.characters = self.characters.saturating_add(characters);
+        if !bytes.is_ascii() {
+            self.wide = self.total;
+        }
+        for lock in [&mut self.short, &mut self.long].into_iter().flatten() {
+            lock.plain = lock.plain.saturating_add(characters - block);
+            lock.block = lock.block.saturating_add(block);
+        }
+    }
+
+    /// Follows a period that was proposed where the first `end` bytes of the tail end, if enough of it stands there.
+    fn follow(&mut self, end: usize, distance: usize) -> bool {
+        let seen = self.tail.get(..end).unwrap_or_default();
+        let affordable = self.total.saturating_mul(CREDIT).saturating_add(WINDOW as u64).saturating_sub(self.spent);
+        let matched = matched(seen, distance, usize::try_from(affordable).unwrap_or(usize::MAX));
+        self.spent = self.spent.saturating_add(matched as u64);
+        // The longer the distance, the more often a phrase comes again by chance.
+        let enough = (distance / 8).min(MOST_MATCH);
+        let short = self.short.is_none() && distance <= SHORT_PERIOD && matched >= enough.max(GRAM);
+        let long = matched >= enough.max(LONG_MATCH);
+        if !long {
+            let wanted = if self.short.is_none() { enough.max(GRAM) } else { enough.max(LONG_MATCH) };
+            self.wait = self.total.saturating_add(wanted.saturating_sub(matched) as u64);
+        }
+        if !short && !long {
+            return false;
+        }
+        let covered = distance + matched;
+        self.spent = self.spent.saturating_add(covered as u64 / 8);
+        // Where all is ASCII nothing needs to be counted.
+        let count = if self.total.saturating_sub(self.wide) >= covered as u64 {
+            covered as u64
+        } else {
+            seen.get(end.saturating_sub(covered)..).map_or(0, characters) as u64
+        };
+        let (plain, block) = if self.layout.is_block() { (0, count) } else { (count, 0) };
+        let start = self.characters.saturating_sub(count);
+        let lock = Lock { period: distance as u32, start, plain, block, unit: None };
+        if short {
+            self.short = Some(lock);
+        }
+        if long {
+            self.long = Some(lock);
+        }
+        true
+    }
+
+    /// Characters that the longest repetition which goes on covers; two copies are none yet.
+    pub(crate) fn covered(&self) -> u32 {
+        let covered = [self.short, self.long].into_iter().flatten().filter_map(|lock| {
+            let covered = lock.plain.saturating_add(lock.block / STRUCTURED);
+            (covered > u64::from(lock.unit?.characters).saturating_mul(2)).then_some(covered)
+        });
+        covered.max().map_or(0, |covered| u32::try_from(covered).unwrap_or(u32::MAX))
+    }
+
+    /// Whether two streams have been told the same, as far as their ends and lengths tell.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let both = self.tail.len().min(other.tail.len());
+        let end = |tail: &[u8]| tail.len().checked_sub(both).and_then(|from| tail.get(from..).map(Vec::from));
+        self.total == other.total && end(&self.tail) == end(&other.tail)
+    }
+
+    /// Whether a restored state is within its caps.
+    pub(crate) fn fits(&self) -> bool {
+        let locks = [self.short, self.long];
+        self.tail.len() <= WINDOW + CHUNK
+            && (self.tail.len() as u64..1 << 60).contains(&self.total)
+            && (self.grams.is_empty() || self.grams.len() == GRAMS)
+            && locks.iter().flatten().all(|lock| (1..=LONG_PERIOD).contains(&(lock.period as usize)))
+    }
+}
+
+/// The first index from `from` on at which a period does not hold; the end of the text where it holds throughout.
+fn holds(text: &[u8], from: usize, period: u32) -> usize {
+    let earlier = from.checked_sub(period as usize).and_then(|from| text.get(from..)).unwrap_or_default();
+    let later = text.get(from..).unwrap_or_default();
+    from + later.iter().zip(earlier).take_while(|(byte, before)| byte == before).count()
+}
+
+/// Bytes at the end of a text that equal those `distance` before, as far as may be looked.
+fn matched(text: &[u8], distance: usize, affordable: usize) -> usize {
+    let Some(earlier) = text.len().checked_sub(distance).and_then(|length| text.get(..length)) else { return 0 };
+    let limit = affordable.min(WINDOW.saturating_sub(distance));
+    let pairs = text.iter().rev().zip(earlier.iter().rev()).take(limit);
+    pairs.take_while(|(byte, before)| byte == before).count()
+}
+
+#[inline]
+fn gram_hash(gram: &[u8; GRAM]) -> u64 {
+    let [a, b, c, d, e, f, g, h, i, j, k, l] = *gram;
+    let head = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    let rest = u64::from(u32::from_le_bytes([i, j, k, l]));
+    head.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ rest.wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONG_PERIOD, Layout, Periods, Repetition, WINDOW, least_rotation};
+    use alloc::{format, string::String, vec::Vec};
+    use proptest::prelude::*;
+
+    /// The strongest stretch that any piece shows.
+    fn strongest(pieces: &[&str]) -> Option<Repetition> {
+        let mut periods = Periods::default();
+        let mut strongest: Option<Repetition> = None;
+        for piece in pieces {
+            periods.feed(piece, 60, |found| {
+                if strongest.is_none_or(|known| {
+                    (found.covered, known.period, known.offset) > (known.covered, found.period, found.offset)
+                }) {
+                    strongest = Some(found);
+                }
+            });
+            assert!(periods.fits());
+        }
+        strongest
+    }
+
+    #[test]
+    fn rotations_have_one_key() {
+        for unit in ["abc", "aab", "banana", "x", "请稍等", "abab"] {
+            let expected = least_rotation(unit.as_bytes());
+            let mut sorted: Vec<Vec<u8>> = (0..unit.len())
+                .map(|cut| [&unit.as_bytes()[cut..], &unit.as_bytes()[..cut]].concat())
+                .inspect(|rotation| assert_eq!(least_rotation(rotation), expected))
+                .collect();
+            sorted.sort();
+            assert_eq!(sorted[0], expected);
+        }
+    }
+
+    #[test]
+    fn layout() {
+        let block_at_end = |text: &str| {
+            let mut layout = Layout::default();
+            text.bytes().for_each(|byte| layout.byte(byte));
+            (layout.is_block(), layout.is_structured())
+        };
+        let (plain, list, block) = ((false, false), (false, true), (true, true));
+        let cases = [
+            ("plain `code` and ~~struck~~", plain),
+            ("```rust\nlet", block),
+            ("```rust\nlet\n```\ntext", plain),
+            ("~~~\n```\ntext", block),
+            ("```\n```python\nx", block),
+            ("> ```\n> x", block),
+            ("| a", block),
+            ("| a\nb", plain),
+            ("- item", list),
+            ("12. item", list),
+            ("3) item", list),
+            ("--- ruler", plain),
+            ("**bold**", plain),
+            ("2026 was", plain),
+            ("``not a fence", plain),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(block_at_end(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_and_looking_back_are_bounded() {
+        // Many overlapping repetitions: the words of Fibonacci.
+        let (mut word, mut next) = (String::from("a"), String::from("ab"));
+        while next.len() < 200_000 {
+            let longer = format!("{next}{word}");
+            word = core::mem::replace(&mut next, longer);
+        }
+        let mut periods = Periods::default();
+        periods.feed(&next, 480, |_| {});
+        assert!(periods.fits() && periods.tail.len() <= WINDOW + 512);
+        assert!(periods.spent <= periods.total * 5 + WINDOW as u64, "{} of {}", periods.spent, periods.total);
+    }
+
+    /// Text with stretches of repetition, in several scripts and layouts.
+    fn text() -> impl Strategy<Value = String> {
+        let unit = prop_oneof![
+            "[a-c]{1,4}",
+            "[a-z ,.]{5,120}",
+            "[a-z\n|`#-]{5,200}",
+            "[请稍等我正在处理é🙂。]{1,90}",
+            Just(String::from("```\n")),
+            Just(String::from("| a | b |\n")),
+        ];
+        let part = (unit, 1..60usize).prop_map(|(unit, times)| unit.repeat(times));
+        prop::collection::vec(part, 1..5).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_tells_the_same(text in text(), sizes in prop::collection::vec(1..700usize, 1..20)) {
+            let characters: Vec<char> = text.chars().collect();
+            let mut pieces: Vec<String> = Vec::new();
+            let mut rest = characters.as_slice();
+            for size in sizes.iter().cycle() {
+                if rest.is_empty() { break }
+                let (piece, others) = rest.split_at((*size).min(rest.len()));
+                pieces.push(piece.iter().collect());
+                rest = others;
+            }
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            prop_assert_eq!(strongest(&[&text]), strongest(&pieces));
+        }
+
+        #[test]
+        fn a_period_is_found_and_true(before in "[a-z ]{0,300}", unit in "[a-z ]{1,300}|[\u{4e00}-\u{8fff}]{20,900}|[请稍等我正在处理。]{20,900}", copies in 8..20usize) {
+            let characters = unit.chars().count();
+            prop_assume!(characters * copies >= 480 && unit.len() <= LONG_PERIOD);
+            let text: Vec<char> = before.chars().chain(unit.repeat(copies).chars()).collect();
+            let found = strongest(&[&text.iter().collect::<String>()]);
+            let Some(found) = found else { return Err(TestCaseError::fail("nothing found")) };
+            let (period, offset) = (found.period as usize, found.offset as usize);
+            prop_assert_eq!(characters % period, 0);
+            // A long unit of nine different characters repeats phrases within itself: it may be seen some copies late.
+            let late = if period > 256 && unit.contains('请') { copies - 4 } else { 1 };
+            prop_assert!(offset <= before.chars().count() + late * period);
+            let repeated = &text[offset..];
+            prop_assert!(repeated.iter().eq(&text[offset - period..text.len() - period]));
+        }
+    }
+}
