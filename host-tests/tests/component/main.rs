@@ -1,5 +1,12 @@
 //! The built component, held to what its interface promises.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests: a panic is a failed test"
+)]
+
 mod conformance;
 mod hostile;
 mod interface;

@@ -42,7 +42,7 @@ export type Decision =
       until?: number | null;
     };
 /**
- * One thing that happened in a run.
+ * One thing that happened in a run: a flat object whose `type` says what.
  */
 export type Event =
   | ToolCallEvent
@@ -458,9 +458,9 @@ export interface ToolResultEvent {
    */
   outcome: Outcome;
   /**
-   * What the tool said.
+   * What the tool said. In JSON it may be any value: what is not text is compared as its JSON text.
    */
-  output: string;
+  output: unknown;
   /**
    * The task this task is a part of.
    */
