@@ -59,7 +59,7 @@ impl Core {
     ///
     /// # Errors
     /// As [`json::reset`].
-    pub fn reset(&mut self, scope: &str, reason: &str) -> Result<(), JsValue> {
+    pub fn reset(&mut self, scope: &str, reason: &str) -> Result<String, JsValue> {
         json::reset(&mut self.0, scope, reason).map_err(thrown)
     }
 
@@ -67,8 +67,17 @@ impl Core {
     ///
     /// # Errors
     /// As [`json::acknowledge`].
-    pub fn acknowledge(&mut self, scope: &str, decision: &str) -> Result<(), JsValue> {
+    pub fn acknowledge(&mut self, scope: &str, decision: &str) -> Result<String, JsValue> {
         json::acknowledge(&mut self.0, scope, decision).map_err(thrown)
+    }
+
+    /// Gives a run its workflow.
+    ///
+    /// # Errors
+    /// As [`json::declare_graph`].
+    #[wasm_bindgen(js_name = declareGraph)]
+    pub fn declare_graph(&mut self, scope: &str, graph: &str) -> Result<(), JsValue> {
+        json::declare_graph(&mut self.0, scope, graph).map_err(thrown)
     }
 
     /// The whole state.

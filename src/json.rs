@@ -160,8 +160,15 @@ pub fn reset(detector: &mut Detector, scope: &str, reason: &str) -> Result<Strin
 /// # Errors
 /// As [`scope`]; `invalid-argument` at `decision`.
 pub fn acknowledge(detector: &mut Detector, scope: &str, decision: &str) -> Result<String, Error> {
-    let decision: Decision = typed(value(decision)?, ErrorCode::InvalidArgument, "decision.")?;
-    Ok(to_string(&detector.acknowledge(&self::scope(scope)?, &decision)?))
+    Ok(to_string(&detector.acknowledge(&self::scope(scope)?, &self::decision(decision)?)?))
+}
+
+/// Reads a human's answer.
+///
+/// # Errors
+/// `invalid-json` or `invalid-argument`, naming the field.
+pub fn decision(text: &str) -> Result<Decision, Error> {
+    typed(value(text)?, ErrorCode::InvalidArgument, "decision.")
 }
 
 /// [`Detector::report`] over JSON text; `format` is `markdown` or `json`.

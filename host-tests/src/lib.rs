@@ -148,11 +148,11 @@ impl Sandbox {
         detector.call_status(store, handle, &scope.into())
     }
 
-    /// Starts a scope over.
+    /// Starts a scope over; the answer is the records, as JSON text.
     ///
     /// # Errors
     /// A trap.
-    pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Result<()> {
+    pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Result<Vec<String>> {
         let (detector, store, handle) = self.call()?;
         detector.call_reset(store, handle, &scope.into(), reason.into())
     }
@@ -161,9 +161,18 @@ impl Sandbox {
     ///
     /// # Errors
     /// Inner: `invalid-json`, `invalid-argument`.
-    pub fn acknowledge(&mut self, scope: &Scope, decision: &str) -> Answer<()> {
+    pub fn acknowledge(&mut self, scope: &Scope, decision: &str) -> Answer<Vec<String>> {
         let (detector, store, handle) = self.call()?;
         Ok(detector.call_acknowledge(store, handle, &scope.into(), decision)?.map_err(Error::from))
+    }
+
+    /// Gives a run its workflow: JSON text of the graph schema.
+    ///
+    /// # Errors
+    /// Inner: `invalid-json`, `invalid-argument`.
+    pub fn declare_graph(&mut self, scope: &Scope, graph: &str) -> Answer<()> {
+        let (detector, store, handle) = self.call()?;
+        Ok(detector.call_declare_graph(store, handle, &scope.into(), graph)?.map_err(Error::from))
     }
 
     /// The detector's whole state.

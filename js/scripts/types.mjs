@@ -7,7 +7,7 @@ const target = new URL("../src/generated/types.ts", import.meta.url);
 
 // What goes in may be `null` where what comes out is left out. A type that does both is named after what comes out.
 const names = (await readdir(folder)).filter((name) => name.endsWith(".schema.json")).sort();
-const written = ["error", "metrics", "report", "status", "verdict"].map((name) => `${name}.schema.json`);
+const written = ["error", "metrics", "record", "report", "status", "verdict"].map((name) => `${name}.schema.json`);
 names.sort((a, b) => Number(written.includes(a)) - Number(written.includes(b)));
 
 const definitions = {};

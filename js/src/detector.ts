@@ -5,6 +5,8 @@ import type {
   Config,
   Decision,
   Event,
+  Graph,
+  LoopRecord,
   Metrics,
   Report,
   ResetReason,
@@ -90,23 +92,36 @@ export class LoopDetector {
   /**
    * Forgets the evidence of a scope, because its task is done or its context has changed.
    *
+   * @returns The telemetry records of the counters that went back to zero.
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
-  reset(scope: Scope, reason: ResetReason): void {
+  reset(scope: Scope, reason: ResetReason): LoopRecord[] {
     const core = this.#live();
     const text = json(scope, "invalid-argument");
-    call(() => core.reset(text, String(reason)));
+    return JSON.parse(call(() => core.reset(text, String(reason))));
   }
 
   /**
    * Takes a human's answer at a gate.
    *
+   * @returns The telemetry records of the counters that went back to zero.
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
-  acknowledge(scope: Scope, decision: Decision): void {
+  acknowledge(scope: Scope, decision: Decision): LoopRecord[] {
     const core = this.#live();
     const [where, what] = [json(scope, "invalid-argument"), json(decision, "invalid-argument")];
-    call(() => core.acknowledge(where, what));
+    return JSON.parse(call(() => core.acknowledge(where, what)));
+  }
+
+  /**
+   * Gives a run its workflow, in place of the configured or learned one.
+   *
+   * @throws {LoopwardenError} `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
+   */
+  declareGraph(scope: Scope, graph: Graph): void {
+    const core = this.#live();
+    const [where, what] = [json(scope, "invalid-argument"), json(graph, "invalid-argument")];
+    call(() => core.declareGraph(where, what));
   }
 
   /**

@@ -74,14 +74,22 @@ impl wit::GuestDetector for Handle {
         self.read(|detector| json::to_string(&detector.status(&scope))).unwrap_or_default()
     }
 
-    fn reset(&self, scope: wit::Scope, reason: wit::ResetReason) {
+    fn reset(&self, scope: wit::Scope, reason: wit::ResetReason) -> Vec<String> {
         let (scope, reason) = (scope.into(), reason.into());
-        self.write(|detector| detector.reset(&scope, reason)).unwrap_or_default();
+        let records = self.write(|detector| detector.reset(&scope, reason)).unwrap_or_default();
+        records.iter().map(json::to_string).collect()
     }
 
-    fn acknowledge(&self, scope: wit::Scope, decision: String) -> Result<(), wit::DetectorError> {
+    fn declare_graph(&self, scope: wit::Scope, graph: String) -> Result<(), wit::DetectorError> {
         let scope = json::to_string(&model::Scope::from(scope));
-        Ok(self.write(|detector| json::acknowledge(detector, &scope, &decision))??)
+        Ok(self.write(|detector| json::declare_graph(detector, &scope, &graph))??)
+    }
+
+    fn acknowledge(&self, scope: wit::Scope, decision: String) -> Result<Vec<String>, wit::DetectorError> {
+        let scope = scope.into();
+        let decision = json::decision(&decision)?;
+        let records = self.write(|detector| detector.acknowledge(&scope, &decision))??;
+        Ok(records.iter().map(json::to_string).collect())
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A telemetry record: what a host logs, under the names that the systems it comes from gave it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "LoopRecord"))]
 #[serde(tag = "event", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Record {
     /// A failure or request was counted as a loop.

@@ -1,6 +1,8 @@
 //! The published JSON Schemas, generated from the model. Build-time only (feature `schema`).
 
-use super::{Config, Decision, Error, Event, Metrics, Report, ResetReason, Scenario, Scope, Status, Verdict};
+use super::{
+    Config, Decision, Error, Event, Graph, Metrics, Record, Report, ResetReason, Scenario, Scope, Status, Verdict,
+};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use schemars::{
     JsonSchema, Schema,
@@ -11,8 +13,8 @@ use serde_json::{Value, json};
 
 /// Every published schema with its name, in the order the documentation lists them.
 ///
-/// What goes in (`event`, `config`, `scenario`, `scope`, `decision`, `reset-reason`) is described as it may be written: an optional field may be left out
-/// or be `null`. What comes out (`verdict`, `status`, `metrics`, `report`, `error`) is described as it is written: an optional
+/// What goes in (`event`, `config`, `scenario`, `scope`, `decision`, `graph`, `reset-reason`) is described as it may be written: an optional field may be left out
+/// or be `null`. What comes out (`verdict`, `status`, `metrics`, `report`, `record`, `error`) is described as it is written: an optional
 /// field is left out, never `null`.
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
@@ -23,10 +25,12 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("scenario", read::<Scenario>()),
         ("scope", read::<Scope>()),
         ("decision", read::<Decision>()),
+        ("graph", read::<Graph>()),
         ("reset-reason", read::<ResetReason>()),
         ("status", written::<Status>()),
         ("metrics", written::<Metrics>()),
         ("report", written::<Report>()),
+        ("record", written::<Record>()),
         ("error", written::<Error>()),
     ]
     .into()
