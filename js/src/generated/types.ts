@@ -1,9 +1,25 @@
 // Generated from schema/*.schema.json by `npm run types`: change the model, not this file.
 
 /**
+ * How patient the handling of attempts is.
+ */
+export type AttemptsPreset = "balanced" | "conservative" | "aggressive";
+/**
+ * How the loops of a task are counted.
+ */
+export type Counting = "repeats" | "attempts";
+/**
+ * A node: its id, or an object with its id.
+ */
+export type GraphNode = string | DrivingNode;
+/**
  * Whether verdicts ask for action.
  */
 export type Mode = "enforce" | "shadow";
+/**
+ * What a stalled or oscillating loop leads to.
+ */
+export type OnStall = "pause" | "switch-to-interactive" | "spawn-reviewer" | "retry-with-new-provider";
 /**
  * A set of thresholds.
  */
@@ -126,6 +142,118 @@ export type ErrorCode =
   | "snapshot-version"
   | "invalid-argument";
 /**
+ * A telemetry record: what a host logs, under the names that the systems it comes from gave it.
+ */
+export type LoopRecord =
+  | {
+      /**
+       * The agent.
+       */
+      agentId?: string;
+      /**
+       * What repeats, printable.
+       */
+      errorSignature: string;
+      event: "loop_detected";
+      /**
+       * Whether the messages were equal to the byte.
+       */
+      isExactMatch: boolean;
+      /**
+       * Loops counted so far.
+       */
+      loopCount: number;
+      /**
+       * Why it counts.
+       */
+      reasoning: string;
+      /**
+       * The task.
+       */
+      taskId?: string;
+      /**
+       * Event time in milliseconds since the Unix epoch.
+       */
+      timestamp?: number;
+    }
+  | {
+      /**
+       * The agent.
+       */
+      agentId?: string;
+      event: "gate_triggered";
+      /**
+       * Signatures of the task's recent failures, oldest first.
+       */
+      failureHistory: string[];
+      /**
+       * Loops counted.
+       */
+      loopCount: number;
+      /**
+       * The task.
+       */
+      taskId?: string;
+      /**
+       * Event time in milliseconds since the Unix epoch.
+       */
+      timestamp?: number;
+      /**
+       * Why.
+       */
+      triggerReason: string;
+    }
+  | {
+      /**
+       * Stable id of the cycle.
+       */
+      cycleId: string;
+      /**
+       * Digests of the last diffs, oldest first.
+       */
+      diffHashes: string[];
+      event: "loop.halted";
+      /**
+       * Digests of the last sets of failing tests, oldest first.
+       */
+      failingTestSignatures: string[];
+      /**
+       * Why.
+       */
+      haltReason: HaltReason;
+      /**
+       * Digests of the last node outputs, oldest first.
+       */
+      outputHashes: string[];
+      /**
+       * What the host or a human can do.
+       */
+      suggestedActions: string[];
+      /**
+       * Event time in milliseconds since the Unix epoch.
+       */
+      timestamp?: number;
+    }
+  | {
+      event: "loop_counter_reset";
+      /**
+       * What the counter had reached.
+       */
+      previousCount: number;
+      /**
+       * Why.
+       */
+      reason: string;
+      /**
+       * The task.
+       */
+      taskId?: string;
+      /**
+       * Newest event time of the run, in milliseconds since the Unix epoch.
+       */
+      timestamp?: number;
+    };
+/**
  * Why a run should end.
  */
 export type HaltReason = "budget-exceeded" | "stalled" | "oscillating" | "repeated-error" | "user-stop";
@@ -144,6 +272,10 @@ export type Recommendation =
   | "retry-with-new-provider"
   | "rollback"
   | "request-tests";
+/**
+ * The kinds of recovery entry.
+ */
+export type RecoveryTopic = "loop_recovery" | "unblock_authority" | "loop_escalation";
 
 /**
  * The published documents, by the name of their schema.
@@ -152,11 +284,13 @@ export interface Documents {
   config: Config;
   decision: Decision;
   event: Event;
+  graph: Graph;
   "reset-reason": ResetReason;
   scenario: Scenario;
   scope: Scope;
   error: ErrorRecord;
   metrics: Metrics;
+  record: LoopRecord;
   report: Report;
   status: Status;
   verdict: Verdict;
@@ -166,17 +300,33 @@ export interface Documents {
  */
 export interface Config {
   /**
+   * Loops of attempts at one task.
+   */
+  attempts?: Attempts;
+  /**
    * Whether a human can answer a gate.
    */
   attended?: boolean;
   /**
-   * Limits of a run.
+   * Limits of a run, its turns, its nodes and its cycles.
    */
   budgets?: Budgets;
+  /**
+   * When two requests between agents are the same.
+   */
+  collaboration?: Requests;
   /**
    * The one switch that silences everything.
    */
   enabled?: boolean;
+  /**
+   * How failures of tasks are counted.
+   */
+  failures?: Failures;
+  /**
+   * The workflow of every run that declares none itself; without either it is learned from deliveries.
+   */
+  graph?: Graph | null;
   /**
    * Limits of the detector's own memory.
    */
@@ -186,9 +336,17 @@ export interface Config {
    */
   mode?: Mode;
   /**
+   * What a stalled or oscillating loop leads to.
+   */
+  onStall?: OnStall;
+  /**
    * The user's regular expressions.
    */
   patterns?: Patterns;
+  /**
+   * Loops between the phases of a workflow.
+   */
+  phases?: Phases;
   /**
    * The thresholds that the rest of this document changes.
    */
@@ -215,13 +373,50 @@ export interface Config {
   unattendedLevel?: Level;
 }
 /**
- * Limits of a run; 0 means none.
+ * When attempts at one task are a loop, and what is done about it. What is absent keeps the preset's value.
+ */
+export interface Attempts {
+  /**
+   * Milliseconds of event time that attempts are remembered for, at least 1; an hour in every preset. Attempts without an event time are never too old.
+   */
+  attemptWindowMs?: number | null;
+  /**
+   * Whether a task that spins on its blockers is given the authority to remove them, once, before a human is asked.
+   */
+  enableAutoUnblock?: boolean | null;
+  /**
+   * Like attempts in a row that make a loop, 2 to 12.
+   */
+  maxAttempts?: number | null;
+  /**
+   * Attempts in the window from which a task without progress is left for the next one; at least `maxAttempts`.
+   */
+  maxAttemptsBeforeForceNext?: number | null;
+  /**
+   * The values that the other fields change.
+   */
+  preset?: AttemptsPreset;
+}
+/**
+ * Limits of a run, of one turn, of a node and of a cycle; 0 means none. A limit is spent by the event that reaches it.
  */
 export interface Budgets {
   /**
    * Failing results or failures in a row.
    */
   consecutiveErrors?: number;
+  /**
+   * Cost of the turns of one cycle, in millionths of the host's currency unit.
+   */
+  maxCycleCost?: number;
+  /**
+   * Iterations of one cycle, 0 or at least 2; by default 8.
+   */
+  maxCycleIterations?: number | null;
+  /**
+   * Milliseconds that the turns of one cycle took together, or of event time since its first one, whichever is more.
+   */
+  maxCycleRuntimeMs?: number;
   /**
    * Iterations of the agent loop: `output`, `turn`, `turn-start` events or distinct rounds, whichever are most.
    */
@@ -230,6 +425,99 @@ export interface Budgets {
    * Milliseconds of event time since the run's first event.
    */
   maxRuntimeMs?: number;
+  /**
+   * Milliseconds that the turns of one node took together.
+   */
+  maxRuntimeMsPerNode?: number;
+  /**
+   * Tokens of one turn.
+   */
+  maxTokens?: number;
+  /**
+   * Turns of one node, 0 or at least 2; by default 6.
+   */
+  maxTurnsPerNode?: number | null;
+  /**
+   * Milliseconds of one turn; by default 600,000.
+   */
+  turnTimeoutMs?: number | null;
+}
+/**
+ * When two requests between agents are the same.
+ */
+export interface Requests {
+  /**
+   * Whether requests between agents count as loops of their task.
+   */
+  enabled?: boolean;
+  /**
+   * Per mille that the cosine of two requests must exceed, 500 to 999.
+   */
+  similarity?: number;
+}
+/**
+ * How failures of tasks are counted.
+ */
+export interface Failures {
+  /**
+   * What a task's counter counts.
+   */
+  counting?: Counting;
+  /**
+   * Loops of a task from which a human is asked, at least 2; the same as `gate` of the rule `task-loop`.
+   */
+  gateThreshold?: number | null;
+  /**
+   * Latest failures of a task that a new one is compared with, 1 to 32.
+   */
+  history?: number;
+}
+/**
+ * A workflow: who hands work to whom.
+ */
+export interface Graph {
+  /**
+   * Ids of the nodes that drive their cycle, as `driver` on the node itself.
+   */
+  drivers?: string[];
+  /**
+   * The edges, at most 1,024.
+   */
+  edges?: GraphEdge[];
+  /**
+   * The nodes, 1 to 256; of a cycle without a named driver the first of them is the driver.
+   */
+  nodes: GraphNode[];
+}
+/**
+ * An edge: the first node hands work to the second.
+ */
+export interface GraphEdge {
+  /**
+   * The sending node.
+   */
+  from: string;
+  /**
+   * The id, unique; an edge without one is known by its ends.
+   */
+  id?: string | null;
+  /**
+   * The receiving node.
+   */
+  to: string;
+}
+/**
+ * A node with what is said about it.
+ */
+export interface DrivingNode {
+  /**
+   * Whether an edge into the node closes the cycle it is on.
+   */
+  driver?: boolean;
+  /**
+   * The id, 1 to 256 bytes, unique.
+   */
+  id: string;
 }
 /**
  * Limits of the detector's own memory.
@@ -269,6 +557,54 @@ export interface SignaturePattern {
    * The signature; `$1` or `${name}` insert what a group matched.
    */
   signature: string;
+}
+/**
+ * How often the phases of a workflow may be entered and left, per task of a run.
+ */
+export interface Phases {
+  /**
+   * Whether going back and forth between phases is found before a limit is reached.
+   */
+  cycleDetectionEnabled?: boolean;
+  /**
+   * The most distinct phases that a cycle may go through to be found, 2 to 5.
+   */
+  cycleDetectionLength?: number;
+  /**
+   * Whether transitions are judged at all.
+   */
+  enabled?: boolean;
+  /**
+   * The label that such a gate carries, 1 to 100 characters.
+   */
+  hitlLabel?: string;
+  /**
+   * Times that a phase may be left for the same other phase; 0 for any number. A retry, from a phase to itself, is a visit and no transition.
+   */
+  maxTransitionsDefault?: number;
+  /**
+   * Visits that a phase may have; 0 for any number.
+   */
+  maxVisitsDefault?: number;
+  /**
+   * Settings per phase, by its name.
+   */
+  phases?: {
+    [k: string]: PhaseConfig;
+  };
+  /**
+   * Whether what is refused goes to a human: `gate` instead of `block`.
+   */
+  triggerHitl?: boolean;
+}
+/**
+ * Settings of one phase.
+ */
+export interface PhaseConfig {
+  /**
+   * Visits that this phase may have; 0 for any number, absent for `maxVisitsDefault`.
+   */
+  maxVisits?: number | null;
 }
 /**
  * What may leave in a verdict.
@@ -1396,6 +1732,10 @@ export interface ErrorRecord {
  */
 export interface Metrics {
   /**
+   * Recorded transitions that were refused because the walk oscillates.
+   */
+  cyclesDetected: number;
+  /**
    * Loops found, over all rules.
    */
   detections: number;
@@ -1409,6 +1749,18 @@ export interface Metrics {
    * Events recorded.
    */
   events: number;
+  /**
+   * Refused transitions that were put before a human.
+   */
+  hitlTriggered: number;
+  /**
+   * Loops of tasks: failures and requests.
+   */
+  loops: LoopMetrics;
+  /**
+   * Recorded transitions that were refused because a phase had all of its visits.
+   */
+  phaseVisitsBlocked: number;
   /**
    * Resets asked for.
    */
@@ -1440,9 +1792,85 @@ export interface Metrics {
    */
   runsEvicted: number;
   /**
+   * Recorded transitions that were refused because they had been made too often.
+   */
+  transitionsBlocked: number;
+  /**
    * Verdicts by level.
    */
   verdicts: LevelCounts;
+}
+/**
+ * Counters of loops of tasks.
+ */
+export interface LoopMetrics {
+  /**
+   * Per agent; at most 64 agents are counted by name.
+   */
+  agents: {
+    [k: string]: AgentLoops;
+  };
+  /**
+   * Thousandths of `loopsBeforeGate / gates`.
+   */
+  averageLoopsBeforeGate: number;
+  /**
+   * Thousandths of `detected / tasks`.
+   */
+  averageLoopsPerTask: number;
+  /**
+   * Loops counted.
+   */
+  detected: number;
+  /**
+   * Times a human was asked about a task; a gate that stands open is not counted again.
+   */
+  gates: number;
+  /**
+   * Loops counted when a human was asked, summed over `gates`.
+   */
+  loopsBeforeGate: number;
+  /**
+   * Counters set back.
+   */
+  resets: number;
+  /**
+   * Milliseconds of event time from gate to resolution, summed over `resolved`.
+   */
+  resolutionMs: number;
+  /**
+   * Gates that a reset or `continue` answered, and the event time between both.
+   */
+  resolved: number;
+  /**
+   * `tasksWithLoops` per mille of `tasks`.
+   */
+  taskRate: number;
+  /**
+   * Tasks that failures, progress or requests were about, their parts not counted.
+   */
+  tasks: number;
+  /**
+   * Those in which a loop was counted.
+   */
+  tasksWithLoops: number;
+}
+/**
+ * Failures and requests of one agent, and how many of them were loops.
+ */
+export interface AgentLoops {
+  /**
+   * `failure` and `collaboration` events.
+   */
+  events: number;
+  /**
+   * Loops counted.
+   */
+  loops: number;
+  /**
+   * `loops` per mille of `events`.
+   */
+  rate: number;
 }
 /**
  * Counters of one rule.
@@ -1540,6 +1968,10 @@ export interface Finding {
    */
   message: string;
   /**
+   * Where text repeats itself: characters (Unicode scalar values) of the message or stream that began at `onsetSeq`, up to the point from which on it says nothing new. A host may cut there.
+   */
+  onsetOffset?: number;
+  /**
    * First event of the loop: where a host may rewind to.
    */
   onsetSeq: number;
@@ -1628,9 +2060,19 @@ export interface ReportOption {
  */
 export interface Status {
   /**
+   * Attempts per task; the task without a name has the empty one.
+   */
+  attempts?: {
+    [k: string]: AttemptStanding;
+  };
+  /**
    * What is left of the budgets.
    */
   budgetsLeft: BudgetsLeft;
+  /**
+   * Every cycle of the workflow.
+   */
+  cycles?: CycleStatus[];
   /**
    * Events recorded in the scope.
    */
@@ -1643,6 +2085,20 @@ export interface Status {
    * The level of the scope's latest verdict.
    */
   level: Level;
+  /**
+   * Loops counted for the scope's task, a subtask's with its parent's; the most of any task where the scope names none.
+   */
+  loopCount: number;
+  /**
+   * What was said of that task's latest failure or request, such as `Exact error message match`.
+   */
+  loopReason?: string;
+  /**
+   * Phases per task; the task without a name has the empty one.
+   */
+  phases?: {
+    [k: string]: PhaseStanding;
+  };
   /**
    * Every enabled rule that holds evidence.
    */
@@ -1661,6 +2117,19 @@ export interface Status {
   trend?: string;
 }
 /**
+ * Where the attempts at one task stand.
+ */
+export interface AttemptStanding {
+  /**
+   * Attempts within `attempts.attemptWindowMs` of the run's newest event time.
+   */
+  attemptCount: number;
+  /**
+   * Event time of the latest attempt that carried one, in milliseconds since the Unix epoch.
+   */
+  lastAttempt?: number;
+}
+/**
  * What is left of the configured budgets.
  */
 export interface BudgetsLeft {
@@ -1672,6 +2141,70 @@ export interface BudgetsLeft {
    * Milliseconds of event time.
    */
   runtimeMs?: number;
+}
+/**
+ * Where a cycle of the workflow stands.
+ */
+export interface CycleStatus {
+  /**
+   * Iterations so far, for people: `Loop 3/8`, or `Loop 3` where they are not limited.
+   */
+  badge: string;
+  /**
+   * Stable id: 16 hexadecimal digits, a hash of the sorted ids of the cycle's nodes and edges.
+   */
+  cycleId: string;
+  /**
+   * Digests of the last diffs, oldest first; like the other two only of the cycle that was last active.
+   */
+  diffHashes: string[];
+  /**
+   * The node whose turn begins an iteration.
+   */
+  driver: string;
+  /**
+   * Digests of the last sets of failing tests, oldest first.
+   */
+  failingTestSignatures: string[];
+  /**
+   * Iterations so far.
+   */
+  iterations: number;
+  /**
+   * Iterations that are left, where they are limited.
+   */
+  iterationsLeft?: number;
+  /**
+   * Why the cycle was last halted.
+   */
+  lastHaltReason?: HaltReason;
+  /**
+   * Its nodes, in the order of the graph.
+   */
+  nodes: string[];
+  /**
+   * Digests of the last node outputs, oldest first.
+   */
+  outputHashes: string[];
+  /**
+   * The latest numbers of failing tests while the cycle was active, oldest first, as `7 → 4 → 2`.
+   */
+  trend?: string;
+}
+/**
+ * Where one task stands in its workflow.
+ */
+export interface PhaseStanding {
+  /**
+   * Visits of each phase since the task's last reset.
+   */
+  visits: {
+    [k: string]: number;
+  };
+  /**
+   * The latest phases, oldest first, as `implement → test → fix`; at most 11.
+   */
+  walk?: string;
 }
 /**
  * Where one rule stands.
@@ -1711,6 +2244,10 @@ export interface Verdict {
    */
   haltReason?: HaltReason;
   /**
+   * The label that a gate asks the host to set, such as `hitl:loop-prevention`.
+   */
+  label?: string;
+  /**
    * What the host should do.
    */
   level: Level;
@@ -1719,9 +2256,21 @@ export interface Verdict {
    */
   needsEvaluation: boolean;
   /**
+   * What the judge should be asked: compact, without payloads.
+   */
+  question?: string;
+  /**
    * What to do next.
    */
   recommendation: Recommendation;
+  /**
+   * Telemetry records, for the host to log.
+   */
+  records?: LoopRecord[];
+  /**
+   * What an orchestrator should put into its context.
+   */
+  recovery?: Recovery;
   /**
    * The event's number in this detector, counted from 0 and only for recorded events.
    */
@@ -1734,4 +2283,25 @@ export interface Verdict {
    * What it would have been told in enforce mode; only in shadow mode.
    */
   wouldBe?: Level;
+}
+/**
+ * What an orchestrator should put into its context after a loop of attempts at one task.
+ */
+export interface Recovery {
+  /**
+   * The blockers it is about, and no others.
+   */
+  blockers: string[];
+  /**
+   * The task it is about, and nothing else.
+   */
+  task?: string;
+  /**
+   * The entry.
+   */
+  text: string;
+  /**
+   * What kind of entry it is.
+   */
+  topic: RecoveryTopic;
 }
