@@ -30,8 +30,9 @@ pub(crate) struct Ladder {
 struct Said {
     identity: Key,
     level: Level,
-    /// The loop's onset: another one is a relapse.
-    onset: u64,
+    onset: Onset,
+    /// The event at which the loop was last seen: evidence that began later is a relapse.
+    seen: u64,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -49,24 +50,26 @@ pub(crate) struct Judgement {
 }
 
 impl Ladder {
-    /// The level to give where the evidence asks for `raw`, and whether this loop is new.
-    fn give(&mut self, identity: Key, raw: Level, onset: u64, limits: &Limits) -> (Level, bool) {
+    /// The level to give where the evidence asks for `raw`, whether this loop is new, and where it began. `now` is the
+    /// current event.
+    fn give(&mut self, identity: Key, raw: Level, onset: Onset, now: u64, limits: &Limits) -> (Level, bool, Onset) {
         let known = self.said.iter().position(|said| said.identity == identity);
-        let (given, remembered, fresh) = match known.and_then(|index| self.said.remove(index)) {
-            None => (raw, raw, true),
-            Some(said) if said.onset == onset => {
+        let (given, remembered, fresh, onset) = match known.and_then(|index| self.said.remove(index)) {
+            None => (raw, raw, true, onset),
+            // A window that moves on takes its first event along; the loop still began where it did.
+            Some(said) if onset.seq <= said.seen => {
                 let given = if raw > said.level || raw >= Level::Block { raw } else { Level::Observe };
-                (given, raw.max(said.level), false)
+                (given, raw.max(said.level), false, if said.onset.seq < onset.seq { said.onset } else { onset })
             }
             Some(said) => {
                 let relapse =
                     limits.rung_above(Level::Nudge).filter(|rung| *rung == Level::Block).unwrap_or(Level::Nudge);
                 let given = if said.level >= Level::Nudge { raw.max(relapse) } else { raw };
-                (given, given, true)
+                (given, given, true, onset)
             }
         };
-        self.said.push(Said { identity, level: remembered, onset }, REMEMBERED);
-        (given, fresh)
+        self.said.push(Said { identity, level: remembered, onset, seen: now }, REMEMBERED);
+        (given, fresh, onset)
     }
 
     pub(crate) fn exempt(&mut self, rule: &str, signature: &str, until: Option<i64>) {
@@ -115,7 +118,7 @@ pub(crate) fn decide(
     let mut question = None;
     let mut silent = Recommendation::Continue;
     let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
-    for (index, signal) in raised {
+    for (index, mut signal) in raised {
         let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
         let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
         let Some((raw, threshold)) = asked.or_else(|| limits.level(signal.count, signal.scale)) else { continue };
@@ -132,7 +135,8 @@ pub(crate) fn decide(
             continue;
         }
         let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
-        let (given, new) = run.ladder.give(identity, raw, signal.onset.seq, limits);
+        let (given, new, onset) = run.ladder.give(identity, raw, signal.onset, seq, limits);
+        signal.onset = onset;
         let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
         if new {
             fresh.push(rule.id);

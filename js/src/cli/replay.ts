@@ -10,7 +10,7 @@ import { LEVEL_STYLE, LEVELS, painter, reaches, short, wrapped } from "./style.t
 export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--config FILE] [--format FORMAT] [--json]
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above, with what repeated (from your
-own file) and the advice the agent would have been given, and the report at the end. FILE may be gzip-compressed, and
+own file) and the advice the agent would have been given when a loop is found or gets worse, and the report at the end. FILE may be gzip-compressed, and
 "-" is the standard input. A broken line is reported on stderr, and the rest goes on.
 
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
@@ -80,6 +80,8 @@ class Story {
   /** What was called, by call id, so that a result can say whose it is. */
   #calls = new Map<string, string>();
   #scopes = new Map<string, Scope>();
+  /** What was told at length: once it is known, a line will do until it gets worse. */
+  #told = new Set<string>();
 
   title(file: string, format: string, events: number): void {
     console.log(this.#paint("dim", `loopwarden ${version()} · ${file} · ${format} · ${events} events`));
@@ -105,13 +107,16 @@ class Story {
     if (!reaches(given, "nudge") || findings.length === 0) return;
     const step = place(event, line);
     const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
-    console.log("");
+    const news = findings.filter((finding) => !this.#told.has(chapter(finding)));
+    if (news.length > 0) console.log("");
     for (const finding of findings) {
       const name = this.#paint(LEVEL_STYLE[finding.level], finding.level);
       console.log(`${this.#paint("bold", step)}  ${name}${would}  ${finding.rule}: ${finding.message}`);
+      if (!news.includes(finding)) continue;
+      this.#told.add(chapter(finding));
       for (const told of this.#evidence(finding)) console.log(told);
     }
-    if (verdict.guidance === undefined) return;
+    if (verdict.guidance === undefined || news.length === 0) return;
     for (const part of wrapped(verdict.guidance, WIDTH)) console.log(`    │ ${this.#paint("italic", part)}`);
   }
 
@@ -134,6 +139,9 @@ class Story {
     for (const scope of this.#scopes.values()) console.log(`\n${detector.report(scope).trimEnd()}`);
   }
 }
+
+/** A loop at a level. */
+const chapter = ({ rule, signature, level }: Finding): string => JSON.stringify([rule, signature, level]);
 
 /** Where an event stands: the host's own step, or the line of the file. */
 const place = (event: Event, line: number): string => (event.step == null ? `line ${line}` : `step ${event.step}`);
