@@ -46,3 +46,11 @@ fn the_configuration_is_valid() {
     let config = between("<!-- test: config -->\n```json\n", "```");
     json::detector(config).unwrap();
 }
+
+#[test]
+fn the_wasmtime_example_is_part_of_the_one_that_runs() {
+    let embedding = include_str!("../host-tests/examples/embed.rs");
+    for line in between("<!-- test: wasmtime -->\n```rust,ignore\n", "```").lines() {
+        assert!(embedding.contains(line), "not in examples/embed.rs: {line}");
+    }
+}
