@@ -110,6 +110,23 @@ fn the_corpus() {
     assert!(scenarios >= 60, "only {scenarios} scenarios");
 }
 
+/// Records as the JSON door lists them.
+fn list(records: &[String]) -> String {
+    format!("[{}]", records.join(","))
+}
+
+#[test]
+fn workflows_are_declared() {
+    let (mut native, mut sandbox) = (json::detector("").unwrap(), crate::sandbox());
+    let scope = Scope::default();
+    let graph = r#"{"nodes":["coder","verifier"],"edges":[{"from":"coder","to":"verifier"},{"from":"verifier","to":"coder"}]}"#;
+    for graph in [graph, r#"{"nodes":["a"],"edges":[{"from":"a","to":"b"}]}"#, "{", "[]"] {
+        let expected = json::declare_graph(&mut native, "", graph);
+        assert_eq!(sandbox.declare_graph(&scope, graph).unwrap(), expected, "{graph}");
+        same_view(&native, &mut sandbox, &scope, graph);
+    }
+}
+
 #[test]
 fn resets_and_answers_of_humans() {
     let (mut native, mut sandbox) = (json::detector("").unwrap(), crate::sandbox());
@@ -128,13 +145,14 @@ fn resets_and_answers_of_humans() {
             assert_eq!(json::to_string(&sandbox.record(event).unwrap().unwrap()), expected, "before {decision}");
         }
         let expected = json::acknowledge(&mut native, "", decision);
-        assert_eq!(sandbox.acknowledge(&scope, decision).unwrap(), expected, "{decision}");
+        let answered = sandbox.acknowledge(&scope, decision).unwrap();
+        assert_eq!(answered.map(|records| list(&records)), expected, "{decision}");
         same_view(&native, &mut sandbox, &scope, decision);
     }
     for reason in ["task-completed", "human-intervention", "manual"] {
-        json::reset(&mut native, "", reason).unwrap();
+        let expected = json::reset(&mut native, "", reason).unwrap();
         let typed = serde_json::from_value(reason.into()).unwrap();
-        sandbox.reset(&scope, typed).unwrap();
+        assert_eq!(list(&sandbox.reset(&scope, typed).unwrap()), expected, "{reason}");
         same_view(&native, &mut sandbox, &scope, reason);
     }
 }

@@ -29,6 +29,7 @@ Exit codes: 0 scored, 1 a file or configuration cannot be read, 2 wrong usage.
 /** What came of one file, or of all. */
 export interface Score {
   file: string;
+  scenarios: number;
   loops: number;
   caught: number;
   noLoops: number;
@@ -45,6 +46,7 @@ export interface Score {
 
 const empty = (file: string): Score => ({
   file,
+  scenarios: 0,
   loops: 0,
   caught: 0,
   noLoops: 0,
@@ -79,6 +81,7 @@ export async function run(args: string[]): Promise<number> {
     if (values.json) console.log(JSON.stringify(score));
   }
   total.seconds = round(total.seconds);
+  if (scores.every((score) => score.scenarios === 0)) throw new InputError("there is no scenario that can be read");
   if (values.json) console.log(JSON.stringify(total));
   else process.stdout.write(table(scores.length > 1 ? [...scores, total] : scores, least));
   return 0;
@@ -99,7 +102,7 @@ async function scenarioFiles(path: string): Promise<string[]> {
 function progress(file: string, index: number, files: number): (scenarios: number, done: boolean) => void {
   const where = files > 1 ? `[${index + 1}/${files}] ` : "";
   return (scenarios, done) => {
-    const line = `${where}${file}: ${scenarios} scenarios`;
+    const line = `${where}${file}: ${scenarios} scenario${scenarios === 1 ? "" : "s"}`;
     if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${done ? "" : line}`);
     else if (done) process.stderr.write(`${line}\n`);
   };
@@ -114,7 +117,6 @@ async function scoreFile(
   const score = empty(file);
   const start = performance.now();
   let number = 0;
-  let scenarios = 0;
   for await (const line of lines(file)) {
     number++;
     if (line.trim() === "") continue;
@@ -142,9 +144,9 @@ async function scoreFile(
       refuse(error, "config: ");
     }
     grade(score, labels, first);
-    tell(++scenarios, false);
+    tell(++score.scenarios, false);
   }
-  tell(scenarios, true);
+  tell(score.scenarios, true);
   score.seconds = round((performance.now() - start) / 1000);
   return score;
 }
@@ -205,7 +207,16 @@ function reason(error: unknown): string {
 }
 
 function add(total: Score, score: Score): void {
-  for (const key of ["loops", "caught", "noLoops", "falseAlarms", "events", "refused", "seconds"] as const) {
+  for (const key of [
+    "scenarios",
+    "loops",
+    "caught",
+    "noLoops",
+    "falseAlarms",
+    "events",
+    "refused",
+    "seconds",
+  ] as const) {
     total[key] += score[key];
   }
   total.missed.push(...score.missed);

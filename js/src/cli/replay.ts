@@ -9,9 +9,10 @@ import { LEVEL_STYLE, LEVELS, painter, reaches, short, wrapped } from "./style.t
 
 export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--config FILE] [--format FORMAT] [--json]
 
-Replays a recorded run and tells its story: a line for every finding at nudge or above, with what repeated (from your
-own file) and the advice the agent would have been given when a loop is found or gets worse, and the report at the end. FILE may be gzip-compressed, and
-"-" is the standard input. A broken line is reported on stderr, and the rest goes on.
+Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
+worse also what repeated (from your own file) and the advice the agent would have been given; and the report at the
+end. FILE may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes
+on.
 
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
   --config FILE    the configuration (JSON); the recommended one where absent
@@ -32,7 +33,8 @@ export async function run(args: string[]): Promise<number> {
     json: { type: "boolean", default: false },
   });
   const [file, ...more] = positionals;
-  if (file === undefined || more.length > 0) throw new UsageError("replay: expected one file");
+  if (file === undefined || more.length > 0)
+    throw new UsageError("replay: expected one file, or - for the standard input");
   const least = level(values.level);
   const wanted = transcriptFormat(values.format);
   const config = values.config === undefined ? "" : await configText(values.config);
@@ -43,6 +45,8 @@ export async function run(args: string[]): Promise<number> {
   const complain = (line: number, error: { code: string; message: string }) =>
     process.stderr.write(`${file}:${line}: ${error.code}: ${error.message}\n`);
   for (const { line, error } of errors) complain(line, new LoopwardenError(error));
+  story.refused = errors.length;
+  if (events.length === 0) throw new InputError(`${file}: holds no event that can be read`);
   if (!values.json) story.title(file, format, events.length);
   for (const [index, { pending, ...traced }] of events.entries()) {
     const event = traced as Event;
@@ -53,6 +57,7 @@ export async function run(args: string[]): Promise<number> {
     } catch (error) {
       if (!(error instanceof LoopwardenError)) throw error;
       complain(line, error);
+      story.refused++;
       continue;
     }
     if (!pending) story.remember(verdict.seq, event, line);
@@ -62,7 +67,6 @@ export async function run(args: string[]): Promise<number> {
   }
   if (!values.json) story.end(detector);
   detector.free();
-  if (events.length === 0 && errors.length > 0) throw new InputError(`${file}: holds no event that can be read`);
   return reaches(story.strongest, least) ? 3 : 0;
 }
 
@@ -74,6 +78,8 @@ function transcriptFormat(name: string | undefined): TranscriptFormat | undefine
 /** Tells a run as it unfolds. */
 class Story {
   strongest: Level = "continue";
+  /** Lines and events that could not be read. */
+  refused = 0;
   #paint = painter(process.stdout);
   /** One line for every recorded event, by its sequence number. */
   #events = new Map<number, { step: string; text: string; output: string | undefined }>();
@@ -133,7 +139,8 @@ class Story {
 
   end(detector: LoopDetector): void {
     if (this.#scopes.size === 0) {
-      console.log("\nNo loop found.");
+      const unread = this.refused === 0 ? "" : ` in what could be read; ${this.refused} lines or events could not`;
+      console.log(`\nNo loop found${unread}.`);
       return;
     }
     for (const scope of this.#scopes.values()) console.log(`\n${detector.report(scope).trimEnd()}`);

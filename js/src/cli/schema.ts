@@ -8,17 +8,19 @@ const NAMES = [
   "scenario",
   "scope",
   "decision",
+  "graph",
   "reset-reason",
   "status",
   "metrics",
   "report",
+  "record",
   "error",
 ];
 
 export const help: string = `Usage: loopwarden schema [NAME]
 
-Prints a JSON Schema (2020-12), or the names there are: ${NAMES.slice(0, 6).join(", ")},
-${NAMES.slice(6).join(", ")}.
+Prints a JSON Schema (2020-12), or the names there are: ${NAMES.slice(0, 7).join(", ")},
+${NAMES.slice(7).join(", ")}.
 
 Exit codes: 0 printed, 2 wrong usage.
 `;
