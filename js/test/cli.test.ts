@@ -225,6 +225,7 @@ test("eval scores as the specification says", async () => {
   assert.equal(typeof seconds, "number");
   assert.deepEqual(score, {
     file: join("set", "a.jsonl"),
+    scenarios: 15,
     loops: 7,
     caught: 4,
     noLoops: 5,

@@ -119,7 +119,8 @@ fn list(records: &[String]) -> String {
 fn workflows_are_declared() {
     let (mut native, mut sandbox) = (json::detector("").unwrap(), crate::sandbox());
     let scope = Scope::default();
-    let graph = r#"{"nodes":["coder","verifier"],"edges":[{"from":"coder","to":"verifier"},{"from":"verifier","to":"coder"}]}"#;
+    let graph =
+        r#"{"nodes":["coder","verifier"],"edges":[{"from":"coder","to":"verifier"},{"from":"verifier","to":"coder"}]}"#;
     for graph in [graph, r#"{"nodes":["a"],"edges":[{"from":"a","to":"b"}]}"#, "{", "[]"] {
         let expected = json::declare_graph(&mut native, "", graph);
         assert_eq!(sandbox.declare_graph(&scope, graph).unwrap(), expected, "{graph}");
