@@ -7,7 +7,11 @@
     reason = "helpers of tests: a panic is a failed test"
 )]
 
+#[path = "../../examples/coder_verifier.rs"]
+#[expect(dead_code, reason = "its `main` is not called here")]
+mod coder_verifier;
 mod conformance;
+mod examples;
 mod hostile;
 mod interface;
 mod limits;

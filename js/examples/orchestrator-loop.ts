@@ -1,0 +1,66 @@
+// An orchestrator that works off a plan. It asks before a task is executed, recovers where the task has been going round,
+// and records what came of every attempt. Run it: node examples/orchestrator-loop.ts
+import { type AttemptEvent, LoopDetector, type LoopRecord, type RecoveryTopic } from "loopwarden";
+
+type Outcome = Pick<AttemptEvent, "status" | "blockers" | "completedWork">;
+
+/** What stands for your agent: it works on a task, with what recovery put into the context, if anything. */
+export type Execute = (task: string, context: string | undefined) => Outcome;
+
+export class Orchestrator {
+  readonly detector: LoopDetector = new LoopDetector({ attempts: { preset: "balanced" } });
+  readonly recoveries: { task: string; topic: RecoveryTopic; text: string }[] = [];
+  readonly log: LoopRecord[] = [];
+  readonly #execute: Execute;
+  readonly #latest = new Map<string, Outcome>();
+  readonly #context = new Map<string, string>();
+  readonly #left = new Set<string>();
+
+  constructor(execute: Execute) {
+    this.#execute = execute;
+  }
+
+  /** One tick. Says whether the task was executed. */
+  tick(task: string, at: number): boolean {
+    if (this.#left.has(task)) return false;
+    // Nothing has changed since the last attempt, so that is how this one would end.
+    const expected = this.#latest.get(task) ?? { status: "pending" };
+    const before = this.detector.check({ type: "attempt", task, at, ...expected });
+    if (before.recovery) {
+      const { topic, text } = before.recovery;
+      this.recoveries.push({ task, topic, text });
+      // Authority to unblock, or the advice to try something else: the agent gets it for as long as the task lasts.
+      this.#context.set(task, text);
+      if (before.recommendation === "force-next" || before.recommendation === "escalate") {
+        this.#left.add(task); // Done, set aside, or a human's from here on: go and notify one.
+        return false;
+      }
+    }
+    const outcome = this.#execute(task, this.#context.get(task));
+    this.#latest.set(task, outcome);
+    const after = this.detector.record({ type: "attempt", task, at, session: `session_${at}`, ...outcome });
+    this.log.push(...(after.records ?? []));
+    return true;
+  }
+}
+
+/** Three tasks: one that the planner proposes although it is done, one that authority helps, one that nothing helps. */
+export function story(): { orchestrator: Orchestrator; executed: string[] } {
+  const orchestrator = new Orchestrator((task, context) => {
+    if (task === "T3.4.2") return { status: "done", completedWork: ["Implemented dashboard.tsx"] };
+    if (task === "T6.2.3") return { status: "blocked", blockers: ["missing auth token"] };
+    return context?.startsWith("UNBLOCK AUTHORITY GRANTED")
+      ? { status: "done", completedWork: ["Worked around the critic, noted as technical debt"] }
+      : { status: "blocked", blockers: ["critic:leakage unavailable"] };
+  });
+  const plan = ["T3.4.2", "T7.1.2", "T6.2.3"].flatMap((task) => Array<string>(task === "T7.1.2" ? 3 : 7).fill(task));
+  const executed = plan.filter((task, minute) => orchestrator.tick(task, 1_760_825_000_000 + minute * 60_000));
+  return { orchestrator, executed };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { orchestrator, executed } = story();
+  console.log(`Executed: ${executed.join(", ")}\n`);
+  for (const { text } of orchestrator.recoveries) console.log(`${text}\n`);
+  console.log(orchestrator.detector.status().attempts);
+}

@@ -1,0 +1,66 @@
+// A workflow engine that asks before an issue enters a phase. At a gate the issue gets a label and waits; when a human has
+// taken the label off, it goes on. Run it: node examples/phase-engine.ts
+import { LoopDetector, type TransitionEvent } from "loopwarden";
+
+interface Issue {
+  phase: string | null;
+  labels: Set<string>;
+  comments: string[];
+}
+
+export class PhaseEngine {
+  readonly detector: LoopDetector = new LoopDetector({
+    phases: { phases: { test: { maxVisits: 5 } }, hitlLabel: "hitl:loop-prevention" },
+  });
+  readonly #issues = new Map<string, Issue>();
+
+  issue(id: string): Issue {
+    const issue = this.#issues.get(id) ?? { phase: null, labels: new Set<string>(), comments: [] };
+    this.#issues.set(id, issue);
+    return issue;
+  }
+
+  /** Moves an issue to a phase. Says whether it is there now. */
+  move(id: string, to: string): boolean {
+    const issue = this.issue(id);
+    if (issue.labels.size > 0) return false; // It waits for a human.
+    const transition: TransitionEvent = { type: "transition", task: id, from: issue.phase, to };
+    const verdict = this.detector.check(transition);
+    if (verdict.level === "block" || verdict.level === "gate" || verdict.level === "halt") {
+      issue.comments.push(verdict.findings[0]?.message ?? verdict.level);
+      if (verdict.label !== undefined) issue.labels.add(verdict.label);
+      return false;
+    }
+    // Only what happens is recorded, so that a refused transition is no visit.
+    this.detector.record(transition);
+    issue.phase = to;
+    return true;
+  }
+
+  /** A human has looked at the issue, mended what was wrong, and takes the label off. */
+  clear(id: string): void {
+    this.issue(id).labels.clear();
+    this.detector.acknowledge({ task: id }, { decision: "continue" });
+  }
+}
+
+/** An issue whose tests fail again and again, until a human mends the runner. */
+export function story(): { engine: PhaseEngine; told: string[] } {
+  const engine = new PhaseEngine();
+  const told: string[] = [];
+  const move = (id: string, to: string): void => {
+    const [moved, { labels }] = [engine.move(id, to), engine.issue(id)];
+    told.push(`${id} → ${to}: ${moved ? "ok" : `waits, ${[...labels].join(", ")}`}`);
+  };
+  for (const phase of ["implement", "test", "test", "test", "test", "test", "test", "deploy"]) move("Issue-123", phase);
+  move("Issue-124", "test"); // Other issues are not held up.
+  engine.clear("Issue-123");
+  for (const phase of ["test", "deploy"]) move("Issue-123", phase);
+  return { engine, told };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { engine, told } = story();
+  for (const line of told) console.log(line);
+  console.log(engine.issue("Issue-123").comments, engine.detector.status().phases);
+}
