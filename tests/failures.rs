@@ -530,7 +530,7 @@ fn the_records_have_the_documents_fields() {
     assert!(signature.starts_with("runtime:TypeError@src/a.ts:3#"), "{signature}");
     let expected = json!([
         {"event": "loop_detected", "taskId": "task_123", "agentId": "backend_dev_1", "loopCount": 3,
-            "errorSignature": signature, "isExactMatch": true, "reasoning": "Exact error message match",
+            "errorSignature": signature, "isExactMatch": true, "orchestratorReasoning": "Exact error message match",
             "timestamp": host.at},
         {"event": "gate_triggered", "taskId": "task_123", "agentId": "backend_dev_1", "loopCount": 3,
             "triggerReason": "Loop detected after 3 attempts",
