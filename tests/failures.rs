@@ -566,6 +566,23 @@ fn metrics_per_agent_and_gate() {
 }
 
 #[test]
+fn only_a_humans_answer_resolves_a_gate() {
+    let mut host = Orchestrator::new("{}");
+    for task in ["task1", "task2"] {
+        for _ in 0..4 {
+            host.fail(task, TYPE_ERROR);
+        }
+    }
+    // A task that is done behind its gate has got around it by itself.
+    assert_eq!(host.reset("task1", ResetReason::TaskCompleted).len(), 1);
+    let loops = host.metrics().loops;
+    assert_eq!((loops.gates, loops.resets, loops.resolved, loops.resolution_ms), (2, 1, 0, 0));
+    host.detector.acknowledge(&scope("task2"), &Decision::Continue).unwrap();
+    let loops = host.metrics().loops;
+    assert_eq!((loops.gates, loops.resets, loops.resolved), (2, 2, 1));
+}
+
+#[test]
 fn the_report_tells_the_history() {
     let mut host = Orchestrator::new("{}");
     for _ in 0..4 {
