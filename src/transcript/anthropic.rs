@@ -46,7 +46,7 @@ const INTERRUPTED: &str = "[Request interrupted by user";
 
 pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
     let mut out = Out::new(transcript);
-    out.walk(documents, Lists::All(&["messages", "response"]), |out, part| match part {
+    out.walk(documents, Lists::All(&["messages"]), |out, part| match part {
         Part::Head(map) => {
             let context = out.context();
             out.said(&context, Role::System, "system", map.get("system"));

@@ -8,13 +8,11 @@ use super::content::{self, content_text, failed, flag, list, number_after, outpu
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use crate::model::{Body, Context, HostKind, Outcome, Role, ToolResult};
-use alloc::{
-    borrow::ToOwned,
-    collections::BTreeSet,
-    format,
-    string::{String, ToString},
-};
+use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
 use serde_json::{Map, Value, json};
+
+/// What user messages that no human wrote begin with.
+const SYNTHETIC: [&str; 2] = ["This is the Gemini CLI. We are setting up the context", "<session_context>"];
 
 pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
     let mut out = Out::new(transcript);
@@ -219,7 +217,8 @@ fn contents(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
         } else if part.get("thought") == Some(&Value::Bool(true)) {
             out.reasoning(&context, text_at(part, &["text"]));
         } else if let Some(said) = text_at(part, &["text"]) {
-            out.message(&context, role, None, said);
+            let synthetic = role == Role::User && SYNTHETIC.iter().any(|start| said.starts_with(start));
+            out.message(&Context { synthetic, ..context.clone() }, role, None, said);
         }
     }
 }

@@ -206,6 +206,8 @@ struct Reader<'a> {
     by_id: BTreeMap<&'a str, &'a Span>,
     /// Whether calls have spans of their own; otherwise the messages tell of them.
     tools: bool,
+    /// Whether models have spans of their own; otherwise those of agents tell what was said.
+    chats: bool,
     /// The newest answer of a model, by trace.
     models: BTreeMap<&'a str, &'a str>,
     /// Messages told already, by run: each request repeats the conversation.
@@ -219,6 +221,7 @@ impl<'a> Reader<'a> {
         Self {
             by_id: spans.iter().map(|span| (span.id.as_str(), span)).collect(),
             tools: spans.iter().any(|span| span.kind == Kind::Tool),
+            chats: spans.iter().any(|span| span.kind == Kind::Model),
             models: BTreeMap::new(),
             told: BTreeSet::new(),
             events: Vec::new(),
@@ -231,9 +234,7 @@ impl<'a> Reader<'a> {
             match span.kind {
                 Kind::Tool => self.tool(&mut out, span, context),
                 Kind::Model => self.model(span, &context),
-                Kind::Agent if !self.tools && !spans.iter().any(|span| span.kind == Kind::Model) => {
-                    self.model(span, &context);
-                }
+                Kind::Agent if !self.chats => self.model(span, &context),
                 Kind::Agent | Kind::Other => {}
             }
         }
@@ -306,7 +307,10 @@ impl<'a> Reader<'a> {
     }
 
     fn model(&mut self, span: &'a Span, context: &Context) {
-        self.models.insert(&span.trace, &span.id);
+        // An agent's whole run is no round.
+        if span.kind == Kind::Model {
+            self.models.insert(&span.trace, &span.id);
+        }
         let inputs = messages(span, "gen_ai.input.messages");
         let outputs = messages(span, "gen_ai.output.messages");
         for (of_model, list) in [(false, inputs), (true, outputs)] {
@@ -323,7 +327,7 @@ impl<'a> Reader<'a> {
             Some("system" | "developer") => Role::System,
             _ => Role::Assistant,
         };
-        let round = of_model.then(|| span.id.clone());
+        let round = (of_model && span.kind == Kind::Model).then(|| span.id.clone());
         let context = Context { round, ..context.clone() };
         let run = context.run.clone().unwrap_or_default();
         let parts = match message.get("parts").or_else(|| message.get("content")) {

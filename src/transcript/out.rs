@@ -44,7 +44,7 @@ pub(super) enum Part {
 pub(super) enum Lists {
     /// All of these, one after the other.
     All(&'static [&'static str]),
-    /// The first of these that is there.
+    /// The first of these that is there and holds something.
     First(&'static [&'static str]),
 }
 
@@ -75,7 +75,8 @@ impl Out {
             let wanted = keys.iter().filter(|key| !item || **key == "messages");
             let mut entries: Vec<_> = wanted.filter_map(|key| found(key).copied()).collect();
             if matches!(lists, Lists::First(_)) {
-                entries.truncate(1);
+                let full = entries.iter().position(|(_, list)| !list.inside().pieces.is_empty()).unwrap_or(0);
+                entries = entries.into_iter().skip(full).take(1).collect();
             }
             let (Some(inside), false) = (&inside, entries.is_empty()) else {
                 self.line = document.line;
