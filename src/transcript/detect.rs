@@ -17,9 +17,12 @@ const SMALL: usize = 4096;
 const LISTS: [&str; 10] =
     ["messages", "trajectory", "history", "clientHistory", "contents", "input", "items", "events", "output", "choices"];
 
+/// Whether an entry looks like one of a format.
+type Sign = fn(&Map<String, Value>) -> bool;
+
 /// The signs of each format: the first that is seen in an entry decides, so what looks like something else as well
 /// stands before it.
-const SIGNS: [(Format, fn(&Map<String, Value>) -> bool); 11] = [
+const SIGNS: [(Format, Sign); 11] = [
     (Format::OpenTelemetry, open_telemetry),
     (Format::GeminiCli, gemini_cli),
     (Format::SweAgent, swe_agent),
