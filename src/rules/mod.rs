@@ -14,6 +14,7 @@ mod cycle;
 mod cycle_budget;
 mod denied_call;
 mod duplicate_delegation;
+mod empty_handed;
 mod external_failure;
 mod failing_target;
 mod failure_streak;
@@ -377,6 +378,7 @@ registry! {
     same_answer: same_answer::SameAnswer,
     no_new_information: no_new_information::NoNewInformation,
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
+    empty_handed: empty_handed::EmptyHanded,
     blind_repeat: blind_repeat::BlindRepeat,
     stream_period: stream_period::StreamPeriod,
     stream_novelty: stream_novelty::StreamNovelty,

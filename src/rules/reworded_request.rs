@@ -1,4 +1,5 @@
-//! Catches: one question put to a search or a model again and again in slightly other words.
+//! Catches: one question put to a search or a model again and again in slightly other words; the same where it is put to
+//! nobody, by a program that prints what it was given.
 //! Must not catch: a batch that fills one template with new names, the next page of a search, a question that moves on.
 //! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds them. Words are
 //! compared as sets, and anything really new — a number, a quarter of new words, a new filler — makes it another
@@ -8,7 +9,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Limits, Rule, Signal};
 use crate::state::{Call, Ring};
-use crate::text::{Key, combine, has_digit, printable, prose, word_hashes};
+use crate::text::{Asks, Key, combine, has_digit, printable, prose, reads_as_prose, word_hashes};
 use alloc::{format, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ const TOOLS: usize = 4;
 const REQUESTS: usize = 6;
 /// A longer request is a document: what differs in it may lie anywhere.
 const WORDS: usize = 48;
+/// The same for words that a call only gave back: such requests are written out, and their wording moves more.
+const OWN_WORDS: usize = 96;
 /// Steps after which a similar request is a new start.
 const NEAR: u64 = 3;
 
@@ -42,20 +45,23 @@ struct Request {
     words: Vec<u32>,
     step: u64,
     round: Option<Key>,
+    /// What the call itself had said came back.
+    own: bool,
 }
 
 impl Request {
-    fn of(call: &Call, text: &str, step: u64) -> Option<Self> {
+    fn of(call: &Call, text: &str, own: bool, step: u64) -> Option<Self> {
         let mut words = Vec::new();
+        let most = if own { OWN_WORDS } else { WORDS };
         for word in word_hashes(text) {
-            if words.len() == WORDS {
+            if words.len() == most {
                 return None;
             }
             if !words.contains(&word) {
                 words.push(word);
             }
         }
-        Some(Self { words, step, round: call.round })
+        Some(Self { words, step, round: call.round, own })
     }
 
     /// Whether this asks what an earlier request asked, in other words.
@@ -66,7 +72,7 @@ impl Request {
         let number = self.words.iter().any(|word| has_digit(*word) && !before.words.contains(word));
         shared * 100 >= few * 60
             && shared * 100 >= many * 40
-            && new * 4 <= self.words.len()
+            && new * (if self.own { 3 } else { 4 }) <= self.words.len()
             && !number
             && self.step.saturating_sub(before.step) <= NEAR
             && (self.round.is_none() || self.round != before.round)
@@ -91,20 +97,32 @@ impl Rule for RewordedRequest {
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Call(call, payload) = fact else { return None };
-        let request = Request::of(call, prose(payload)?, cx.run.steps)?;
-        let mut tool =
-            state.tools.take(|known| known.tool == call.tool && known.agent == call.agent).unwrap_or_else(|| Tool {
-                tool: call.tool,
-                agent: call.agent,
-                requests: Ring::default(),
-                rewordings: Streak::default(),
-            });
+        let (call, onset, sighting, request) = match fact {
+            Fact::Call(call, payload) => {
+                (*call, call.onset, cx.here, Request::of(call, prose(payload)?, false, cx.run.steps)?)
+            }
+            Fact::Step(step, result) => {
+                let call = step.call.as_ref().filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
+                let own = !step.facts.failed && reads_as_prose(&result.output) && call.echo.holds(&result.output);
+                let request = own.then(|| Request::of(call, &result.output, true, cx.run.steps))??;
+                (call, step.onset, step.sighting, request)
+            }
+            _ => return None,
+        };
+        let own = request.own;
+        let key = if own { combine("own-words", &[call.tool]) } else { call.tool };
+        let known = state.tools.take(|known| known.tool == key && known.agent == call.agent);
+        let mut tool = known.unwrap_or_else(|| Tool {
+            tool: key,
+            agent: call.agent,
+            requests: Ring::default(),
+            rewordings: Streak::default(),
+        });
         // The very same words are another rule's.
         let same = tool.requests.iter().any(|before| before.words == request.words);
         let reworded = !same && tool.requests.iter().any(|before| request.rewords(before));
         if reworded {
-            tool.rewordings.add(cx.here, call.onset);
+            tool.rewordings.add(sighting, onset);
         } else if !same {
             tool.rewordings.halve();
         }
@@ -112,14 +130,27 @@ impl Rule for RewordedRequest {
         let count = tool.rewordings.times;
         let signal = (reworded && cx.limits.reached(count, 1)).then(|| {
             let name = printable(&call.name, 48);
+            let (kind, message, instead) = if own {
+                (
+                    "own-words",
+                    format!("`{name}` gave back a request that it had been given, reworded {count} times, and nobody answered it"),
+                    "Call a tool or an agent that can act on the request: writing it down asks nobody.",
+                )
+            } else {
+                (
+                    "same-words",
+                    format!("`{name}` was asked nearly the same thing again in other words, {count} times"),
+                    "Work with the answers that are there, or ask for one thing that none of them contains.",
+                )
+            };
             tool.rewordings.signal(Told {
-                kind: "same-words",
+                kind,
                 identity: combine("reworded-request", &[tool.tool, tool.agent]),
                 count,
                 confidence: confidence(350, 70, count),
                 signature: named(&name, '~', combine("tool", &[tool.tool, tool.agent])),
-                message: format!("`{name}` was asked nearly the same thing again in other words, {count} times"),
-                instead: "Work with the answers that are there, or ask for one thing that none of them contains.",
+                message,
+                instead,
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })
@@ -137,7 +168,7 @@ impl Rule for RewordedRequest {
             && state.tools.iter().all(|tool| {
                 tool.requests.len() <= REQUESTS
                     && tool.rewordings.fits()
-                    && tool.requests.iter().all(|request| request.words.len() <= WORDS)
+                    && tool.requests.iter().all(|request| request.words.len() <= OWN_WORDS)
             })
     }
 }
@@ -145,7 +176,8 @@ impl Rule for RewordedRequest {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Played, Script, events};
+    use alloc::{format, vec::Vec};
 
     const RULE: &str = "reworded-request";
 
@@ -160,6 +192,43 @@ mod tests {
         Script::new("{}").play(&four.replace(' ', " a:1 b:2 c:3 d:4 ")).expect(RULE, &[]);
         Script::new("{}").play(&four.replacen("find", "look", 2)).expect(RULE, &[]);
         Script::new("{}").play(&"find/quiet_cheap_hotel:1 ".repeat(4)).expect(RULE, &[]);
+    }
+
+    /// Programs that print the texts, each with `print` for the code around it.
+    fn printed(texts: &[&str], print: &str) -> Played {
+        let lines: Vec<_> = texts
+            .iter()
+            .flat_map(|text| {
+                let code = format!(r#"task = ('{text}')\\n{print}(task)"#);
+                [
+                    format!(r#"{{"type":"tool-call","tool":"python","args":{{"code":"{code}"}}}}"#),
+                    format!(r#"{{"type":"tool-result","tool":"python","outcome":"ok","output":"Logs: {text}"}}"#),
+                ]
+            })
+            .collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn asking_nobody() {
+        let ask = [
+            "Please find out for us when the town library opens on public holidays and tell the opening hours",
+            "Please find the opening hours of the town library on public holidays and tell us when it opens",
+            "Tell us please the opening hours of the town library and when it opens on public holidays",
+            "For public holidays please tell us when the town library opens and find the opening hours",
+        ];
+        printed(&ask, "print").expect(RULE, &[(7, Nudge)]);
+        printed(&ask[..3], "print").expect(RULE, &[]);
+        // Another request each time, and one that is answered.
+        let other = [
+            "Please find out for us when the town library opens on public holidays",
+            "List every museum near the river that lets children in without a ticket",
+            "How many bridges were built there before the war and which are left today",
+            "Write down the names of all architects who worked for the harbour company",
+        ];
+        printed(&other, "print").expect(RULE, &[]);
+        let code = ask.map(|text| format!("+ {}", text.replace(' ', "_ = (")));
+        printed(&code.each_ref().map(|text| text.as_str()), "print").expect(RULE, &[]);
     }
 
     #[test]

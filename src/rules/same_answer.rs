@@ -2,9 +2,10 @@
 //! return the one list.
 //! Must not catch: batches that all validate alike, acknowledgements, a check between new edits, waiting.
 //! Idea: the answer is what the agent learns; when it stays the same, other arguments were no progress. Short equal
-//! answers are normal for most tools, so only views, searches and long answers are compared.
+//! answers are normal for most tools, so only views, searches and long answers are compared. Acting upon a view is more
+//! than asking, even where the view does not show it: that is never more than a nudge.
 
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
@@ -71,7 +72,7 @@ impl Rule for SameAnswer {
     const ID: &'static str = "same-answer";
     const ABOUT: &'static str = "Different questions to one tool that all get the same answer.";
     const UNIT: &'static str = "different calls";
-    const LIMITS: Limits = Limits::ladder(4, 0, 0, 32);
+    const LIMITS: Limits = Limits::ladder(4, 8, 16, 32);
     const MAX_WINDOW: u32 = MAX_WINDOW;
     type State = State;
 
@@ -114,7 +115,12 @@ impl Rule for SameAnswer {
             };
             let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
             same.reverse();
-            Streak::of(same.into_iter()).signal(told)
+            let mut signal = Streak::of(same.into_iter()).signal(told);
+            if call.asks == Asks::View && cx.limits.nudge != 0 && count >= cx.limits.nudge {
+                signal.ask = Some(Level::Nudge);
+                signal.extra.threshold = Some(cx.limits.nudge);
+            }
+            signal
         })
     }
 
@@ -130,7 +136,7 @@ impl Rule for SameAnswer {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::Level::Nudge;
+    use crate::model::Level::{Block, Halt, Nudge};
     use crate::rules::testing::Script;
     use alloc::{format, string::String};
 
@@ -152,6 +158,14 @@ mod tests {
         // A change of the world between, and one round.
         Script::new("{}").play(&ask("validate", &long).replacen(" val", " *1 val", 2)).expect(RULE, &[]);
         Script::new("{}").play(&(String::from("#1 ") + &ask("web_search", &same))).expect(RULE, &[]);
+        // Twice as many are refused, but not on a view.
+        let many = |tool: &str, times: usize| -> String {
+            (0..times).map(|at| format!("{tool}/{at}:the_very_same_list_as_it_was_before ")).collect()
+        };
+        Script::new("{}").play(&many("web_search", 7)).strongest(RULE, Nudge);
+        Script::new("{}").play(&many("web_search", 8)).last(RULE, Block);
+        Script::new("{}").play(&many("web_search", 16)).last(RULE, Halt);
+        Script::new("{}").play(&many("click", 16)).strongest(RULE, Nudge);
         // The same call is another rule's.
         Script::new("{}").play(&"web_search/one:the_very_same_list ".repeat(6)).expect(RULE, &[]);
     }

@@ -25,15 +25,13 @@ use alloc::{format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::requests::mismatch;
-pub(crate) use self::tracker::{HISTORY, marked};
+pub(crate) use self::tracker::{Asked, HISTORY, WHICH, against, marked};
 
 /// Failures kept at once over all tasks of a run.
 const FAILURES: usize = 128;
 const EVIDENCE: usize = 5;
 /// Levels of subtasks that are followed up to the task whose counter counts.
 const NESTING: usize = 8;
-/// What a judge is taken to be sure of who does not say, per mille.
-const UNSAID: u16 = 500;
 
 pub(crate) struct TaskLoop;
 
@@ -241,14 +239,8 @@ impl State {
     /// An outside judge's answer to the task's latest question. An answer to no question (late, or never asked) changes
     /// nothing, nor does the same answer again; a contradicting one replaces the first where it is surer.
     fn evaluation(&mut self, evaluation: &Evaluation, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
-        let sure = evaluation.confidence.unwrap_or(UNSAID);
         let tracker = self.tracker(cx.task)?;
-        let asked = tracker.asked.as_mut()?;
-        let withdrawn = match asked.answer {
-            None => 0,
-            Some(answer) if answer.verdict == evaluation.verdict || sure <= answer.confidence => return None,
-            Some(answer) => answer.added,
-        };
+        let withdrawn = tracker.asked?.takes(evaluation)?.map_or(0, |replaced| replaced.added);
         let root = self.enter(event, cx);
         if let Some(counter) = self.counter(root) {
             counter.count = counter.count.saturating_sub(withdrawn);
@@ -258,10 +250,11 @@ impl State {
         if withdrawn > 0 {
             tracker.failures.iter_mut().rev().take(withdrawn as usize).for_each(|past| past.counted = false);
         }
-        let against = matches!(evaluation.verdict, EvaluationVerdict::Stalled | EvaluationVerdict::Regressing);
         let mut add = 0;
         let mut latest = tracker.failures.iter_mut().rev().take(2);
-        if against && let Some(failed) = latest.next() {
+        if against(evaluation.verdict)
+            && let Some(failed) = latest.next()
+        {
             failed.counted = true;
             add = 1;
             if counting == Counting::Attempts
@@ -272,8 +265,7 @@ impl State {
             }
         }
         drop(latest);
-        tracker.asked.as_mut()?.answer =
-            Some(tracker::Answer { verdict: evaluation.verdict, confidence: sure, added: add });
+        tracker.asked.as_mut()?.answered(evaluation, add);
         let past = tracker.failures.last().map(|past| (past.onset, past.signature.clone()));
         if let Some(past) = tracker.failures.iter_mut().next_back() {
             past.external = evaluation.verdict == EvaluationVerdict::External;

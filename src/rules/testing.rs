@@ -16,7 +16,7 @@
 //! | `+x:503` | an external failure with that status |
 //! | `+t:3` | 3 tests fail |
 //! | `+m` | a file was created |
-//! | `+e:stalled` | an evaluation |
+//! | `+e:stalled`, `+e:stalled,900` | an evaluation, and how sure it is |
 //! | `+c:a>b:x` | agent `a` asks agent `b` for `x` |
 //! | `+s:x` | what follows is about the subtask `x` of the task; `+s` the task again |
 //! | `\|` | a human's message |
@@ -218,7 +218,10 @@ impl Script {
             "x" => format!(r#""type":"failure","message":"HTTP {rest} from the service""#),
             "t" => format!(r#""type":"progress","tests":{{"failing":{rest}}}"#),
             "m" => r#""type":"progress","filesCreated":true"#.into(),
-            "e" => format!(r#""type":"evaluation","verdict":"{rest}""#),
+            "e" => match rest.split_once(',') {
+                Some((verdict, sure)) => format!(r#""type":"evaluation","verdict":"{verdict}","confidence":{sure}"#),
+                None => format!(r#""type":"evaluation","verdict":"{rest}""#),
+            },
             "c" => {
                 let (agents, request) = rest.split_once(':').unwrap();
                 let (from, to) = agents.split_once('>').unwrap();
@@ -273,6 +276,12 @@ impl Played {
     /// Every finding of a rule, in full.
     pub(crate) fn findings(&self, rule: &str) -> Vec<&crate::model::Finding> {
         self.verdicts.iter().flat_map(|verdict| &verdict.findings).filter(|finding| finding.rule == rule).collect()
+    }
+
+    /// Every question to a judge: the index of its event and the question.
+    pub(crate) fn asked(&self) -> Vec<(usize, &str)> {
+        let verdicts = self.verdicts.iter().enumerate();
+        verdicts.filter_map(|(index, verdict)| Some((index, verdict.question.as_deref()?))).collect()
     }
 
     /// Every finding of a rule: the index of its event and its level.

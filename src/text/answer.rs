@@ -24,8 +24,8 @@ enum Meaning {
 use Meaning::{CertainlyWaiting, Negative, Taken, Waiting};
 
 /// Phrases by first word, sorted by it: first word, the words after it, meaning. English, then what other languages say
-/// in ASCII letters; what they say in others is in [`OTHER_SCRIPTS`].
-const PHRASES: [(&str, &str, Meaning); 88] = [
+/// in Latin letters; what they say in others is in [`OTHER_SCRIPTS`].
+const PHRASES: [(&str, &str, Meaning); 118] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
     ("0", "files", Negative),
@@ -40,7 +40,9 @@ const PHRASES: [(&str, &str, Meaning); 88] = [
     ("aucun", "résultat", Negative),
     ("aucune", "correspondance", Negative),
     ("ausstehend", "", Waiting),
+    ("bekleniyor", "", Waiting),
     ("building", "", Waiting),
+    ("bulunamadı", "", Negative),
     ("cannot", "be found", Negative),
     ("cannot", "find", Negative),
     ("could", "not be found", Negative),
@@ -55,21 +57,36 @@ const PHRASES: [(&str, &str, Meaning); 88] = [
     ("en", "curso", Waiting),
     ("en", "espera", Waiting),
     ("esperando", "", Waiting),
+    ("existiert", "nicht", Negative),
     ("found", "0", Negative),
     ("found", "no", Negative),
     ("found", "nothing", Negative),
+    ("geen", "resultaten", Negative),
+    ("hittades", "inte", Negative),
     ("in", "attesa", Waiting),
     ("in", "bearbeitung", Waiting),
     ("in", "progress", CertainlyWaiting),
+    ("inga", "resultat", Negative),
     ("initializing", "", Waiting),
+    ("introuvable", "", Negative),
+    ("kein", "treffer", Negative),
     ("keine", "daten", Negative),
     ("keine", "ergebnisse", Negative),
     ("keine", "treffer", Negative),
+    ("không", "tìm thấy", Negative),
     ("matches", "0", Negative),
+    ("menunggu", "", Waiting),
+    ("n'existe", "pas", Negative),
+    ("nada", "encontrado", Negative),
+    ("nenalezeno", "", Negative),
     ("nenhum", "resultado", Negative),
     ("nessun", "risultato", Negative),
+    ("nessuna", "corrispondenza", Negative),
     ("nicht", "bereit", Waiting),
     ("nicht", "gefunden", Negative),
+    ("nichts", "gefunden", Negative),
+    ("nie", "znaleziono", Negative),
+    ("niet", "gevonden", Negative),
     ("no", "data", Negative),
     ("no", "documents", Negative),
     ("no", "encontrado", Negative),
@@ -88,7 +105,11 @@ const PHRASES: [(&str, &str, Meaning); 88] = [
     ("no", "rows", Negative),
     ("no", "search results", Negative),
     ("no", "such", Negative),
+    ("no", "se encontraron", Negative),
+    ("no", "se encontró", Negative),
+    ("no", "existe", Negative),
     ("non", "trovato", Negative),
+    ("non", "esiste", Negative),
     ("not", "exist", Negative),
     ("not", "finished", Waiting),
     ("not", "found", Negative),
@@ -96,6 +117,10 @@ const PHRASES: [(&str, &str, Meaning); 88] = [
     ("not", "yet", CertainlyWaiting),
     ("nothing", "found", Negative),
     ("nothing", "matched", Negative),
+    ("não", "encontrado", Negative),
+    ("não", "encontrada", Negative),
+    ("não", "existe", Negative),
+    ("oczekuje", "", Waiting),
     ("pendente", "", Waiting),
     ("pendiente", "", Waiting),
     ("pending", "", Waiting),
@@ -110,14 +135,19 @@ const PHRASES: [(&str, &str, Meaning); 88] = [
     ("still", "processing", CertainlyWaiting),
     ("still", "running", CertainlyWaiting),
     ("still", "waiting", CertainlyWaiting),
+    ("tidak", "ditemukan", Negative),
+    ("väntar", "", Waiting),
+    ("wachten", "op", Waiting),
     ("waiting", "", Waiting),
     ("warte", "auf", Waiting),
     ("wartet", "", Waiting),
     ("zero", "results", Negative),
+    ("Đang", "chờ", Waiting),
+    ("đang", "chờ", Waiting),
 ];
 
 /// Phrases of scripts without ASCII letters or without blanks: found anywhere.
-const OTHER_SCRIPTS: [(&str, Meaning); 22] = [
+const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
     ("не найден", Negative),
     ("ничего не найдено", Negative),
     ("нет результатов", Negative),
@@ -140,6 +170,18 @@ const OTHER_SCRIPTS: [(&str, Meaning); 22] = [
     ("찾을 수 없", Negative),
     ("결과가 없", Negative),
     ("대기 중", Waiting),
+    ("δεν βρέθηκ", Negative),
+    ("לא נמצא", Negative),
+    ("لم يتم العثور", Negative),
+    ("غير موجود", Negative),
+    ("नहीं मिल", Negative),
+    ("ไม่พบ", Negative),
+    ("قيد الانتظار", Waiting),
+    ("قيد التنفيذ", Waiting),
+    ("प्रतीक्षा", Waiting),
+    ("実行中", Waiting),
+    ("正在运行", Waiting),
+    ("очікуван", Waiting),
 ];
 
 /// Values of a status field that say the same.
@@ -178,6 +220,122 @@ const SHORT_ANSWER: usize = 240;
 const SHORT: usize = 600;
 const LONG: usize = 4 * 1024;
 const END: usize = 200;
+
+/// An answer of several lines that is read line by line is no longer than this.
+const FEW_LINES: usize = 1200;
+
+/// Labels under which nothing is good news.
+const TROUBLES: [&str; 26] = [
+    "changed",
+    "changes",
+    "conflict",
+    "conflicts",
+    "diff",
+    "differences",
+    "error",
+    "errors",
+    "failed",
+    "failing",
+    "failure",
+    "failures",
+    "issue",
+    "issues",
+    "outdated",
+    "pending",
+    "problem",
+    "problems",
+    "regressions",
+    "stderr",
+    "todo",
+    "todos",
+    "violations",
+    "vulnerabilities",
+    "warning",
+    "warnings",
+];
+
+/// Whether every line of `text` says that there is nothing: `Files: []`, `Found 0 matches`, a heading with nothing below.
+/// Programs that were written to look for several things answer so.
+pub(super) fn nothing_in(text: &str) -> bool {
+    if text.len() > FEW_LINES {
+        return false;
+    }
+    let mut told = false;
+    let mut about_trouble = false;
+    for line in text.lines() {
+        let line = outside_tags(line);
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(heading) = line.strip_suffix([':', '：']) {
+            about_trouble = troubling(heading);
+            told |= !about_trouble && denies(heading);
+        } else if is_nothing(line) {
+            if about_trouble {
+                return false;
+            }
+            told = true;
+        } else if let Some((label, value)) = line.split_once([':', '：'])
+            && is_nothing(value.trim())
+        {
+            if troubling(label) {
+                return false;
+            }
+            told = true;
+        } else if none_found(line) || denies(line) {
+            told = true;
+        } else {
+            return false;
+        }
+    }
+    told
+}
+
+/// Whether a line says in words that there is nothing.
+fn denies(line: &str) -> bool {
+    let mut said = Says::default();
+    if line.len() <= SHORT_ANSWER {
+        scan(line, &mut said);
+    }
+    said.negative
+}
+
+/// A line without the tags around it: `<output>`, `<code>[]</code>`.
+fn outside_tags(line: &str) -> &str {
+    let mut line = line.trim();
+    while let Some((tag, rest)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>'))
+        && !tag.contains(char::is_whitespace)
+    {
+        line = rest.trim_start();
+    }
+    while let Some((rest, tag)) = line.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'))
+        && !tag.contains(char::is_whitespace)
+    {
+        line = rest.trim_end();
+    }
+    line
+}
+
+fn troubling(label: &str) -> bool {
+    super::words::name_words(label).any(|word| super::words::listed(&TROUBLES, word))
+}
+
+/// An empty value, as programs print it.
+fn is_nothing(value: &str) -> bool {
+    let value = value.trim_end_matches(['.', '!']);
+    ["none", "null", "nil", "n/a", "empty", "undefined", "nothing", "[]", "{}", "()", "set()", "\"\"", "''"]
+        .iter()
+        .any(|all| value.eq_ignore_ascii_case(all))
+}
+
+/// `No references to it were found.`
+fn none_found(line: &str) -> bool {
+    let line = line.trim_end_matches(|char: char| !char.is_alphanumeric());
+    let begins = line.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("no "));
+    let ends =
+        line.len().checked_sub(6).and_then(|at| line.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(" found"));
+    begins && ends && line.len() <= SHORT_ANSWER && !troubling(line)
+}
 
 /// What `text`, with single blanks, says.
 pub(super) fn says(text: &str) -> Says {
@@ -319,6 +477,7 @@ mod tests {
     fn lists_are_sorted() {
         super::super::words::assert_sorted(&WAITING_STATES);
         super::super::words::assert_sorted(&ENDED);
+        super::super::words::assert_sorted(&TROUBLES);
         for pair in PHRASES.windows(2) {
             assert!(pair[0].0 <= pair[1].0, "{} stands before {}", pair[0].0, pair[1].0);
         }
@@ -362,6 +521,97 @@ mod tests {
             &long,
         ] {
             assert!(!says(text).negative, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_languages() {
+        for text in [
+            "No se encontraron resultados",
+            "El archivo no existe",
+            "Arquivo não encontrado",
+            "Fichier introuvable",
+            "Le fichier n'existe pas",
+            "Kein Treffer",
+            "Es wurde nichts gefunden",
+            "Il file non esiste",
+            "Nessun risultato",
+            "Dosya bulunamadı",
+            "Nie znaleziono pliku",
+            "Bestand niet gevonden",
+            "Filen hittades inte",
+            "Berkas tidak ditemukan",
+            "Không tìm thấy tệp",
+            "Файл не найден",
+            "Файл не знайдено",
+            "Το αρχείο δεν βρέθηκε",
+            "הקובץ לא נמצא",
+            "لم يتم العثور على الملف",
+            "फ़ाइल नहीं मिली",
+            "ไม่พบไฟล์",
+            "找不到文件",
+            "ファイルが見つかりません",
+            "파일을 찾을 수 없습니다",
+        ] {
+            assert!(says(text).negative, "{text}");
+        }
+        for text in [
+            "Der Auftrag ist in Bearbeitung",
+            "La tâche est en cours",
+            "Trabajo en curso",
+            "Aguardando aprovação",
+            "In attesa di conferma",
+            "Wachten op goedkeuring",
+            "İşlem bekleniyor",
+            "Oczekuje na zatwierdzenie",
+            "Väntar på svar",
+            "Menunggu persetujuan",
+            "Đang chờ xử lý",
+            "В ожидании",
+            "قيد التنفيذ",
+            "प्रतीक्षा करें",
+            "処理中です",
+            "正在运行",
+            "대기 중입니다",
+        ] {
+            assert!(says(text).waiting, "{text}");
+        }
+        for text in
+            ["Archivo guardado", "Datei gespeichert", "Fichier trouvé", "Файл найден", "文件已保存", "保存しました"]
+        {
+            assert!(!says(text).negative && !says(text).waiting, "{text}");
+        }
+    }
+
+    #[test]
+    fn line_by_line() {
+        for text in [
+            "Files about users: []",
+            "Logs:\nFiles about users: []\nFiles about roles: None\nLast value:\nNone",
+            "Found 0 classes:\n\n\nFound 0 functions:",
+            "No direct references to Parser3 found.",
+            "<code>0 matches</code>",
+            "Could not find the heading\nLast value:\nNone",
+            "Treffer:\nkeine Treffer",
+            "結果：None",
+        ] {
+            assert!(nothing_in(text), "{text}");
+        }
+        let long = "Found 0 files\n".repeat(100);
+        for text in [
+            "",
+            "Files:",
+            "Files:\nsrc/users.rs",
+            "Files about users: []\nFiles about roles: ['roles.rs']",
+            "Errors: []",
+            "Warnings:\nNone",
+            "No errors found",
+            "Found 0 files\nFound 3 functions",
+            "Total: 7",
+            "<missing x>",
+            &long,
+        ] {
+            assert!(!nothing_in(text), "{text}");
         }
     }
 

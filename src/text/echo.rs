@@ -2,7 +2,7 @@
 //!
 //! `no such text: <a line of the argument>` is one mistake whatever the line says, so runs of words that stand in
 //! the arguments are taken out of an error before its class is made. A waiting call keeps short hashes of them, not the
-//! words.
+//! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
 use super::digest::key;
 use crate::model::ToolCall;
@@ -20,6 +20,12 @@ const DEPTH: usize = 4;
 const MARK: &str = " § ";
 /// Fewer characters may well be an error's own words.
 const SHORTEST: usize = 8;
+/// Words of the arguments whose presence is remembered, one bit each in so many.
+const KNOWN: u32 = 1024;
+const BITS: usize = 1024;
+/// Arguments or answers of fewer words share them by chance; a longer answer is more than an echo.
+const FEWEST: u32 = 8;
+const LONGEST_ANSWER: usize = 4096;
 
 /// Hashes of the runs of words in a call's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,48 +34,89 @@ pub(crate) struct Echo {
     runs: Vec<(u8, u32)>,
     /// Bit `hash % 64` of every run's first word: most words of an error are told apart by it alone.
     first: u64,
+    /// One bit of [`BITS`] for every word; empty where the arguments are too few words to be told apart from an answer.
+    known: Vec<u64>,
+}
+
+/// Words of a call as they are met.
+struct Known {
+    bits: [u64; BITS / 64],
+    words: u32,
+}
+
+impl Known {
+    fn add(&mut self, word: u32) {
+        self.words += 1;
+        if let Some(bits) = self.bits.get_mut(word as usize / 64 % (BITS / 64)) {
+            *bits |= 1 << (word % 64);
+        }
+    }
 }
 
 impl Echo {
     pub(crate) fn of(call: &ToolCall) -> Self {
         let mut echo = Self::default();
+        let mut known = Known { bits: [0; BITS / 64], words: 0 };
         if let Some(args) = &call.args {
-            echo.value(args, DEPTH);
+            echo.value(args, DEPTH, &mut known);
         }
         if let Some(raw) = &call.raw_args {
-            echo.text(raw);
+            echo.text(raw, &mut known);
+        }
+        if known.words >= FEWEST {
+            echo.known = known.bits.to_vec();
         }
         echo
     }
 
     /// Whether a restored value is within its caps.
     pub(crate) fn fits(&self) -> bool {
-        self.runs.len() <= RUNS
+        self.runs.len() <= RUNS && (self.known.is_empty() || self.known.len() == BITS / 64)
     }
 
-    fn value(&mut self, value: &Value, depth: usize) {
-        if depth == 0 || self.runs.len() >= RUNS {
+    /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
+    pub(crate) fn holds(&self, answer: &str) -> bool {
+        if self.known.is_empty() || answer.len() > LONGEST_ANSWER {
+            return false;
+        }
+        let (mut all, mut new) = (0_u32, 0_u32);
+        for word in words(answer) {
+            let hash = hash_of(word);
+            let bits = self.known.get(hash as usize / 64 % (BITS / 64)).copied().unwrap_or(0);
+            all += 1;
+            new += u32::from(bits & (1 << (hash % 64)) == 0);
+            // Most answers say so much of their own at once that there is no need to read on.
+            if all >= 4 * FEWEST && new * 2 > all {
+                return false;
+            }
+        }
+        all >= FEWEST && new * 5 <= all
+    }
+
+    fn value(&mut self, value: &Value, depth: usize, known: &mut Known) {
+        if depth == 0 || known.words >= KNOWN {
             return;
         }
         match value {
-            Value::String(text) => self.text(text),
-            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth - 1)),
-            Value::Object(fields) => fields.values().for_each(|field| self.value(field, depth - 1)),
+            Value::String(text) => self.text(text, known),
+            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth - 1, known)),
+            Value::Object(fields) => fields.values().for_each(|field| self.value(field, depth - 1, known)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, known: &mut Known) {
         for line in text.lines() {
             let mut words = words(line).peekable();
             while words.peek().is_some() {
-                if self.runs.len() >= RUNS {
+                if known.words >= KNOWN {
                     return;
                 }
                 let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
                 let mut telling = false;
                 for word in words.by_ref().take(LONGEST) {
                     let word_hash = hash_of(word);
+                    known.add(word_hash);
                     first = if count == 0 { word_hash } else { first };
                     hash = chain(hash, word_hash);
                     chars += word.len();
@@ -77,7 +124,7 @@ impl Echo {
                     count += 1;
                 }
                 // A plain word or two may as well be the error's own.
-                if chars >= SHORTEST && (count > 1 || telling) {
+                if chars >= SHORTEST && (count > 1 || telling) && self.runs.len() < RUNS {
                     self.runs.push((count, hash));
                     self.first |= 1 << (first % 64);
                 }
@@ -199,6 +246,27 @@ mod tests {
         ] {
             assert_eq!(stripped(json!({"text": argument}), error), error);
         }
+    }
+
+    #[test]
+    fn an_answer_of_the_calls_own_words() {
+        let ask = "Please find the opening hours of the town library on public holidays";
+        let print = alloc::format!("task = (\n    \"{ask}\"\n)\nprint(task)");
+        let holds = |args: &str, answer: &str| {
+            Echo::of(&ToolCall { args: Some(json!({ "code": args })), ..ToolCall::default() }).holds(answer)
+        };
+        assert!(holds(&print, ask));
+        assert!(holds(&print, &alloc::format!("Logs: {ask} None")));
+        for answer in [
+            "",
+            "Please find the library",
+            "The town library is open from ten to four on public holidays, closed on the first of January",
+            &alloc::format!("{ask} {}", "it is closed then ".repeat(3)),
+        ] {
+            assert!(!holds(&print, answer), "{answer}");
+        }
+        assert!(!holds("town library hours", "town library hours town library hours town library hours"));
+        assert!(!holds(&print, &alloc::format!("{ask} ").repeat(80)), "too long for an echo");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) use nature::{Nature, mistake, nature};
 pub(crate) use novelty::Novelty;
 pub(crate) use outcome::{OutcomeFacts, Scratch, Volatile, outcome};
 pub(crate) use refusal::Refusal;
-pub(crate) use request::{Asks, asks, delegated, has_digit, prose, word_hashes};
+pub(crate) use request::{Asks, asks, delegated, has_digit, prose, reads_as_prose, word_hashes};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

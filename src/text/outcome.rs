@@ -3,7 +3,7 @@
 //! Outcomes are compared thrice: to the byte, with what changes by itself masked, and — long ones — with the digits
 //! masked as well. An error is compared by its class: what kind of mistake it is, whatever the arguments were.
 
-use super::answer::{Says, says};
+use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Key, combine, key};
 use super::echo::Echo;
@@ -35,6 +35,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) failed: bool,
     /// The answer is that there is nothing: of a success in words, of a failure in silence.
     pub(crate) negative: bool,
+    /// A success without a word outside tags: blank, or figures alone.
+    pub(crate) wordless: bool,
     /// The answer is to wait.
     pub(crate) waiting: bool,
     /// Letters outside masked tokens, counted up to 64.
@@ -200,6 +202,9 @@ pub(crate) fn outcome(
     });
 
     let said = answer.as_ref().map_or_else(|| says(light), |answer| answer.says);
+    let in_lines = !failed && answer.is_none() && !said.negative && nothing_in(&result.output);
+    let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
+    let said = Says { negative: said.negative || in_lines, ..said };
     let (class, silent) =
         if failed { class(tool, result, answer.as_ref(), letters, echo, volatile, other) } else { (None, false) };
     OutcomeFacts {
@@ -215,6 +220,7 @@ pub(crate) fn outcome(
         } else {
             is_negative(result.outcome, blank && details.is_none(), silent_ok, said)
         },
+        wordless: !failed && wordless && answer.is_none() && details.is_none(),
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
         progress_mark,

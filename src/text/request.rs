@@ -102,6 +102,16 @@ pub(crate) const fn has_digit(hash: u32) -> bool {
     hash & 1 == 1
 }
 
+/// Whether a text of a dozen words at least is natural language: nine of ten characters are letters and blanks.
+pub(crate) fn reads_as_prose(text: &str) -> bool {
+    let (mut all, mut plain) = (0_usize, 0_usize);
+    for char in text.chars().take(LONGEST) {
+        all += 1;
+        plain += usize::from(char.is_alphabetic() || char.is_whitespace());
+    }
+    plain * 10 >= all * 9 && words(text).nth(11).is_some()
+}
+
 /// What a call hands to another agent.
 pub(crate) fn delegated(call: &ToolCall) -> Option<&str> {
     let delegates =

@@ -1,6 +1,6 @@
 //! What is kept of one task: its latest failures, what its tests said, what a judge was asked.
 
-use crate::model::{EvaluationVerdict, Event, Marker, Progress};
+use crate::model::{Evaluation, EvaluationVerdict, Event, Marker, Progress};
 use crate::rules::Cx;
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
@@ -127,19 +127,50 @@ struct Since {
     told: bool,
 }
 
-/// An open question about the latest failure, and what was answered.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Asked {
-    pub(super) answer: Option<Answer>,
+/// A question to an outside judge, and what was answered.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) answer: Option<Answer>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Answer {
-    pub(super) verdict: EvaluationVerdict,
-    pub(super) confidence: u16,
+pub(crate) struct Answer {
+    pub(crate) verdict: EvaluationVerdict,
+    pub(crate) confidence: u16,
     /// What it added to the counter, should it be replaced.
-    pub(super) added: u32,
+    pub(crate) added: u32,
 }
+
+impl Asked {
+    /// Whether an answer counts, and then the one it replaces: the first answer does, the same again does not, and one
+    /// that contradicts has to be surer.
+    pub(crate) fn takes(&self, evaluation: &Evaluation) -> Option<Option<Answer>> {
+        match self.answer {
+            Some(answer) if answer.verdict == evaluation.verdict || sure(evaluation) <= answer.confidence => None,
+            known => Some(known),
+        }
+    }
+
+    /// Remembers an answer that [`Self::takes`] let pass.
+    pub(crate) fn answered(&mut self, evaluation: &Evaluation, added: u32) {
+        self.answer = Some(Answer { verdict: evaluation.verdict, confidence: sure(evaluation), added });
+    }
+}
+
+/// What a judge is taken to be sure of who does not say, per mille.
+const UNSAID: u16 = 500;
+
+fn sure(evaluation: &Evaluation) -> u16 {
+    evaluation.confidence.unwrap_or(UNSAID)
+}
+
+/// Whether a judge says that the work does not get on by the agent's own doing.
+pub(crate) fn against(verdict: EvaluationVerdict) -> bool {
+    matches!(verdict, EvaluationVerdict::Stalled | EvaluationVerdict::Regressing)
+}
+
+/// What every question ends with.
+pub(crate) const WHICH: &str = "Is the work progressing, stalled, regressing, or held up by something external?";
 
 /// What the figures say of a failure that was not seen before.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -289,7 +320,7 @@ impl Tracker {
         };
         self.failures.push(past, cx.config.failures.history as usize);
         self.since = Since::default();
-        self.asked = asked.then_some(Asked { answer: None });
+        self.asked = asked.then_some(Asked::default());
     }
 
     /// `3 → 5 → 8`.
@@ -323,7 +354,7 @@ impl Tracker {
             Some(_) => text.push_str("Test coverage did not rise. "),
             None => text.push_str("No test figures were given. "),
         }
-        text.push_str("Is the work progressing, stalled, regressing, or held up by something external?");
+        text.push_str(WHICH);
         text
     }
 

@@ -1,0 +1,332 @@
+//! Catches, with a judge's help: one fresh attempt after another that comes to nothing: new code, another query, the next
+//! tool, and each time nothing found, another error, or only the agent's own words back.
+//! Must not catch: anything by itself. Outcomes, errors and novelty do not tell such a hunt from honest work, so the
+//! rule only asks, and what an outside judge answers counts. It must not ask often either: silent successes and changes
+//! say nothing, an error after a new change is what testing is for, the same call again is another rule's.
+//! Idea: people call a run stuck when effort goes on and nothing comes back; whether it is stuck they see from the goal,
+//! which a detector does not know and a judge does.
+//!
+//! Points, over the latest attempts: 3 for one that found nothing or gave back what it was given, 2 for one that failed,
+//! 1 where it failed after a new change, or as an earlier one did (another rule counts those). Equal attempts count
+//! once, and of a parallel round the best one.
+
+use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
+use crate::rules::streak::{Streak, Told, named};
+use crate::rules::task_loop::{Asked, WHICH, against};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting, Step, agent};
+use crate::text::{Key, combine, printable};
+use alloc::{format, string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Agents watched at once.
+const AGENTS: usize = 8;
+/// Attempts looked back at, at most.
+const MAX_WINDOW: u32 = 32;
+/// Points of an attempt, at most.
+const MOST: u32 = 3;
+/// Tools that are named in a question, and characters of a name.
+const TOOLS: usize = 3;
+const NAME: usize = 48;
+/// Characters of the latest outcome, where the configuration lets payloads leave.
+const EXCERPT: usize = 120;
+/// A judge who keeps seeing progress is asked after so many times the evidence, at most.
+const MOST_PATIENCE: u32 = 64;
+
+pub(crate) struct EmptyHanded;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Least recently active first.
+    agents: Ring<Agent>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Agent {
+    agent: Key,
+    attempts: Ring<Attempt>,
+    /// New mutations of the run at the latest attempt.
+    mutations: u64,
+    /// How often the evidence sufficed since the latest question, and how often it has to.
+    times: u32,
+    patience: u32,
+    question: Option<Question>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Attempt {
+    call: Key,
+    tool: Key,
+    name: String,
+    round: Option<Key>,
+    came: Came,
+    /// Class of its error.
+    class: Option<Key>,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+/// What came of an attempt, the best last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Came {
+    Nothing,
+    /// Only what the call itself had said.
+    Echo,
+    Failed,
+    /// It failed after a new change, or once more.
+    FailedAgain,
+    Something,
+}
+
+/// The latest question to a judge.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Question {
+    asked: Asked,
+    /// The run's steps when it was asked.
+    step: u64,
+    points: u32,
+    /// Different attempts that came to nothing.
+    attempts: u32,
+    tool: Key,
+    name: String,
+    evidence: Streak,
+}
+
+impl Came {
+    const fn points(self) -> u32 {
+        match self {
+            Self::Nothing | Self::Echo => MOST,
+            Self::Failed => 2,
+            Self::FailedAgain => 1,
+            Self::Something => 0,
+        }
+    }
+
+    /// What came of a step; nothing where that is no attempt at finding something out.
+    fn of(step: &Step, result: &ToolResult, mutations: u64) -> Option<Self> {
+        let facts = &step.facts;
+        let call = step.call.as_ref();
+        if facts.waiting || call.is_some_and(|call| call.polling) {
+            return None;
+        }
+        if facts.failed && !facts.negative {
+            return Some(if step.mutations_before > mutations { Self::FailedAgain } else { Self::Failed });
+        }
+        let quiet = call.is_some_and(|call| call.mutates || call.silent && facts.wordless && !facts.negative);
+        if quiet && !facts.failed {
+            return None;
+        }
+        if facts.negative || facts.wordless && result.output.trim().is_empty() {
+            return Some(Self::Nothing);
+        }
+        let echo = call.is_some_and(|call| call.echo.holds(&result.output));
+        Some(if echo { Self::Echo } else { Self::Something })
+    }
+}
+
+impl Agent {
+    fn new(agent: Key) -> Self {
+        Self { agent, attempts: Ring::default(), mutations: 0, times: 0, patience: 1, question: None }
+    }
+
+    fn take(&mut self, step: &Step, came: Came, window: usize) {
+        let call = step.call.as_ref();
+        let round = call.and_then(|call| call.round);
+        if round.is_some()
+            && let Some(last) = self.attempts.iter_mut().next_back()
+            && last.round == round
+        {
+            last.came = last.came.max(came);
+            return;
+        }
+        let class = step.facts.class;
+        let known = class.is_some() && self.attempts.iter().any(|before| before.class == class);
+        let came = if came == Came::Failed && known { Came::FailedAgain } else { came };
+        let attempt = Attempt {
+            call: call.map_or(step.sighting.key, |call| call.key),
+            tool: step.tool,
+            name: printable(call.map_or("a tool", |call| &call.name), NAME),
+            round,
+            came,
+            class,
+            sighting: step.sighting,
+            onset: step.onset,
+        };
+        self.attempts.push(attempt, window);
+    }
+
+    /// The different attempts that came to nothing, oldest first.
+    fn empty(&self) -> impl Iterator<Item = &Attempt> {
+        let again = |at: usize, call: Key| self.attempts.iter().skip(at + 1).any(|later| later.call == call);
+        let each = self.attempts.iter().enumerate().filter(move |(at, attempt)| !again(*at, attempt.call));
+        each.map(|(_, attempt)| attempt).filter(|attempt| attempt.came != Came::Something)
+    }
+
+    fn points(&self) -> u32 {
+        self.empty().map(|attempt| attempt.came.points()).sum()
+    }
+
+    /// What a judge is asked: figures and classes; of payloads only what the configuration allows.
+    fn ask(&self, result: &ToolResult, cx: &Cx<'_>) -> String {
+        let count = |came: &[Came]| self.empty().filter(|attempt| came.contains(&attempt.came)).count();
+        let kinds = [
+            (count(&[Came::Nothing]), "found nothing"),
+            (count(&[Came::Echo]), "gave back only what the call itself had said"),
+            (count(&[Came::Failed, Came::FailedAgain]), "failed"),
+        ];
+        let kinds: Vec<String> =
+            kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let something = self.attempts.iter().filter(|attempt| attempt.came == Came::Something).count();
+        let mut tools: Vec<(Key, &str, u32)> = Vec::new();
+        for attempt in self.empty() {
+            match tools.iter_mut().find(|(tool, ..)| *tool == attempt.tool) {
+                Some((_, _, times)) => *times += 1,
+                None => tools.push((attempt.tool, &attempt.name, 1)),
+            }
+        }
+        tools.sort_by_key(|(_, _, times)| core::cmp::Reverse(*times));
+        let more = tools.len().saturating_sub(TOOLS);
+        let mut names: Vec<String> =
+            tools.iter().take(TOOLS).map(|(_, name, times)| format!("`{name}` ({times})")).collect();
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        let since = self.empty().next().map_or(0, |attempt| attempt.onset.seq);
+        let mut text = format!(
+            "Of the latest {} attempts, {} different ones came to nothing: {}; {something} brought something. Tools: {}. Since event {since}. ",
+            self.attempts.len(),
+            self.empty().count(),
+            kinds.join(", "),
+            names.join(", "),
+        );
+        if cx.config.privacy.payloads == Payloads::Excerpt {
+            text.push_str(&format!("The latest outcome begins: \"{}\". ", printable(&result.output, EXCERPT)));
+        }
+        text.push_str(WHICH);
+        text
+    }
+
+    /// The evidence suffices once more: it begins anew, and where that is often enough, a judge is asked.
+    fn suffices(&mut self, result: &ToolResult, cx: &Cx<'_>) -> Option<Signal> {
+        self.times = self.times.saturating_add(1);
+        let ask = (self.times >= self.patience).then(|| self.ask(result, cx));
+        let last = self.attempts.last()?;
+        let (tool, name) = (last.tool, last.name.clone());
+        let evidence = Streak::of(self.empty().map(|attempt| (attempt.sighting, attempt.onset)));
+        let (points, attempts) = (self.points(), u32::try_from(self.empty().count()).unwrap_or(u32::MAX));
+        self.attempts.clear();
+        let text = ask?;
+        self.times = 0;
+        let question = Question { asked: Asked::default(), step: cx.run.steps, points, attempts, tool, name, evidence };
+        let mut signal = question.signal(self.agent, None);
+        signal.ask = Some(Level::Continue);
+        signal.extra = Extra { question: Some(text), ..Extra::default() };
+        self.question = Some(question);
+        Some(signal)
+    }
+
+    /// A judge's answer to the latest question; one that comes after the window has moved on is about other work.
+    fn answer(&mut self, evaluation: &Evaluation, cx: &Cx<'_>) -> Option<Signal> {
+        let question = self.question.as_mut()?;
+        if cx.run.steps.saturating_sub(question.step) > u64::from(cx.limits.window) {
+            return None;
+        }
+        let replaced = question.asked.takes(evaluation)?;
+        let stuck = against(evaluation.verdict);
+        question.asked.answered(evaluation, 0);
+        match replaced.map(|answer| against(answer.verdict)) {
+            // Another word for the same: what was counted stands, and so does the patience.
+            Some(before) if before == stuck => return None,
+            Some(_) if stuck => self.patience = (self.patience / 2).max(1),
+            None if stuck => {}
+            _ => self.patience = self.patience.saturating_mul(2).min(MOST_PATIENCE),
+        }
+        self.attempts.clear();
+        self.times = 0;
+        stuck.then(|| question.signal(self.agent, Some(evaluation.verdict)))
+    }
+}
+
+impl Question {
+    fn signal(&self, agent: Key, verdict: Option<EvaluationVerdict>) -> Signal {
+        let regressing = verdict == Some(EvaluationVerdict::Regressing);
+        let judged = if regressing { "moving away from the goal" } else { "stalled" };
+        let mut signal = self.evidence.signal(Told {
+            kind: if regressing { "judged-regressing" } else { "judged-stalled" },
+            identity: combine("empty-handed", &[agent]),
+            count: self.points,
+            confidence: 750,
+            signature: named(&self.name, '-', combine("empty-handed", &[agent, self.tool])),
+            message: format!(
+                "{} different attempts, of `{}` the latest, came to nothing, and a judge found the work {judged}",
+                self.attempts, self.name
+            ),
+            instead: "Write down what is known and what each attempt ruled out, check one assumption that all of them share, then choose another approach.",
+            recommendation: if regressing { Recommendation::Rollback } else { Recommendation::ChangeApproach },
+            halt_reason: HaltReason::Stalled,
+        });
+        signal.advice = Advice { what: format!("{}.", signal.message).into(), ..signal.advice };
+        signal
+    }
+}
+
+impl Rule for EmptyHanded {
+    const ID: &'static str = "empty-handed";
+    const ABOUT: &'static str =
+        "Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.";
+    const UNIT: &'static str = "points";
+    const LIMITS: Limits = Limits::ladder(12, 0, 0, 7);
+    const MAX_WINDOW: u32 = MAX_WINDOW;
+    type State = State;
+
+    fn reach(window: u32) -> u32 {
+        window.saturating_mul(MOST)
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Step(step, result) => {
+                let known = state.agents.take(|known| known.agent == step.agent);
+                let mut known = known.unwrap_or_else(|| Agent::new(step.agent));
+                let came = Came::of(step, result, known.mutations);
+                let mut signal = None;
+                if let Some(came) = came {
+                    known.mutations = step.mutations_after;
+                    known.take(step, came, cx.limits.window as usize);
+                    if came != Came::Something && cx.limits.reached(known.points(), 1) {
+                        signal = known.suffices(result, cx);
+                    }
+                }
+                state.agents.push(known, AGENTS);
+                signal
+            }
+            Fact::Event(event) => {
+                let Body::Evaluation(evaluation) = &event.body else { return None };
+                // An answer that names no agent is to the latest question.
+                let named = event.context.agent.is_some().then(|| agent(&event.context));
+                let asked = state.agents.iter_mut().filter(|known| known.question.is_some());
+                let asked = asked.filter(|known| named.is_none_or(|agent| known.agent == agent));
+                asked.max_by_key(|known| known.question.as_ref().map(|question| question.step))?.answer(evaluation, cx)
+            }
+            _ => None,
+        }
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.agents.iter().map(Agent::points).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.agents.len() <= AGENTS
+            && state.agents.iter().all(|agent| {
+                agent.attempts.len() <= MAX_WINDOW as usize
+                    && agent.attempts.iter().all(|attempt| attempt.name.len() <= NAME * 4)
+                    && agent.patience >= 1
+                    && agent.patience <= MOST_PATIENCE
+                    && agent.question.iter().all(|asked| asked.name.len() <= NAME * 4 && asked.evidence.fits())
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests;
