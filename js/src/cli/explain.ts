@@ -62,6 +62,8 @@ interface Compared {
   second: number;
   arguments: { field: string; differences: Difference[] }[];
   outcomes: Difference[];
+  /** Whether the outcomes are equal to the byte; they may differ in white space alone. */
+  equal: boolean;
   /** Differences beyond those that are told. */
   more: number;
 }
@@ -89,6 +91,8 @@ interface Change {
   what: string;
   level: Level;
   rule?: string;
+  /** The first verdict at nudge or above, where it would have come before the first one that came. */
+  earlier?: { seq: number; level: Level };
 }
 
 export async function run(args: string[]): Promise<number> {
@@ -312,7 +316,14 @@ class Explanation {
       return { first: hunk.first, second: hunk.second, ...(masked === undefined ? {} : { masked }) };
     });
     const told = ofFields.map(({ field, differences }) => ({ field, differences: differences.map(bare) }));
-    return { first, second, arguments: told, outcomes, more: Math.max(0, all.length - DIFFERENCES) };
+    return {
+      first,
+      second,
+      arguments: told,
+      outcomes,
+      equal: textA === textB,
+      more: Math.max(0, all.length - DIFFERENCES),
+    };
   }
 
   /** Whether the first text is still the same to the core when this difference is put into it, and why. */
@@ -361,13 +372,27 @@ class Explanation {
 
   #whatIf(): Change[] {
     const level = given(this.#verdict);
+    const first =
+      this.#verdicts.find((verdict) => verdict !== undefined && reaches(given(verdict), "nudge"))?.seq ??
+      this.#verdict.seq;
     return this.#alternatives().flatMap((alternative) => {
       if (alternative.config !== undefined && !isSound(alternative.config)) return [];
       this.#tried++;
-      const verdict = this.#play(alternative);
+      const alarms: NonNullable<Change["earlier"]>[] = [];
+      const verdict = this.#play(alternative, (verdict) => {
+        if (verdict === undefined || !reaches(given(verdict), "nudge")) return;
+        alarms.push({ seq: verdict.seq, level: given(verdict) });
+      });
       if (verdict === undefined || given(verdict) === level) return [];
       const rule = verdict.findings[0]?.rule;
-      return { what: alternative.what, level: given(verdict), ...(rule === undefined ? {} : { rule }) };
+      // With other events the numbers are others.
+      const [earlier] = alternative.events === undefined ? alarms : [];
+      return {
+        what: alternative.what,
+        level: given(verdict),
+        ...(rule === undefined ? {} : { rule }),
+        ...(earlier !== undefined && earlier.seq < first ? { earlier } : {}),
+      };
     });
   }
 
@@ -570,8 +595,10 @@ class Explanation {
     yield "";
     yield paint("bold", "What would have changed it");
     const width = Math.max(0, ...this.#changes.map(({ what }) => Math.min(what.length, WIDTH)));
-    for (const { what, level, rule } of this.#changes)
-      yield `  ${what.padEnd(width)}  ${paint(LEVEL_STYLE[level], level)}${rule === undefined ? "" : ` (${rule})`}`;
+    const before = (earlier: Change["earlier"]) =>
+      earlier === undefined ? "" : `, after a ${earlier.level} at #${earlier.seq}`;
+    for (const { what, level, rule, earlier } of this.#changes)
+      yield `  ${what.padEnd(width)}  ${paint(LEVEL_STYLE[level], level)}${rule === undefined ? "" : ` (${rule})`}${before(earlier)}`;
     if (this.#changes.length === 0) yield `  nothing of the ${this.#tried} changes that were tried`;
     else
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
@@ -611,7 +638,7 @@ class Explanation {
 }
 
 function* toldComparison(
-  { first, second, arguments: fields, outcomes, more }: Compared,
+  { first, second, arguments: fields, outcomes, equal, more }: Compared,
   paint: ReturnType<typeof painter>,
 ): Generator<string> {
   const pair = ({ first, second }: Difference) =>
@@ -619,8 +646,9 @@ function* toldComparison(
   const masked = { always: "masked: it changes by itself" } as Record<string, string>;
   yield `  #${first} and #${second}`;
   if (fields.length === 0) yield "    arguments  equal";
-  for (const { field, differences } of fields) yield `    arguments  ${field}: ${differences.map(pair).join(" ")}`;
-  if (outcomes.length === 0) yield "    outcome    equal";
+  for (const { field, differences } of fields)
+    yield `    arguments  ${field}: ${differences.map(pair).join(" ") || "only in white space"}`;
+  if (outcomes.length === 0) yield `    outcome    equal${equal ? "" : " but for white space"}`;
   for (const difference of outcomes) {
     const why = difference.masked;
     const reason =

@@ -640,10 +640,13 @@ function told(tuning: Tuning, output: string | undefined): string {
   }
   if (!tuning.isMet) {
     lines.push("", paint("bold", `The rate of ${percent(tuning.rate)} cannot be met without losing a labelled loop.`));
-    const useful = tuning.refused.filter((refused) => refused.before === after).slice(0, SHOWN);
-    for (const { change, after: then, lost } of useful.sort((a, b) => a.after - b.after))
+    const useful = tuning.refused.filter((refused) => refused.before === after).sort((a, b) => a.after - b.after);
+    for (const { change, after: then, lost } of useful.slice(0, 2))
       lines.push(
-        `  ${written(change).join(", ")} would leave ${then}, but lose ${lost.slice(0, 2).join(", ")}${lost.length > 2 ? ` and ${lost.length - 2} more` : ""}`,
+        `  ${written(change).join(", ")} would leave ${then}, but lose ${lost
+          .slice(0, 2)
+          .map((name) => name.slice(name.lastIndexOf(" ") + 1))
+          .join(", ")}${lost.length > 2 ? ` and ${lost.length - 2} more` : ""}`,
       );
     if (useful.length === 0) lines.push("  No setting that was tried makes it any better.");
   }
