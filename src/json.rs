@@ -4,6 +4,7 @@
 //! surrogates in `\u` escapes become U+FFFD (as they do wherever JavaScript strings are encoded as UTF-8); of duplicate
 //! keys the last one counts; integers outside 64 bits become the nearest double.
 
+mod diagnose;
 mod typed;
 
 use crate::detector::Detector;
@@ -12,6 +13,7 @@ use crate::model::{
     ResetReason, Scenario, Scope, TraceEvent,
 };
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
+pub use diagnose::{in_force, normalise};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use typed::typed;

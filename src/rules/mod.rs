@@ -473,11 +473,17 @@ impl States {
 /// Every rule, in the order of checks, for documentation and tools.
 #[must_use]
 pub fn rules() -> Vec<RuleInfo> {
-    let info = |rule: &Description| {
-        let Limits { nudge, block, gate, halt, window, .. } = rule.limits;
-        RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window }
-    };
-    RULES.iter().map(info).collect()
+    RULES.iter().map(|rule| info(rule, &rule.limits)).collect()
+}
+
+/// Every enabled rule with thresholds in force.
+pub(crate) fn in_force(limits: &[Limits; RULES.len()]) -> Vec<RuleInfo> {
+    RULES.iter().zip(limits).filter(|(_, limits)| limits.enabled).map(|(rule, limits)| info(rule, limits)).collect()
+}
+
+fn info(rule: &Description, limits: &Limits) -> RuleInfo {
+    let Limits { nudge, block, gate, halt, window, .. } = *limits;
+    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window }
 }
 
 /// The index of a rule in [`RULES`].

@@ -37,7 +37,7 @@ pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as f
 pub(crate) use mutation::{is_shell, mutates};
 pub(crate) use nature::{Nature, mistake, nature};
 pub(crate) use novelty::Novelty;
-pub(crate) use outcome::{OutcomeFacts, Scratch, Volatile, outcome};
+pub(crate) use outcome::{OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{Asks, asks, delegated, has_digit, prose, reads_as_prose, word_hashes};
 pub(crate) use safe::printable;

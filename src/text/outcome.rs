@@ -227,6 +227,57 @@ pub(crate) fn outcome(
     }
 }
 
+/// What [`outcome`] compares of an output, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// What [`OutcomeFacts::light`] is made of.
+    pub(crate) light: String,
+    /// What [`OutcomeFacts::shape`] is made of.
+    pub(crate) shape: Option<String>,
+    /// What [`OutcomeFacts::class`] is made of.
+    pub(crate) heavy: String,
+}
+
+/// For people who wonder why two outputs are equal: slower than [`outcome`], and never on the way of an event.
+pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
+    let mut buffer = String::new();
+    let answer = Answer::read(text, &mut buffer);
+    let mut light = String::new();
+    let (mut letters, mut middle) = (0, "");
+    if let Some(answer) = &answer {
+        buffer.clear();
+        answer.write(&mut buffer);
+        light.push_str(&volatile.apply(&buffer));
+    } else {
+        let (first, last) = clip(text);
+        middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
+        letters += normalise(&volatile.apply(first), Strength::Light, &mut light).letters;
+        light.push_str(middle);
+        letters += normalise(&volatile.apply(last), Strength::Light, &mut light).letters;
+    }
+    let mut digitless = String::new();
+    let progress_mark = digits_masked(&light, &mut digitless);
+    let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
+    // The middle of a clipped text counts to the byte, digits and all.
+    let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
+
+    let own = answer.as_ref().map(|answer| {
+        buffer.clear();
+        answer.write_text(&mut buffer);
+        buffer.as_str()
+    });
+    let (first, last) = clip_to(own.unwrap_or(text), CLASS_END);
+    let mut heavy = String::new();
+    for end in [first, last] {
+        normalise(&volatile.apply(end), Strength::Heavy, &mut heavy);
+    }
+    if answer.is_none() && letters < LETTERS_TO_MASK {
+        light.clear();
+        light.push_str(text);
+    }
+    Seen { light, shape, heavy }
+}
+
 /// The key of everything about a result but what it said.
 fn head_key(result: &ToolResult, exit_code: Option<i32>, buffer: &mut String) -> Key {
     buffer.clear();
@@ -433,6 +484,42 @@ mod tests {
         assert_eq!(alike(&ok("x"), &failed("x")), 0);
         assert_eq!(alike(&ok("some text"), &ToolResult { exit_code: Some(0), ..ok("some text") }), 3);
         assert_eq!(alike(&ok("some text"), &ToolResult { exit_code: Some(1), ..ok("some text") }), 0);
+    }
+
+    #[test]
+    fn what_is_seen_is_what_is_compared() {
+        let words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
+        let outputs = [
+            "",
+            "ok",
+            "12:01:01",
+            "12:01:02",
+            "done at 12:01:01",
+            "done at 12:02:05",
+            "File 'a.txt' not found",
+            "file 'b c.txt' not found",
+            "{\"ok\":true,\"timestamp\":1}",
+            "{\"ok\":true,\"timestamp\":2}",
+            "{\"error\":\"no user 'a'\",\"requestId\":\"1\"}",
+            "{\"error\":\"no user 'b'\",\"requestId\":\"2\"}",
+        ];
+        let mut outputs: Vec<String> = outputs.into_iter().map(String::from).collect();
+        for tail in ["at 1", "at 2", "42 %", "43 %", "took 1.2s", "took 1.3s"] {
+            outputs.push(format!("{words} {tail}"));
+            outputs.push(format!("{}{tail}", "head ".repeat(2000)));
+        }
+        for (left, right) in outputs.iter().flat_map(|left| outputs.iter().map(move |right| (left, right))) {
+            let (a, b) = (seen(left, &Volatile::default()), seen(right, &Volatile::default()));
+            let (ok_a, ok_b) = (facts(&ok(left)), facts(&ok(right)));
+            assert_eq!(a.light == b.light, ok_a.light == ok_b.light, "{left} | {right}");
+            if a.shape.is_some() && b.shape.is_some() {
+                assert_eq!(a.shape == b.shape, ok_a.shape == ok_b.shape, "{left} | {right}");
+            }
+            let classes = (facts(&failed(left)).class, facts(&failed(right)).class);
+            if let (Some(one), Some(other)) = classes {
+                assert_eq!(a.heavy == b.heavy, one == other, "{left} | {right}");
+            }
+        }
     }
 
     #[test]

@@ -95,7 +95,8 @@ export async function run(args: string[]): Promise<number> {
   return 0;
 }
 
-async function scenarioFiles(path: string): Promise<string[]> {
+/** The files that a path stands for. */
+export async function scenarioFiles(path: string): Promise<string[]> {
   const info = await stat(path).catch(() => {
     throw new InputError(`${path}: no such file or folder`);
   });

@@ -4,13 +4,17 @@ import { LoopwardenError } from "../errors.ts";
 import { nearest, UsageError } from "./args.ts";
 import * as config from "./config.ts";
 import * as evaluation from "./eval.ts";
+import * as explain from "./explain.ts";
 import { InputError } from "./input.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
+import * as tune from "./tune.ts";
 
 const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
   replay,
+  explain,
   eval: evaluation,
+  tune,
   config,
   schema,
 };
@@ -20,14 +24,17 @@ const HELP = `Usage: loopwarden COMMAND …
 Tells when an AI agent is stuck in a loop.
 
   replay FILE         the story of a recorded run: what repeated, the advice, and the report at the end
+  explain TRACE       why a verdict of a recorded run was given, and what would have changed it
   eval PATH…          scores scenario files: loops caught, false alarms
+  tune PATH…          which settings keep false alarms in your own runs under a rate
   config check FILE   whether a configuration is sound
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
 
   --help              this text, or that of a command: loopwarden replay --help
   --version           the versions of the package and of its rules
 
-Exit codes: 0 done, 1 an input cannot be read or is wrong, 2 wrong usage, 3 the level asked for was reached (replay).
+Exit codes: 0 done, 1 an input cannot be read or is wrong, 2 wrong usage, 3 the level asked for was reached (replay) or
+the rate asked for cannot be met (tune).
 NO_COLOR=1 turns colours off; they are only used on a terminal.
 `;
 

@@ -1,0 +1,788 @@
+import { LoopDetector } from "../detector.ts";
+import { inForce, normalise, type RuleInForce } from "../diagnose.ts";
+import { LoopwardenError } from "../errors.ts";
+import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
+import type { TranscriptFormat } from "../transcript.ts";
+import { parse, UsageError } from "./args.ts";
+import { configText, InputError } from "./input.ts";
+import { given, isSound, merged, RUNGS, type Rung, raised, reached, ruleChange, scale, written } from "./settings.ts";
+import { LEVEL_STYLE, painter, reaches, short } from "./style.ts";
+import { complainer, nothing, type Recorded, type Trace, traces } from "./traces.ts";
+
+export const help: string = `Usage: loopwarden explain TRACE [--at SEQ] [--scenario ID] [--config FILE] [--format FORMAT] [--json]
+
+Replays a recorded run up to one event and says why its verdict was what it was: the evidence of every finding and what
+each part of it counted, the thresholds and what is missing to the next one, the last two occurrences word by word and
+what of their difference is masked, how close the other rules are, and what would have given another verdict. The last
+is no guess: the run is replayed with each of the changes, and those are shown that change the level.
+
+  --at SEQ         the event: its number (the seq of its verdict, #90 in a report), line:N or step:N, the last event of
+                   that line or step; where absent, the first event whose verdict is at nudge or above
+  --scenario ID    which one, of a file with several scenarios
+  --config FILE    the configuration; the scenario's own, or else the recommended one where absent
+  --format FORMAT  claude-code or trace; recognised where absent
+  --json           the same as one object
+
+Exit codes: 0 explained, 1 a file cannot be read or the event is not in it, 2 wrong usage.
+`;
+
+/** How wide quoted arguments and outputs may be. */
+const WIDTH = 96;
+/** How many words of two texts are compared one by one; where more of them differ, they differ as a whole. */
+const WORDS = 1200;
+/** How many differences are told, each. */
+const DIFFERENCES = 8;
+/** How many of the other rules are told. */
+const OTHERS = 5;
+/** How many sightings are told: the first one and the latest. */
+const SIGHTINGS = 8;
+
+/** One occurrence that a finding rests on. */
+interface Sighting {
+  seq: number;
+  line: number;
+  step?: number;
+  call?: string;
+  outcome?: string;
+  /** What it added; absent where the evidence cannot be seen growing. */
+  points?: number;
+  total?: number;
+}
+
+/** A difference between two texts. */
+interface Difference {
+  first: string;
+  second: string;
+  /** Why it does not count, where it does not. */
+  masked?: "always" | "digits of a long output" | "in the class of an error" | "repeats the arguments";
+}
+
+interface Compared {
+  first: number;
+  second: number;
+  arguments: { field: string; differences: Difference[] }[];
+  outcomes: Difference[];
+  /** Whether the outcomes are equal to the byte; they may differ in white space alone. */
+  equal: boolean;
+  /** Differences beyond those that are told. */
+  more: number;
+}
+
+interface Explained {
+  finding: Finding;
+  unit: string;
+  /** How much the thresholds are multiplied. */
+  times: number;
+  rungs: { level: Rung; threshold: number; missing: number }[];
+  sightings: Sighting[];
+  compared?: Compared;
+}
+
+/** Something that would have been different. */
+interface Alternative {
+  what: string;
+  config?: Config;
+  events?: Recorded[];
+  /** Something that is done before the event at this index. */
+  before?: { index: number; act: (detector: LoopDetector) => void };
+}
+
+interface Change {
+  what: string;
+  level: Level;
+  rule?: string;
+  /** The first verdict at nudge or above, where it would have come before the first one that came. */
+  earlier?: { seq: number; level: Level };
+}
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args, {
+    at: { type: "string" },
+    scenario: { type: "string" },
+    config: { type: "string" },
+    format: { type: "string" },
+    json: { type: "boolean", default: false },
+  });
+  const [file, ...more] = positionals;
+  if (file === undefined || more.length > 0)
+    throw new UsageError("explain: expected one file, or - for the standard input");
+  const at = values.at === undefined ? undefined : place(values.at);
+  const config = values.config === undefined ? undefined : await configText(values.config);
+  const trace = chosen(file, await traces(file, complainer(file), transcriptFormat(values.format)), values.scenario);
+  const explanation = new Explanation(trace, JSON.parse(config || (config === undefined && trace.config) || "{}"), at);
+  if (values.json) console.log(JSON.stringify(explanation.result()));
+  else process.stdout.write(`${[...explanation.told()].join("\n")}\n`);
+  return 0;
+}
+
+type Place = { by: "seq" | "line" | "step"; number: number };
+
+function place(text: string): Place {
+  const found = /^(?:(line|step)[:= ]|#)?(\d{1,15})$/.exec(text.trim());
+  if (found === null) throw new UsageError(`--at ${text}: expected the number of an event, line:N or step:N`);
+  return { by: (found[1] as "line" | "step" | undefined) ?? "seq", number: Number(found[2]) };
+}
+
+function transcriptFormat(name: string | undefined): TranscriptFormat | undefined {
+  if (name === undefined || name === "trace" || name === "claude-code") return name;
+  throw new UsageError(`--format ${name}: expected trace or claude-code`);
+}
+
+function chosen(file: string, found: Trace[], id: string | undefined): Trace {
+  const [first] = found;
+  if (first === undefined) nothing(file);
+  if (id === undefined) {
+    if (found.length === 1) return first;
+    throw new InputError(`${file}: holds ${found.length} scenarios, name one with --scenario, such as ${first.id}`);
+  }
+  const trace = found.find((trace) => trace.id === id);
+  if (trace === undefined) throw new InputError(`${file}: holds no scenario ${id}`);
+  return trace;
+}
+
+class Explanation {
+  readonly #trace: Trace;
+  readonly #config: Config;
+  /** The verdict of each event up to the one asked about; none of an event that was refused. */
+  readonly #verdicts: (Verdict | undefined)[] = [];
+  /** The number of each recorded event, and back. */
+  readonly #places = new Map<number, number>();
+  readonly #index: number;
+  readonly #verdict: Verdict;
+  readonly #standing: RuleStanding[];
+  readonly #findings: Explained[];
+  readonly #changes: Change[];
+  #tried = 0;
+
+  constructor(trace: Trace, config: Config, at: Place | undefined) {
+    this.#trace = trace;
+    this.#config = config;
+    const detector = new LoopDetector(config);
+    const wanted = at === undefined || at.by === "seq" ? undefined : this.#lastAt(at);
+    let end: number | undefined;
+    for (const [index, recorded] of trace.events.entries()) {
+      const verdict = judge(detector, recorded, (message) => complainer(trace.file)(recorded.line, message));
+      this.#verdicts.push(verdict);
+      if (verdict === undefined) continue;
+      if (!recorded.pending) this.#places.set(verdict.seq, index);
+      const isIt =
+        at === undefined
+          ? reaches(given(verdict), "nudge")
+          : wanted === undefined
+            ? !recorded.pending && verdict.seq === at.number
+            : index === wanted;
+      if (!isIt) continue;
+      end = index;
+      break;
+    }
+    if (end === undefined) throw new InputError(`${named(trace)}: ${this.#absence(at)}`);
+    this.#index = end;
+    this.#verdict = this.#verdicts[end] as Verdict;
+    this.#standing = detector.status(scopeOf(this.#event)).rules;
+    detector.free();
+    this.#findings = this.#verdict.findings.map((finding) => this.#explained(finding));
+    this.#changes = this.#whatIf();
+  }
+
+  get #event(): Event {
+    return this.#recorded.event;
+  }
+
+  get #recorded(): Recorded {
+    return this.#trace.events[this.#index] as Recorded;
+  }
+
+  #lastAt({ by, number }: Place): number {
+    return this.#trace.events.findLastIndex(({ line, event }) => (by === "line" ? line : event.step) === number);
+  }
+
+  #absence(at: Place | undefined): string {
+    const last = Math.max(-1, ...this.#places.keys());
+    if (at === undefined) return "no verdict is at nudge or above; say with --at which event to explain";
+    if (at.by === "seq") return `there is no event ${at.number}, the events are numbered from 0 to ${last}`;
+    return this.#lastAt(at) === -1
+      ? `no event has ${at.by} ${at.number}`
+      : `the event of ${at.by} ${at.number} was refused, so it has no verdict`;
+  }
+
+  /** The thresholds of a rule for the tool that an event is about. */
+  #rule(id: string, index: number): RuleInForce | undefined {
+    return inForce(JSON.stringify(this.#config), this.#trace.events[index]?.tool).rules.find((rule) => rule.id === id);
+  }
+
+  #explained(finding: Finding): Explained {
+    const rule = this.#rule(finding.rule, this.#index);
+    const times = scale(finding, rule);
+    const rungs = RUNGS.flatMap((level) => {
+      const threshold = (rule?.[level] ?? 0) * times;
+      return threshold === 0 ? [] : [{ level, threshold, missing: Math.max(0, threshold - finding.count) }];
+    });
+    const sightings = this.#sightings(finding, rungs.length > 0);
+    // Of a cycle the same step of two laps.
+    const [first, second] = [-1 - (finding.period ?? 1), -1].map((at) => finding.evidence.at(at)?.seq);
+    const compared = first === undefined || second === undefined ? undefined : this.#compared(first, second);
+    return {
+      finding,
+      unit: rule?.unit ?? "",
+      times,
+      rungs,
+      sightings,
+      ...(compared === undefined ? {} : { compared }),
+    };
+  }
+
+  /**
+   * What each occurrence added. A verdict tells of evidence only from the lowest rung on, so the run is replayed with
+   * that rung as low as can be: the evidence is the same, and can be seen growing.
+   */
+  #sightings(finding: Finding, hasRungs: boolean): Sighting[] {
+    const totals = new Map<number, { total: number; fresh: number }>();
+    const seen = new Set<number>();
+    const grow = (verdict: Verdict | undefined) => {
+      const same = verdict?.findings.find(
+        ({ rule, signature }) => rule === finding.rule && signature === finding.signature,
+      );
+      if (same === undefined || same.onsetSeq < finding.onsetSeq) return;
+      const fresh = same.evidence.filter(({ seq }) => !seen.has(seq));
+      for (const { seq } of fresh) seen.add(seq);
+      const newest = fresh.at(-1);
+      if (newest !== undefined) totals.set(newest.seq, { total: same.count, fresh: fresh.length });
+    };
+    if (hasRungs) {
+      const lowest = { enabled: true, nudge: 2, block: 0, gate: 0, halt: 0 };
+      const tools = Object.fromEntries(
+        Object.entries(this.#config.tools ?? {}).map(([name, tool]) =>
+          tool.rules?.[finding.rule] === undefined ? [name, {}] : [name, { rules: { [finding.rule]: lowest } }],
+        ),
+      );
+      const probe = merged(this.#config, { rules: { [finding.rule]: lowest }, tools });
+      if (isSound(probe)) this.#play({ what: "", config: probe }, grow);
+    }
+    for (const { seq } of finding.evidence) seen.add(seq);
+    let before: number | undefined;
+    return [...seen]
+      .filter((seq) => this.#places.has(seq))
+      .sort((a, b) => a - b)
+      .map((seq) => {
+        const place = this.#places.get(seq) as number;
+        const [call, outcome] = this.#quoted(place);
+        const { total, fresh } = totals.get(seq) ?? {};
+        // What came in with others cannot be told apart from them.
+        const points = total === undefined || before === undefined || fresh !== 1 ? undefined : total - before;
+        before = total ?? before;
+        const step = this.#trace.events[place]?.event.step;
+        return {
+          seq,
+          line: this.#trace.events[place]?.line ?? 0,
+          ...(step == null ? {} : { step }),
+          ...(call === undefined ? {} : { call }),
+          ...(outcome === undefined ? {} : { outcome }),
+          ...(points === undefined ? {} : { points }),
+          ...(total === undefined ? {} : { total }),
+        };
+      });
+  }
+
+  /** The call of an event and what came of it, as the user's own file has them. */
+  #quoted(place: number): [call: string | undefined, outcome: string | undefined] {
+    const event = this.#trace.events[place]?.event;
+    const call = this.#callOf(place);
+    const made = call === undefined ? undefined : `${call.tool}(${call.rawArgs ?? shown(call.args)})`;
+    if (event?.type === "tool-result") return [made ?? event.tool ?? "result", `${event.outcome}: ${saidBy(event)}`];
+    if (event?.type === "tool-call") return [made, undefined];
+    return [undefined, event === undefined ? undefined : `${event.type}: ${saidBy(event)}`];
+  }
+
+  #callOf(place: number): (Event & { type: "tool-call" }) | undefined {
+    const index = callIndex(this.#trace.events, place);
+    const event = index === undefined ? undefined : this.#trace.events[index]?.event;
+    return event?.type === "tool-call" ? event : undefined;
+  }
+
+  #compared(first: number, second: number): Compared | undefined {
+    const [a, b] = [this.#places.get(first), this.#places.get(second)];
+    if (a === undefined || b === undefined) return undefined;
+    const [eventA, eventB] = [this.#trace.events[a]?.event, this.#trace.events[b]?.event];
+    if (eventA === undefined || eventB === undefined) return undefined;
+    const [callA, callB] = [this.#callOf(a), this.#callOf(b)];
+    const fields = argumentFields(callA, callB);
+    const ofFields = fields.map(({ field, a, b }) => ({ field, differences: differences(a, b).slice(0, DIFFERENCES) }));
+    const isResult = eventA.type === "tool-result" && eventB.type === "tool-result";
+    const [textA, textB] = [saidBy(eventA), saidBy(eventB)];
+    const all = eventA.type === "tool-call" ? [] : differences(textA, textB);
+    const echoed = JSON.stringify([callA?.args ?? callA?.rawArgs, callB?.args ?? callB?.rawArgs]);
+    const outcomes = all.slice(0, DIFFERENCES).map((hunk) => {
+      const masked = isResult ? this.#masked(textA, hunk, echoed) : undefined;
+      return { first: hunk.first, second: hunk.second, ...(masked === undefined ? {} : { masked }) };
+    });
+    const told = ofFields.map(({ field, differences }) => ({ field, differences: differences.map(bare) }));
+    return {
+      first,
+      second,
+      arguments: told,
+      outcomes,
+      equal: textA === textB,
+      more: Math.max(0, all.length - DIFFERENCES),
+    };
+  }
+
+  /** Whether the first text is still the same to the core when this difference is put into it, and why. */
+  #masked(text: string, hunk: Hunk, echoed: string): Difference["masked"] {
+    const config = JSON.stringify(this.#config);
+    const [own, other] = [text, `${text.slice(0, hunk.start)}${hunk.second}${text.slice(hunk.end)}`].map((text) =>
+      normalise(text, config),
+    );
+    if (own === undefined || other === undefined) return undefined;
+    if (own.light === other.light) return "always";
+    if (own.shape !== null && own.shape === other.shape) return "digits of a long output";
+    if (own.heavy === other.heavy) return "in the class of an error";
+    const words = `${hunk.first} ${hunk.second}`.split(/[\s"'`,:;()[\]{}]+/).filter((word) => word.length > 1);
+    return words.length > 0 && words.every((word) => echoed.includes(word)) ? "repeats the arguments" : undefined;
+  }
+
+  /** Replays with a change, up to the event, and tells the verdict it would have had. */
+  #play(
+    { config = this.#config, events = this.#trace.events, before }: Alternative,
+    each?: (verdict: Verdict | undefined) => void,
+  ): Verdict | undefined {
+    // A list with changes ends with the event.
+    const target = events === this.#trace.events ? this.#index : events.length - 1;
+    const detector = new LoopDetector(config);
+    let verdict: Verdict | undefined;
+    for (const [index, recorded] of events.entries()) {
+      if (before?.index === index) before.act(detector);
+      verdict = judge(detector, recorded, () => {});
+      each?.(verdict);
+      if (index === target) break;
+    }
+    detector.free();
+    return verdict;
+  }
+
+  /** Everything up to the event, with some events put before the one at an index, or in its place. */
+  #spliced(index: number, instead: number, ...events: (Event | undefined)[]): Recorded[] {
+    const upTo = this.#trace.events.slice(0, this.#index + 1);
+    const made = events.flatMap((event): Recorded[] =>
+      event === undefined ? [] : [{ text: JSON.stringify(event), event, pending: false, line: 0, tool: undefined }],
+    );
+    const [old] = upTo.slice(index, index + instead);
+    for (const recorded of instead === 0 ? [] : made) recorded.pending = old?.pending ?? false;
+    return upTo.toSpliced(index, instead, ...made);
+  }
+
+  #whatIf(): Change[] {
+    const level = given(this.#verdict);
+    const first =
+      this.#verdicts.find((verdict) => verdict !== undefined && reaches(given(verdict), "nudge"))?.seq ??
+      this.#verdict.seq;
+    return this.#alternatives().flatMap((alternative) => {
+      if (alternative.config !== undefined && !isSound(alternative.config)) return [];
+      this.#tried++;
+      const alarms: NonNullable<Change["earlier"]>[] = [];
+      const verdict = this.#play(alternative, (verdict) => {
+        if (verdict === undefined || !reaches(given(verdict), "nudge")) return;
+        alarms.push({ seq: verdict.seq, level: given(verdict) });
+      });
+      if (verdict === undefined || given(verdict) === level) return [];
+      const rule = verdict.findings[0]?.rule;
+      // With other events the numbers are others.
+      const [earlier] = alternative.events === undefined ? alarms : [];
+      return {
+        what: alternative.what,
+        level: given(verdict),
+        ...(rule === undefined ? {} : { rule }),
+        ...(earlier !== undefined && earlier.seq < first ? { earlier } : {}),
+      };
+    });
+  }
+
+  #alternatives(): Alternative[] {
+    const found: Alternative[] = [];
+    const change = (config: Config) => {
+      const what = written(config).join(", ");
+      if (!found.some((other) => other.what === what)) found.push({ what, config: merged(this.#config, config) });
+    };
+    const tool = this.#recorded.tool;
+    for (const finding of this.#verdict.findings) {
+      change(ruleChange(undefined, finding.rule, { enabled: false }));
+      const rule = this.#rule(finding.rule, this.#index);
+      const times = scale(finding, rule);
+      const rung = rule && reached(rule, finding.count, times);
+      if (rule === undefined || rung === undefined) continue;
+      const settings = raised(this.#config, undefined, rule, rung, Math.floor(finding.count / times) + 1);
+      if (settings !== undefined) change(ruleChange(undefined, finding.rule, settings));
+    }
+    const { preset = "balanced" } = this.#config;
+    for (const other of ["sensitive", "balanced", "conservative"] as const)
+      if (other !== preset) change({ preset: other });
+    if (tool !== undefined) this.#toolAlternatives(tool, found, change);
+    found.push(...this.#otherPasts());
+    return found;
+  }
+
+  #toolAlternatives(tool: string, found: Alternative[], change: (config: Config) => void): void {
+    const force = inForce(JSON.stringify(this.#config), tool);
+    change({ tools: { [tool]: { polling: !force.polling } } });
+    const latest = this.#callsOf(tool).slice(-8);
+    const fields = new Set(
+      latest.flatMap((call, index) => argumentFields(latest[index - 1] ?? call, call)).map(({ field }) => field),
+    );
+    if (force.identityArgs.length === 0) {
+      for (const field of fields) change({ tools: { [tool]: { ignoreArgs: [...force.ignoreArgs, field] } } });
+    }
+    for (const key of ["ignoreArgs", "identityArgs"] as const) {
+      for (const field of force[key]) {
+        const tools = Object.fromEntries(
+          Object.entries(this.#config.tools ?? {}).map(([name, settings]) => {
+            const { [key]: list, ...rest } = settings;
+            const kept = list?.filter((name) => name !== field) ?? [];
+            return [name, kept.length === 0 ? rest : { ...rest, [key]: kept }];
+          }),
+        );
+        found.push({ what: `${field} of ${tool} not in ${key}`, config: { ...this.#config, tools } });
+      }
+    }
+  }
+
+  /** The latest calls of a tool up to the event, oldest first. */
+  #callsOf(tool: string): (Event & { type: "tool-call" })[] {
+    return this.#trace.events.slice(0, this.#index + 1).flatMap(({ event }) => {
+      return event.type === "tool-call" && event.tool === tool ? [event] : [];
+    });
+  }
+
+  /** The same configuration, but something else had happened. */
+  #otherPasts(): Alternative[] {
+    const past: Alternative[] = [];
+    const [lead] = this.#verdict.findings;
+    const event = this.#event;
+    const newest = lead?.evidence.findLast(({ seq }) => this.#places.has(seq));
+    const place = (newest && this.#places.get(newest.seq)) ?? this.#index;
+    // The last repeat begins with its call; what had to happen before it had to happen before that.
+    const begin = callIndex(this.#trace.events, place) ?? place;
+    const { run, task, parentTask, agent, at } = (this.#trace.events[begin] as Recorded).event;
+    const scope = JSON.parse(JSON.stringify({ run, task, parentTask, agent, at }));
+    const callId = `loopwarden-explain-${begin}`;
+    const edit = { ...scope, tool: "write_file", callId };
+    const path = `loopwarden-explain-${begin}.txt`;
+    past.push({
+      what: `a file written before #${this.#seq(begin)}`,
+      config: merged(this.#config, { tools: { write_file: { mutates: true } } }),
+      events: this.#spliced(
+        begin,
+        0,
+        { ...edit, type: "tool-call", args: { path, content: `something new at ${begin}` } },
+        { ...edit, type: "tool-result", outcome: "ok", output: `wrote ${path}` },
+      ),
+    });
+    past.push({
+      what: `a message of the user before #${this.#seq(begin)}`,
+      events: this.#spliced(begin, 0, { ...scope, type: "message", role: "user", text: "Go on with the next part." }),
+    });
+    const result = this.#trace.events[place]?.event;
+    if (result?.type === "tool-result") {
+      const { digest: _, state: __, details: ___, errorClass: ____, exitCode: _____, ...rest } = result;
+      const output = "Loopwarden asks: what if this had been something that was never said before?";
+      const kept = JSON.parse(JSON.stringify({ ...rest, output }));
+      past.push({ what: `another outcome of #${this.#seq(place)}`, events: this.#spliced(place, 1, kept) });
+      if (result.outcome !== "ok")
+        past.push({
+          what: `a success at #${this.#seq(place)}`,
+          events: this.#spliced(place, 1, { ...kept, outcome: "ok" }),
+        });
+    }
+    if (lead === undefined && event.type === "tool-result") past.push(...this.#sameAsBefore(event));
+    if (lead !== undefined) past.push(...this.#answered(lead));
+    return past;
+  }
+
+  /** The outcome of the previous call of the same tool, where it was another one: why is this no repeat? */
+  *#sameAsBefore(event: Event & { type: "tool-result" }): Generator<Alternative> {
+    const tool = this.#recorded.tool;
+    const before = this.#trace.events.slice(0, this.#index).findLastIndex((recorded) => {
+      return recorded.tool === tool && recorded.event.type === "tool-result";
+    });
+    const earlier = this.#trace.events[before]?.event;
+    if (earlier?.type !== "tool-result" || (earlier.outcome === event.outcome && saidBy(earlier) === saidBy(event)))
+      return;
+    const { output, outcome } = earlier;
+    yield {
+      what: `the outcome of #${this.#seq(before)} again`,
+      events: this.#spliced(this.#index, 1, { ...event, output, outcome }),
+    };
+  }
+
+  /** What a human had said of it when it was first told, or of the rule's case. */
+  *#answered({ rule, signature, scope }: Finding): Generator<Alternative> {
+    const isTold = (verdict: Verdict | undefined) =>
+      verdict?.findings.some(
+        (finding) => finding.rule === rule && finding.signature === signature && reaches(finding.level, "nudge"),
+      ) ?? false;
+    const first = this.#verdicts.findIndex(isTold);
+    if (first !== -1 && first < this.#index) {
+      const index = first + 1;
+      yield {
+        what: `acknowledged after #${this.#seq(first)}: continue`,
+        before: { index, act: (detector) => detector.acknowledge(scope, { decision: "continue" }) },
+      };
+    }
+    yield {
+      what: `acknowledged before: exempt ${rule} ${short(signature, 48)}`,
+      before: {
+        index: this.#index,
+        act: (detector) => detector.acknowledge(scope, { decision: "exempt", rule, signature }),
+      },
+    };
+  }
+
+  /** The number of an event. */
+  #seq(index: number): number {
+    return this.#verdicts[index]?.seq ?? index;
+  }
+
+  /** The rules without a finding, the one that is closest to its next threshold first. */
+  #others(): (RuleStanding & { missing: number })[] {
+    const fired = new Set(this.#verdict.findings.map(({ rule }) => rule));
+    return this.#standing
+      .flatMap((standing) => {
+        const { rule, nextThreshold } = standing;
+        if (fired.has(rule) || nextThreshold === undefined) return [];
+        return [{ ...standing, missing: nextThreshold - standing.count }];
+      })
+      .sort(
+        (a, b) => a.missing / (a.nextThreshold ?? 1) - b.missing / (b.nextThreshold ?? 1) || (a.rule < b.rule ? -1 : 1),
+      );
+  }
+
+  result(): object {
+    const { line, event } = this.#recorded;
+    return {
+      file: this.#trace.file,
+      ...(this.#trace.id === undefined ? {} : { scenario: this.#trace.id }),
+      at: { seq: this.#verdict.seq, event: this.#index, line, ...(event.step == null ? {} : { step: event.step }) },
+      verdict: this.#verdict,
+      findings: this.#findings,
+      others: this.#others(),
+      tried: this.#tried,
+      changes: this.#changes,
+    };
+  }
+
+  *told(): Generator<string> {
+    const paint = painter(process.stdout);
+    const { line, event } = this.#recorded;
+    const level = given(this.#verdict);
+    const step = event.step == null ? "" : ` · step ${event.step}`;
+    yield paint("dim", `${named(this.#trace)} · event ${this.#verdict.seq} · line ${line}${step}`);
+    const [call, outcome] = this.#quoted(this.#index);
+    if (call !== undefined) yield `${this.#recorded.pending ? "about to run: " : ""}${short(call, WIDTH)}`;
+    if (outcome !== undefined) yield paint("dim", `${call === undefined ? "" : "→ "}${short(outcome, WIDTH - 2)}`);
+    const shadow = this.#verdict.wouldBe === undefined ? "" : " (shadow mode: nothing is asked of anybody)";
+    yield "";
+    yield `${paint(LEVEL_STYLE[level], level)}${shadow}${this.#verdict.findings.length === 0 ? ": no rule has enough evidence" : ""}`;
+    for (const explained of this.#findings) {
+      yield "";
+      yield* this.#toldFinding(explained, paint);
+    }
+    const others = this.#others().slice(0, OTHERS);
+    if (others.length > 0) {
+      yield "";
+      yield paint("bold", this.#findings.length > 0 ? "Other rules" : "Closest");
+      const width = Math.max(...others.map(({ rule }) => rule.length));
+      for (const { rule, count, nextThreshold, nextLevel, missing } of others)
+        yield `  ${rule.padEnd(width)}  ${count} of ${nextThreshold}, ${missing} missing to ${nextLevel}`;
+    }
+    yield "";
+    yield paint("bold", "What would have changed it");
+    const width = Math.max(0, ...this.#changes.map(({ what }) => Math.min(what.length, WIDTH)));
+    const before = (earlier: Change["earlier"]) =>
+      earlier === undefined ? "" : `, after a ${earlier.level} at #${earlier.seq}`;
+    for (const { what, level, rule, earlier } of this.#changes)
+      yield `  ${what.padEnd(width)}  ${paint(LEVEL_STYLE[level], level)}${rule === undefined ? "" : ` (${rule})`}${before(earlier)}`;
+    if (this.#changes.length === 0) yield `  nothing of the ${this.#tried} changes that were tried`;
+    else
+      yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
+  }
+
+  *#toldFinding(
+    { finding, unit, times, rungs, sightings, compared }: Explained,
+    paint: ReturnType<typeof painter>,
+  ): Generator<string> {
+    yield `${paint(LEVEL_STYLE[finding.level], finding.level)}  ${finding.rule}: ${finding.message}`;
+    const ladder = rungs.map(({ level, threshold, missing }) =>
+      missing === 0 ? `${level} ${threshold} reached` : `${level} ${threshold}, ${missing} missing`,
+    );
+    if (ladder.length > 0) {
+      const trebled = times === 1 ? "" : ` (thresholds × ${times}: waiting is expected here)`;
+      yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}`;
+    }
+    const skipped = sightings.length - SIGHTINGS;
+    const shown = skipped > 0 ? [...sightings.slice(0, 1), ...sightings.slice(1 - SIGHTINGS)] : sightings;
+    const width = Math.max(...shown.map(({ seq }) => `#${seq}`.length), 0);
+    for (const [index, { seq, call, outcome, points, total }] of shown.entries()) {
+      if (skipped > 0 && index === 1) yield paint("dim", `  … ${skipped} more`);
+      const worth =
+        points === undefined
+          ? total === undefined
+            ? ""
+            : `= ${total}`
+          : `${points < 0 ? "−" : "+"}${Math.abs(points)} = ${total}`;
+      const text = [call, outcome]
+        .filter((part) => part !== undefined)
+        .map((part) => short(part, (WIDTH - 24) / 2))
+        .join(" → ");
+      yield `  ${`#${seq}`.padEnd(width)}  ${worth.padEnd(9)}  ${text}`;
+    }
+    if (compared !== undefined) yield* toldComparison(compared, paint);
+  }
+}
+
+function* toldComparison(
+  { first, second, arguments: fields, outcomes, equal, more }: Compared,
+  paint: ReturnType<typeof painter>,
+): Generator<string> {
+  const pair = ({ first, second }: Difference) =>
+    `${paint("red", `[-${short(first, 40)}-]`)}${paint("cyan", `{+${short(second, 40)}+}`)}`;
+  const masked = { always: "masked: it changes by itself" } as Record<string, string>;
+  yield `  #${first} and #${second}`;
+  if (fields.length === 0) yield "    arguments  equal";
+  for (const { field, differences } of fields)
+    yield `    arguments  ${field}: ${differences.map(pair).join(" ") || "only in white space"}`;
+  if (outcomes.length === 0) yield `    outcome    equal${equal ? "" : " but for white space"}`;
+  for (const difference of outcomes) {
+    const why = difference.masked;
+    const reason =
+      why === undefined
+        ? "counts"
+        : (masked[why] ?? (why.startsWith("repeats") ? why : `masked ${why.startsWith("in") ? why : `as ${why}`}`));
+    yield `    outcome    ${pair(difference)}  ${paint("dim", reason)}`;
+  }
+  if (more > 0) yield paint("dim", `               and ${more} more differences`);
+}
+
+const named = ({ file, id }: Trace): string => (id === undefined ? file : `${file} ${id}`);
+
+function scopeOf({ run, task, parentTask, agent }: Event): Scope {
+  return JSON.parse(JSON.stringify({ run, task, parentTask, agent }), (_, value) => value ?? undefined);
+}
+
+function judge(detector: LoopDetector, recorded: Recorded, refuse: (message: string) => void): Verdict | undefined {
+  try {
+    return recorded.pending ? detector.check(recorded.text) : detector.record(recorded.text);
+  } catch (error) {
+    if (!(error instanceof LoopwardenError) || error.code === "internal") throw error;
+    refuse(`${error.code}: ${error.message}`);
+    return undefined;
+  }
+}
+
+/** Where the call of a result stands; of a call, itself. */
+function callIndex(events: Recorded[], place: number): number | undefined {
+  const event = events[place]?.event;
+  if (event?.type === "tool-call") return place;
+  if (event?.type !== "tool-result") return undefined;
+  const index = events.slice(0, place).findLastIndex(({ event: call }) => {
+    if (call.type !== "tool-call") return false;
+    return event.callId == null ? call.tool === event.tool : call.callId === event.callId;
+  });
+  return index === -1 ? undefined : index;
+}
+
+/** What an event says, as text. */
+function saidBy(event: Event): string {
+  switch (event.type) {
+    case "tool-result":
+      return typeof event.output === "string" ? event.output : (JSON.stringify(event.output) ?? "");
+    case "message":
+    case "delta":
+    case "output":
+      return event.text;
+    case "failure":
+      return event.message;
+    default: {
+      const { type: _, ...rest } = event;
+      return JSON.stringify(rest);
+    }
+  }
+}
+
+function shown(args: unknown): string {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return args == null ? "" : JSON.stringify(args);
+  return Object.entries(args)
+    .map(([name, value]) => `${name}: ${short(typeof value === "string" ? value : JSON.stringify(value), 32)}`)
+    .join(", ");
+}
+
+/** The top-level fields in which the arguments of two calls differ, as text. */
+function argumentFields(
+  first: (Event & { type: "tool-call" }) | undefined,
+  second: (Event & { type: "tool-call" }) | undefined,
+): { field: string; a: string; b: string }[] {
+  const table = (call: (Event & { type: "tool-call" }) | undefined): Record<string, unknown> => {
+    const args = call?.args ?? call?.rawArgs;
+    return typeof args === "object" && args !== null && !Array.isArray(args) ? { ...args } : { "": args };
+  };
+  const [one, other] = [table(first), table(second)];
+  const text = (value: unknown) => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].sort().flatMap((field) => {
+    const [a, b] = [text(one[field]), text(other[field])];
+    return a === b || field === "" ? [] : [{ field, a, b }];
+  });
+}
+
+/** A difference, and where in the first text it stands. */
+interface Hunk extends Difference {
+  start: number;
+  end: number;
+}
+
+const bare = ({ first, second }: Hunk): Difference => ({ first, second });
+
+/** What differs between two texts, word by word. */
+function differences(first: string, second: string): Hunk[] {
+  const [a, b] = [words(first), words(second)];
+  let head = 0;
+  while (head < a.length && head < b.length && a[head]?.word === b[head]?.word) head++;
+  let tail = 0;
+  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail)?.word === b.at(-1 - tail)?.word) tail++;
+  const [restA, restB] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
+  if (restA.length === 0 && restB.length === 0) return [];
+  const hunk = (fromA: number, toA: number, fromB: number, toB: number): Hunk => {
+    // Where nothing stands in the first text, the difference stands where it would have gone.
+    const start = restA[fromA]?.start ?? a[head + fromA]?.start ?? first.length;
+    const end = toA > fromA ? (restA[toA - 1]?.end ?? first.length) : start;
+    const [startB, endB] = [restB[fromB]?.start ?? 0, restB[toB - 1]?.end ?? 0];
+    const text = toB > fromB ? second.slice(startB, endB) : "";
+    return { first: first.slice(start, end), second: toA > fromA ? text : `${text} `, start, end };
+  };
+  if (restA.length > WORDS || restB.length > WORDS) return [hunk(0, restA.length, 0, restB.length)];
+  // The longest common subsequence, from the end, so that it can be walked from the start.
+  const width = restB.length + 1;
+  const common = new Uint16Array((restA.length + 1) * width);
+  for (let i = restA.length - 1; i >= 0; i--)
+    for (let j = restB.length - 1; j >= 0; j--)
+      common[i * width + j] =
+        restA[i]?.word === restB[j]?.word
+          ? (common[(i + 1) * width + j + 1] ?? 0) + 1
+          : Math.max(common[(i + 1) * width + j] ?? 0, common[i * width + j + 1] ?? 0);
+  const hunks: Hunk[] = [];
+  let [i, j, fromA, fromB] = [0, 0, 0, 0];
+  const flush = () => {
+    if (i > fromA || j > fromB) hunks.push(hunk(fromA, i, fromB, j));
+  };
+  while (i < restA.length && j < restB.length) {
+    if (restA[i]?.word === restB[j]?.word) {
+      flush();
+      [i, j] = [i + 1, j + 1];
+      [fromA, fromB] = [i, j];
+    } else if ((common[(i + 1) * width + j] ?? 0) >= (common[i * width + j + 1] ?? 0)) i++;
+    else j++;
+  }
+  [i, j] = [restA.length, restB.length];
+  flush();
+  return hunks;
+}
+
+function words(text: string): { word: string; start: number; end: number }[] {
+  return [...text.matchAll(/\S+/gu)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
+}

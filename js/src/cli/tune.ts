@@ -1,0 +1,678 @@
+import { writeFile } from "node:fs/promises";
+import { LoopDetector } from "../detector.ts";
+import { type InForce, inForce } from "../diagnose.ts";
+import { LoopwardenError } from "../errors.ts";
+import type { Config, Finding, Level } from "../generated/types.ts";
+import { level, parse, UsageError } from "./args.ts";
+import { scenarioFiles } from "./eval.ts";
+import { configText, InputError } from "./input.ts";
+import { isSound, merged, RUNGS, type Rung, raised, reached, ruleChange, scale, written } from "./settings.ts";
+import { painter, reaches } from "./style.ts";
+import { apart, complainer, type Trace, traces } from "./traces.ts";
+
+export const help: string = `Usage: loopwarden tune PATH… [--rate R] [--level LEVEL] [--config FILE] [-o FILE] [--json]
+
+Shows the alarms that each rule would have raised in your own recorded runs, and suggests the fewest settings, of single
+tools where that will do, that keep false alarms under a rate without losing a loop that is labelled.
+
+PATH is a file of scenarios (one a line, as for eval), a file of events or a session log (as for replay; every run in it
+counts as one), or a folder: its *.jsonl and *.jsonl.gz files, at any depth. Any of them may be gzip-compressed.
+
+  --rate R        the share of honest runs that may have an alarm, such as 0.01 (default) or 1%
+  --level LEVEL   what counts as an alarm: observe, nudge (default), block, gate or halt
+  --config FILE   the configuration to start from; the recommended one where absent
+  -o FILE         writes the suggested configuration there
+  --json          the whole result as one object
+
+"expect": "no-loop" makes a run honest, "loop" makes it a loop, to be caught by "expectAt" and, with "firstAt", not
+earlier. A run without a label counts as honest, unless it says "success": false: alarms in such a run are counted
+apart. Every suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario
+brings along is set aside, since the question is what one configuration does to all of them.
+
+Exit codes: 0 the rate is met, or met by what is suggested, 1 an input cannot be read, 2 wrong usage, 3 the rate cannot
+be met without losing a labelled loop.
+`;
+
+/** What a run is for the count. */
+type Kind = "honest" | "loop" | "failed";
+
+interface Run extends Trace {
+  kind: Kind;
+}
+
+/** The most that one rule had against one run, for one tool where the evidence is all of one. */
+interface Alarm {
+  rule: string;
+  /** The tools of the evidence, and of the event that raised it. */
+  tools: string[];
+  /** The most evidence, in thresholds that nothing multiplies. */
+  count: number;
+  /** Index of the event that raised the first one, and its number where the detector gave it one. */
+  index: number;
+  seq: number;
+  line: number;
+  message: string;
+  /** Top-level fields of the arguments in which the calls of the evidence differ. */
+  fields: string[];
+}
+
+/** What came of one run. */
+interface Outcome {
+  alarms: Alarm[];
+  /** Whether a labelled loop was found when it should be. */
+  caught: boolean;
+}
+
+/** A change that may help. */
+interface Candidate {
+  change: Config;
+  /** The tool it is about; none for a change for all. */
+  tool: string | undefined;
+  /** How much of the detection it gives up: of two that do as well, the lower one is taken. */
+  cost: number;
+}
+
+/** A change that was taken, and what it did. */
+interface Step {
+  change: Config;
+  before: number;
+  after: number;
+}
+
+/** A change that would have helped, but for the labelled loops it loses. */
+interface Refused extends Step {
+  lost: string[];
+}
+
+/** How many values of a threshold are tried for one rule and tool. */
+const THRESHOLDS = 6;
+/** How many of the alarms that are left are told of each. */
+const SHOWN = 5;
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args, {
+    rate: { type: "string", default: "0.01" },
+    level: { type: "string", default: "nudge" },
+    config: { type: "string" },
+    output: { type: "string", short: "o" },
+    json: { type: "boolean", default: false },
+  });
+  if (positionals.length === 0) throw new UsageError("tune: which files or folders?");
+  const rate = share(values.rate);
+  const least = level(values.level);
+  const config: Config = values.config === undefined ? {} : JSON.parse((await configText(values.config)) || "{}");
+  const files = [...new Set((await Promise.all(positionals.map(scenarioFiles))).flat())];
+  const runs: Run[] = [];
+  for (const file of files) {
+    const found = (await traces(file, complainer(file))).flatMap(apart);
+    runs.push(...found.map((trace) => ({ ...trace, kind: kindOf(trace) })));
+  }
+  if (runs.length === 0) throw new InputError("there is no run that can be read");
+  const own = runs.filter((trace) => trace.config !== undefined).length;
+  if (own > 0)
+    process.stderr.write(`loopwarden: ${count(own, "run")} with a configuration of their own: it is set aside\n`);
+
+  const tuning = new Tuning(runs, config, least, rate);
+  tuning.search();
+  if (values.output !== undefined) {
+    await writeFile(values.output, `${JSON.stringify(tuning.config, null, 2)}\n`).catch((error: Error) => {
+      throw new InputError(`${values.output}: cannot be written: ${error.message}`);
+    });
+  }
+  if (values.json) console.log(JSON.stringify(tuning.result()));
+  else process.stdout.write(told(tuning, values.output));
+  return tuning.isMet ? 0 : 3;
+}
+
+/** Reads a share: 0.01 or 1%. */
+function share(text: string): number {
+  const found = /^(\d+(?:\.\d+)?|\.\d+)(%?)$/.exec(text.trim());
+  const rate = found === null ? Number.NaN : Number(found[1]) / (found[2] === "%" ? 100 : 1);
+  if (rate >= 0 && rate < 1) return rate;
+  throw new UsageError(`--rate ${text}: expected a share from 0 to below 1, such as 0.01 or 1%`);
+}
+
+function kindOf({ labels: { expect, success } }: Trace): Kind {
+  if (expect === "loop") return "loop";
+  return expect !== "no-loop" && success === false ? "failed" : "honest";
+}
+
+/** How a person finds a run again. */
+const named = ({ file, id }: Trace): string => (id === undefined ? file : `${file} ${id}`);
+
+class Tuning {
+  readonly runs: Run[];
+  readonly least: Level;
+  readonly rate: number;
+  /** Honest runs that may have an alarm. */
+  readonly allowed: number;
+  /** What came of each run under the configuration to start from. */
+  readonly first: Outcome[];
+  /** The changes that were taken. */
+  steps: Step[] = [];
+  /** The changes that would have helped, but lose a loop. */
+  refused: Refused[] = [];
+  /** The configuration so far, and what came of each run under it. */
+  config: Config;
+  now: Outcome[];
+  readonly #base: Config;
+  readonly #force = new Map<string, InForce>();
+  #told = 0;
+
+  constructor(runs: Run[], config: Config, least: Level, rate: number) {
+    this.runs = runs;
+    this.least = least;
+    this.rate = rate;
+    // A rate of 0.29 of 100 runs is 29, whatever the double says.
+    this.allowed = Math.floor(rate * this.honest + 1e-9);
+    this.#base = config;
+    this.config = config;
+    const refuse = (trace: Trace, line: number, message: string) => complainer(trace.file)(line, message);
+    this.first = this.#replay(config, () => true, [], refuse);
+    this.now = this.first;
+  }
+
+  get honest(): number {
+    return this.runs.filter(({ kind }) => kind === "honest").length;
+  }
+
+  get isMet(): boolean {
+    return this.falseAlarms(this.now) <= this.allowed;
+  }
+
+  falseAlarms(outcomes: Outcome[]): number {
+    return this.#count(outcomes, "honest", ({ alarms }) => alarms.length > 0);
+  }
+
+  caught(outcomes: Outcome[]): number {
+    return this.#count(outcomes, "loop", ({ caught }) => caught);
+  }
+
+  #count(outcomes: Outcome[], kind: Kind, is: (outcome: Outcome) => boolean): number {
+    return this.runs.filter((trace, index) => trace.kind === kind && is(outcomes[index] as Outcome)).length;
+  }
+
+  /**
+   * What there is less of when a change helps: runs with a false alarm, then false alarms. A run in which two rules are
+   * wrong is only quiet when both are, and the first change must be worth something too.
+   */
+  #noise(outcomes: Outcome[]): number {
+    const alarms = this.runs.map(({ kind }, index) => (kind === "honest" ? (outcomes[index]?.alarms.length ?? 0) : 0));
+    return (
+      this.falseAlarms(outcomes) * 1e6 +
+      Math.min(
+        1e6 - 1,
+        alarms.reduce((sum, some) => sum + some, 0),
+      )
+    );
+  }
+
+  /** Takes one change after the other, and then drops those without which it is as good. */
+  search(): void {
+    const hopeless = new Set<string>();
+    while (!this.isMet) {
+      // Settings of one tool come first; only where they do no more is anything changed for all.
+      const step = this.#best(this.#perTool(), hopeless) ?? this.#best(this.#forAll(), hopeless);
+      if (step === undefined) break;
+      this.#take(step.change, step.outcomes);
+    }
+    this.#prune();
+    // What is printed is what all runs gave under the whole configuration, and nothing that was put together.
+    if (this.steps.length > 0) this.now = this.#replay(this.config, () => true, []);
+    this.#clear();
+  }
+
+  #take(change: Config, outcomes: Outcome[]): void {
+    this.steps.push({ change, before: this.falseAlarms(this.now), after: this.falseAlarms(outcomes) });
+    this.config = merged(this.config, change);
+    this.now = outcomes;
+    this.#force.clear();
+  }
+
+  #prune(): void {
+    const most = Math.max(this.allowed, this.falseAlarms(this.now));
+    for (let index = this.steps.length - 1; index >= 0; index--) {
+      const kept = this.steps.filter((_, at) => at !== index);
+      const outcomes = this.#replay(together(this.#base, kept), () => true, []);
+      if (this.falseAlarms(outcomes) > most || this.#lost(outcomes).length > 0) continue;
+      // Replayed one after the other, so that each tells its own effect.
+      [this.steps, this.config, this.now] = [[], this.#base, this.first];
+      for (const { change } of kept) {
+        this.#take(
+          change,
+          this.#replay(merged(this.config, change), () => true, []),
+        );
+      }
+    }
+  }
+
+  /** The labelled loops that were caught at first and are not any more. */
+  #lost(outcomes: Outcome[]): string[] {
+    return this.runs
+      .filter((trace, index) => trace.kind === "loop" && this.first[index]?.caught && !outcomes[index]?.caught)
+      .map(named);
+  }
+
+  /** The change that is worth most: of those that are enough the one that gives up least, else the one that does most. */
+  #best(candidates: Candidate[], hopeless: Set<string>): { change: Config; outcomes: Outcome[] } | undefined {
+    const before = this.#noise(this.now);
+    const open = candidates
+      .filter(({ change }) => !hopeless.has(JSON.stringify(merged(this.config, change))))
+      .map((candidate) => ({ ...candidate, after: this.#screen(candidate) }))
+      .filter(({ after }) => after < before);
+    const enough = (noise: number) => noise < (this.allowed + 1) * 1e6;
+    open.sort(
+      (a, b) =>
+        Number(enough(b.after)) - Number(enough(a.after)) ||
+        (enough(a.after) ? 0 : a.after - b.after) ||
+        a.cost - b.cost ||
+        a.after - b.after,
+    );
+    for (const { change, tool } of open) {
+      const config = merged(this.config, change);
+      const concerns = (trace: Run) => tool === undefined || trace.events.some((event) => event.tool === tool);
+      const outcomes = this.#replay(config, concerns, this.now);
+      const [noise, lost] = [this.#noise(outcomes), this.#lost(outcomes)];
+      if (noise < before && lost.length === 0) return { change, outcomes };
+      hopeless.add(JSON.stringify(config));
+      if (noise < before)
+        this.refused.push({ change, before: this.falseAlarms(this.now), after: this.falseAlarms(outcomes), lost });
+    }
+    return undefined;
+  }
+
+  /** False alarms that would be left, as far as the runs tell that have one now. */
+  #screen({ change, tool }: Candidate): number {
+    const alarmed = (trace: Run, index: number) =>
+      trace.kind === "honest" &&
+      this.now[index]?.alarms.length !== 0 &&
+      (tool === undefined || trace.events.some((event) => event.tool === tool));
+    return this.#noise(this.#replay(merged(this.config, change), alarmed, this.now));
+  }
+
+  /** The false alarms, by rule and tools, in the order of the runs. */
+  groups(): Alarm[][] {
+    const groups = new Map<string, Alarm[]>();
+    for (const [index, { kind }] of this.runs.entries()) {
+      if (kind !== "honest") continue;
+      for (const alarm of this.now[index]?.alarms ?? []) {
+        const key = JSON.stringify([alarm.rule, alarm.tools]);
+        groups.set(key, [...(groups.get(key) ?? []), alarm]);
+      }
+    }
+    return [...groups.values()];
+  }
+
+  #perTool(): Candidate[] {
+    const found = new Map<string, Candidate>();
+    const add = (tool: string, cost: number, change: Config) => {
+      const key = JSON.stringify(change);
+      if (!found.has(key) && isSound(merged(this.config, change))) found.set(key, { change, tool, cost });
+    };
+    for (const alarms of this.groups()) {
+      const [alarm] = alarms;
+      if (alarm === undefined) continue;
+      for (const tool of alarm.tools) {
+        const force = this.#inForce(tool);
+        if (!force.polling) add(tool, isPoll(tool) ? 0 : 3, { tools: { [tool]: { polling: true } } });
+      }
+      const [tool, ...others] = alarm.tools;
+      if (tool === undefined || others.length > 0) continue;
+      const force = this.#inForce(tool);
+      if (force.identityArgs.length === 0) {
+        for (const field of new Set(alarms.flatMap(({ fields }) => fields))) {
+          add(tool, 1, { tools: { [tool]: { ignoreArgs: [...force.ignoreArgs, field] } } });
+        }
+      }
+      for (const settings of this.#thresholds(tool, alarms)) add(tool, 2, ruleChange(tool, alarm.rule, settings));
+      add(tool, 4, ruleChange(tool, alarm.rule, { enabled: false }));
+    }
+    return [...found.values()];
+  }
+
+  #forAll(): Candidate[] {
+    const byRule = new Map<string, Alarm[]>();
+    for (const alarm of this.groups().flat()) byRule.set(alarm.rule, [...(byRule.get(alarm.rule) ?? []), alarm]);
+    return [...byRule].flatMap(([rule, alarms]) => [
+      ...this.#thresholds(undefined, alarms).map((settings) => ({
+        change: ruleChange(undefined, rule, settings),
+        tool: undefined,
+        cost: 5,
+      })),
+      { change: ruleChange(undefined, rule, { enabled: false }), tool: undefined, cost: 6 },
+    ]);
+  }
+
+  /** Thresholds that some or all of these alarms of one rule stay below, lowest first. */
+  #thresholds(tool: string | undefined, alarms: Alarm[]): object[] {
+    const rule = this.#inForce(tool).rules.find(({ id }) => id === alarms[0]?.rule);
+    if (rule === undefined) return [];
+    const counts = [...new Set(alarms.map(({ count }) => count))].sort((a, b) => a - b);
+    const stride = Math.max(1, Math.ceil(counts.length / THRESHOLDS));
+    const tried = counts.filter((_, index) => (counts.length - 1 - index) % stride === 0);
+    const rungs = RUNGS.filter((rung) => rule[rung] !== 0);
+    // A relapse is blocked at once, so that only the lowest rung keeps a loop silent for good.
+    const from = new Set<Rung | undefined>([rungs.find((rung) => reaches(rung, this.least)), rungs[0]]);
+    return tried.flatMap((most) =>
+      [...from].flatMap((rung) => {
+        if (rung === undefined || reached(rule, most, 1) === undefined || most < rule[rung]) return [];
+        return raised(this.config, tool, rule, rung, most + 1) ?? [];
+      }),
+    );
+  }
+
+  #inForce(tool: string | undefined, config: Config = this.config): InForce {
+    if (config !== this.config) return inForce(JSON.stringify(config), tool);
+    const key = JSON.stringify([tool]);
+    const known = this.#force.get(key) ?? inForce(JSON.stringify(config), tool);
+    this.#force.set(key, known);
+    return known;
+  }
+
+  /** What comes of the runs that are concerned, and of the others what is known of them. */
+  #replay(
+    config: Config,
+    isConcerned: (run: Run, index: number) => boolean,
+    known: Outcome[],
+    refuse?: (trace: Trace, line: number, message: string) => void,
+  ): Outcome[] {
+    const text = JSON.stringify(config);
+    const force = new Map<string | undefined, InForce>();
+    const forceOf = (tool: string | undefined): InForce => {
+      const found = force.get(tool) ?? inForce(text, tool);
+      force.set(tool, found);
+      return found;
+    };
+    return this.runs.map((run, index) => {
+      const before = known[index];
+      if (before !== undefined && !isConcerned(run, index)) return before;
+      this.#tell();
+      return judged(run, text, this.least, forceOf, (line, message) => refuse?.(run, line, message));
+    });
+  }
+
+  /** A line on a terminal's stderr, overwritten as things go on. */
+  #tell(): void {
+    this.#told++;
+    if (process.stderr.isTTY && this.#told % 50 === 0) process.stderr.write(`\r\u001b[2Kreplaying … ${this.#told}`);
+  }
+
+  #clear(): void {
+    if (process.stderr.isTTY && this.#told >= 50) process.stderr.write("\r\u001b[2K");
+  }
+
+  /** Every rule that raised an alarm, at first, in the order of how many of them were false. */
+  rules(): { rule: string; runs: number; false: number; loops: number; failed: number; tools: [string, number][] }[] {
+    const rules = new Map<string, { kinds: Record<Kind, number>; tools: Map<string, number> }>();
+    for (const [index, { kind }] of this.runs.entries()) {
+      const seen = new Set<string>();
+      for (const { rule, tools } of this.first[index]?.alarms ?? []) {
+        const counts = rules.get(rule) ?? { kinds: { honest: 0, loop: 0, failed: 0 }, tools: new Map() };
+        rules.set(rule, counts);
+        if (!seen.has(rule)) counts.kinds[kind]++;
+        seen.add(rule);
+        const tool = tools.join(" + ");
+        if (kind === "honest" && tool !== "" && !seen.has(`${rule} ${tool}`)) {
+          seen.add(`${rule} ${tool}`);
+          counts.tools.set(tool, (counts.tools.get(tool) ?? 0) + 1);
+        }
+      }
+    }
+    return [...rules]
+      .map(([rule, { kinds, tools }]) => ({
+        rule,
+        runs: kinds.honest + kinds.loop + kinds.failed,
+        false: kinds.honest,
+        loops: kinds.loop,
+        failed: kinds.failed,
+        tools: [...tools].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)),
+      }))
+      .sort((a, b) => b.false - a.false || b.runs - a.runs || (a.rule < b.rule ? -1 : 1));
+  }
+
+  /** The false alarms that are left, the first one of each rule and run. */
+  left(): (Alarm & { trace: Run })[] {
+    return this.runs.flatMap((trace, index) =>
+      trace.kind === "honest" ? (this.now[index]?.alarms ?? []).map((alarm) => ({ ...alarm, trace })) : [],
+    );
+  }
+
+  result(): object {
+    const of = (outcomes: Outcome[]) => ({ falseAlarms: this.falseAlarms(outcomes), caught: this.caught(outcomes) });
+    const kind = (wanted: Kind) => this.runs.filter(({ kind }) => kind === wanted).length;
+    return {
+      level: this.least,
+      rate: this.rate,
+      allowed: this.allowed,
+      runs: { honest: this.honest, loops: kind("loop"), failed: kind("failed") },
+      rules: this.rules().map(({ tools, ...rule }) => ({ ...rule, tools: Object.fromEntries(tools) })),
+      before: of(this.first),
+      after: of(this.now),
+      met: this.isMet,
+      changes: this.steps,
+      refused: this.isMet ? [] : this.refused,
+      left: this.left().map(({ trace, index, fields: _, ...alarm }) => ({
+        file: trace.file,
+        ...(trace.id === undefined ? {} : { id: trace.id }),
+        ...alarm,
+        event: index,
+      })),
+      config: this.config,
+    };
+  }
+}
+
+/** The configuration with all of these changes. */
+const together = (base: Config, steps: { change: Config }[]): Config =>
+  steps.reduce((config, { change }) => merged(config, change), base);
+
+/** Whether a tool's name says that it is asked again and again. */
+function isPoll(tool: string): boolean {
+  const words = tool
+    .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  return words.some((word) => /^(poll|wait|status|state|progress|watch|tail|health|ping|heartbeat|queue)/.test(word));
+}
+
+/** Replays one run. */
+function judged(
+  run: Run,
+  config: string,
+  least: Level,
+  force: (tool: string | undefined) => InForce,
+  refuse: (line: number, message: string) => void,
+): Outcome {
+  const detector = new LoopDetector(config);
+  const alarms = new Map<string, { alarm: Alarm; isAlarm: boolean }>();
+  /** Where in the run the event with a number stands. */
+  const places = new Map<number, number>();
+  let first: number | undefined;
+  for (const [index, { text, pending, line }] of run.events.entries()) {
+    try {
+      const verdict = pending ? detector.check(text) : detector.record(text);
+      if (!pending) places.set(verdict.seq, index);
+      for (const finding of verdict.findings) {
+        const isAlarm = reaches(finding.level, least);
+        if (isAlarm) first ??= index;
+        note(alarms, alarmOf(run, finding, index, verdict.seq, places, force), isAlarm);
+      }
+    } catch (error) {
+      if (!(error instanceof LoopwardenError) || error.code === "internal") throw error;
+      const where = run.format === "scenario" ? `events[${index}]: ` : "";
+      refuse(line, `${where}${error.code}: ${error.message}`);
+    }
+  }
+  detector.free();
+  const { expect, expectAt, firstAt } = run.labels;
+  const inTime = first !== undefined && (expectAt == null || first <= expectAt);
+  const tooEarly = first !== undefined && firstAt === true && expectAt != null && first < expectAt;
+  const raised = [...alarms.values()].flatMap(({ alarm, isAlarm }) => (isAlarm ? [alarm] : []));
+  return { alarms: raised, caught: expect === "loop" && inTime && !tooEarly };
+}
+
+/**
+ * Keeps of alarms of one rule about the same tools where they began, and the most evidence: also that which was only
+ * observed, since a loop is nudged once however far it goes on.
+ */
+function note(alarms: Map<string, { alarm: Alarm; isAlarm: boolean }>, alarm: Alarm, isAlarm: boolean): void {
+  const key = JSON.stringify([alarm.rule, alarm.tools]);
+  const known = alarms.get(key);
+  if (known === undefined) {
+    alarms.set(key, { alarm, isAlarm });
+    return;
+  }
+  const count = Math.max(known.alarm.count, alarm.count);
+  const fields = [...new Set([...known.alarm.fields, ...alarm.fields])].sort();
+  alarms.set(key, {
+    alarm: { ...(known.isAlarm ? known.alarm : alarm), count, fields },
+    isAlarm: known.isAlarm || isAlarm,
+  });
+}
+
+function alarmOf(
+  run: Run,
+  finding: Finding,
+  index: number,
+  seq: number,
+  places: Map<number, number>,
+  force: (tool: string | undefined) => InForce,
+): Alarm {
+  const evidence = finding.evidence.flatMap(({ seq }) => places.get(seq) ?? []);
+  const about = [...evidence, index].flatMap((place) => run.events[place]?.tool ?? []);
+  const tools = [...new Set(about)].sort();
+  const rule = force(run.events[index]?.tool).rules.find(({ id }) => id === finding.rule);
+  const times = scale(finding, rule);
+  return {
+    rule: finding.rule,
+    tools,
+    count: Math.floor(finding.count / times),
+    index,
+    seq,
+    line: run.events[index]?.line ?? run.line,
+    message: finding.message,
+    fields: tools.length === 1 ? differing(evidence.flatMap((place) => argsAt(run, place) ?? [])) : [],
+  };
+}
+
+/** The arguments of the call at an event, or of the call whose result it is. */
+function argsAt(run: Trace, place: number): unknown {
+  const event = run.events[place]?.event;
+  if (event?.type === "tool-call") return event.args;
+  if (event?.type !== "tool-result") return undefined;
+  for (let at = place - 1; at >= 0; at--) {
+    const call = run.events[at]?.event;
+    if (call?.type !== "tool-call") continue;
+    if (event.callId == null ? call.tool === event.tool : call.callId === event.callId) return call.args;
+  }
+  return undefined;
+}
+
+/** The fields that are not the same in all of these objects. */
+function differing(all: unknown[]): string[] {
+  const objects = all.filter((args) => typeof args === "object" && args !== null && !Array.isArray(args)) as object[];
+  const names = [...new Set(objects.flatMap((args) => Object.keys(args)))].sort();
+  const value = (args: object, name: string) => JSON.stringify((args as Record<string, unknown>)[name]);
+  return names.filter((name) => new Set(objects.map((args) => value(args, name))).size > 1);
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+const percent = (share: number): string => `${Number((share * 100).toPrecision(3))} %`;
+
+function told(tuning: Tuning, output: string | undefined): string {
+  const paint = painter(process.stdout);
+  const { runs, honest, first, now, allowed } = tuning;
+  const of = (kind: Kind) => runs.filter((trace) => trace.kind === kind);
+  const labelled = of("honest").filter(({ labels }) => labels.expect === "no-loop").length;
+  const [loops, failed] = [of("loop").length, of("failed").length];
+  const kinds = [
+    `${honest} honest (${labelled} labelled)`,
+    count(loops, "loop"),
+    ...(failed ? [`${failed} failed`] : []),
+  ];
+  const lines = [`${count(runs.length, "run")}: ${kinds.join(", ")}; alarms at ${tuning.least} or above`, ""];
+
+  const rules = tuning.rules();
+  if (rules.length > 0) {
+    const head = ["rule", "runs", "false", "in loops", "in failures", "tools of the false alarms"];
+    const rows = rules.map((rule) => [
+      rule.rule,
+      ...[rule.runs, rule.false, rule.loops, rule.failed].map(String),
+      rule.tools.length === 0
+        ? "–"
+        : rule.tools
+            .slice(0, 3)
+            .map(([tool, runs]) => `${tool} ${runs}`)
+            .concat(rule.tools.length > 3 ? [`${rule.tools.length - 3} more`] : [])
+            .join(", "),
+    ]);
+    const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+    const layout = (row: string[]) =>
+      row
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths[0] ?? 0) : column === 5 ? cell : cell.padStart(widths[column] ?? 0),
+        )
+        .join("  ");
+    lines.push(paint("bold", layout(head)), ...rows.map(layout), "");
+  }
+
+  const before = tuning.falseAlarms(first);
+  const after = tuning.falseAlarms(now);
+  const most = `${percent(tuning.rate)} allows ${allowed}`;
+  if (honest === 0) {
+    lines.push("There is no honest run among them, so no rate can be told.");
+    return `${lines.join("\n")}\n`;
+  }
+  lines.push(`False alarms: in ${before} of ${count(honest, "honest run")} (${percent(before / honest)}); ${most}.`);
+  if (loops > 0) lines.push(`Loops caught: ${tuning.caught(first)} of ${loops}.`);
+  if (before <= allowed) lines.push(paint("bold", "The rate is met as it is: there is nothing to change."));
+  if (tuning.steps.length > 0) {
+    lines.push("", paint("bold", tuning.isMet ? "Suggested" : "Suggested, though it is not enough"));
+    const texts = tuning.steps.map(({ change }) => written(change).join(", "));
+    const width = Math.max(...texts.map((text) => text.length));
+    for (const [index, { before, after }] of tuning.steps.entries())
+      lines.push(`  ${(texts[index] ?? "").padEnd(width)}  false alarms ${before} → ${after}, loops lost 0`);
+    lines.push(
+      "",
+      `Replayed together: false alarms in ${after} of ${honest} (${percent(after / honest)})` +
+        `${loops > 0 ? `, loops caught ${tuning.caught(now)} of ${loops}` : ""}.`,
+    );
+  }
+  if (!tuning.isMet) {
+    lines.push("", paint("bold", `The rate of ${percent(tuning.rate)} cannot be met without losing a labelled loop.`));
+    const useful = tuning.refused.filter((refused) => refused.before === after).sort((a, b) => a.after - b.after);
+    for (const { change, after: then, lost } of useful.slice(0, 2))
+      lines.push(
+        `  ${written(change).join(", ")} would leave ${then}, but lose ${lost
+          .slice(0, 2)
+          .map((name) => name.slice(name.lastIndexOf(" ") + 1))
+          .join(", ")}${lost.length > 2 ? ` and ${lost.length - 2} more` : ""}`,
+      );
+    if (useful.length === 0) lines.push("  No setting that was tried makes it any better.");
+  }
+  const left = tuning.left();
+  if (left.length > 0 && (!tuning.isMet || tuning.steps.length > 0 || before > 0)) {
+    lines.push("", tuning.isMet ? "Left, within the rate" : "Left");
+    for (const { trace, rule, message, line, seq } of left.slice(0, SHOWN)) {
+      lines.push(`  ${rule}: ${message}`);
+      lines.push(paint("dim", `    loopwarden explain ${found(trace, line, seq)}`));
+    }
+    if (left.length > SHOWN) lines.push(`  and ${left.length - SHOWN} more`);
+  }
+  // The rule of three: none in n runs leaves room for a rate of 3/n.
+  if (tuning.isMet && after === 0 && 3 / honest > tuning.rate)
+    lines.push(
+      "",
+      `None in ${count(honest, "run")} still leaves room for a rate of up to ${percent(Math.min(1, 3 / honest))}: more runs would tell.`,
+    );
+  if (tuning.steps.length > 0) lines.push("", JSON.stringify(tuning.config, null, 2));
+  if (output !== undefined) lines.push("", `Written to ${output}.`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** The arguments that lead `explain` to an event. */
+function found({ file, id, format }: Trace, line: number, seq: number): string {
+  const word = (text: string) => (/^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  if (format !== "scenario") return `${word(file)} --at line:${line}`;
+  return `${word(file)} --scenario ${word(id ?? "")} --at ${seq}`;
+}

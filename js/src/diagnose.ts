@@ -1,0 +1,59 @@
+import { normalise as coreNormalise, inForce as read } from "../glue/loopwarden.js";
+import { call } from "./core.ts";
+import type { Config } from "./generated/types.ts";
+
+/** What is compared of a tool's output. */
+export interface Normalised {
+  /** Two outcomes are equal when this is: what changes by itself (clocks, durations, ids) is masked. */
+  light: string;
+  /**
+   * Two long outputs are nearly equal when this is: their digits are masked as well. `null` for a short output, and for
+   * one that tells how far something is.
+   */
+  shape: string | null;
+  /**
+   * Two errors are of one class when this is: digits, quotes, paths and case are masked, and only the first and last 800
+   * bytes count. What an error repeats of its call's arguments is still in it; the detector takes that out first.
+   */
+  heavy: string;
+}
+
+/**
+ * What the detector compares of a tool's output, for people who wonder why two outputs are equal, or are not.
+ *
+ * @param config - Whose `patterns.volatile` count.
+ * @throws {LoopwardenError} As the constructor of `LoopDetector`.
+ */
+export function normalise(text: string, config: Config | string = {}): Normalised {
+  return JSON.parse(
+    call(() => coreNormalise(String(text), typeof config === "string" ? config : JSON.stringify(config))),
+  );
+}
+
+/** An enabled rule and the evidence from which each rung of its ladder is reached; 0 for never. */
+export interface RuleInForce {
+  id: string;
+  about: string;
+  /** What the thresholds count. */
+  unit: string;
+  nudge: number;
+  block: number;
+  gate: number;
+  halt: number;
+  window: number;
+}
+
+/** The settings in force for a tool. */
+export interface InForce {
+  enabled: boolean;
+  /** Thresholds of the rules about calls are then trebled. */
+  polling: boolean;
+  ignoreArgs: string[];
+  identityArgs: string[];
+  rules: RuleInForce[];
+}
+
+/** What a configuration comes to for a tool, or for events that are about none. */
+export function inForce(config: string, tool: string | undefined): InForce {
+  return JSON.parse(call(() => read(config, tool)));
+}

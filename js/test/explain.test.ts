@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Config, type Event, LoopDetector, normalise } from "../dist/index.js";
+import { type Result, run } from "./support/run.ts";
+
+const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "loopwarden-explain-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+const loopwarden = (...args: string[]): Promise<Result> => run(process.execPath, [cli, ...args], { cwd: folder });
+
+async function file(name: string, lines: object[]): Promise<string> {
+  await writeFile(join(folder, name), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  return name;
+}
+
+function pair(tool: string, args: object, output: string, outcome: "ok" | "error" = "ok"): Event[] {
+  return [
+    { type: "tool-call", tool, args },
+    { type: "tool-result", tool, outcome, output },
+  ];
+}
+
+interface Explanation {
+  at: { seq: number; event: number; line: number };
+  verdict: { level: string };
+  findings: {
+    finding: { rule: string; count: number };
+    unit: string;
+    times: number;
+    rungs: { level: string; threshold: number; missing: number }[];
+    sightings: { seq: number; points?: number; total?: number; outcome?: string }[];
+    compared?: {
+      first: number;
+      second: number;
+      arguments: { field: string }[];
+      outcomes: { first: string; second: string; masked?: string }[];
+    };
+  }[];
+  others: { rule: string; count: number; missing: number }[];
+  tried: number;
+  changes: { what: string; level: string; rule?: string; earlier?: { seq: number; level: string } }[];
+}
+
+async function explained(...args: string[]): Promise<Explanation> {
+  const { code, stdout, stderr } = await loopwarden("explain", ...args, "--json");
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+const changed = (explanation: Explanation): Record<string, string> =>
+  Object.fromEntries(explanation.changes.map(({ what, level }) => [what, level]));
+
+/** One answer whose clock goes on. */
+const rereads = (n: number): Event[] =>
+  Array.from({ length: n }, (_, index) =>
+    pair("read", { path: "a.ts" }, `file a.ts, read at 12:01:0${index}, is empty`),
+  ).flat();
+
+test("points are told as they came together, and what is missing to the next rung", async () => {
+  const name = await file("rereads.jsonl", rereads(5));
+  const { at, verdict, findings } = await explained(name);
+  assert.equal(verdict.level, "nudge");
+  const [lead] = findings;
+  assert.ok(lead !== undefined);
+  assert.equal(lead.finding.rule, "repeated-call");
+  assert.equal(lead.unit, "points");
+  // Equal but for the clock: two points for a repeat right after the last one.
+  assert.deepEqual(
+    lead.sightings.map(({ seq, points, total }) => [seq, points, total]),
+    [
+      [1, undefined, undefined],
+      [3, undefined, 2],
+      [5, 2, 4],
+      [7, 2, 6],
+    ],
+  );
+  assert.equal(at.seq, 7);
+  assert.deepEqual(lead.rungs, [
+    { level: "nudge", threshold: 6, missing: 0 },
+    { level: "block", threshold: 12, missing: 6 },
+    { level: "halt", threshold: 24, missing: 18 },
+  ]);
+  assert.deepEqual(lead.compared?.outcomes, [{ first: "12:01:02,", second: "12:01:03,", masked: "always" }]);
+  assert.deepEqual(lead.compared?.arguments, []);
+});
+
+test("every change that is told is what a replay gives", async () => {
+  const events = rereads(4);
+  const name = await file("replayed.jsonl", events);
+  const explanation = await explained(name, "--at", "7");
+  const changes = changed(explanation);
+  const level = (config: Config, run: Event[] = events) => {
+    const detector = new LoopDetector(config);
+    const levels = run.map((event) => detector.record(event).level);
+    detector.free();
+    return levels.at(-1);
+  };
+  assert.equal(level({}), "nudge");
+  assert.equal(changes["rules.repeated-call.nudge = 7"], level({ rules: { "repeated-call": { nudge: 7 } } }));
+  assert.equal(changes["tools.read.polling = true"], level({ tools: { read: { polling: true } } }));
+  assert.equal(changes["rules.repeated-call.enabled = false"], "continue");
+  const human: Event = { type: "message", role: "user", text: "Go on with the next part." };
+  assert.equal(changes["a message of the user before #6"], level({}, events.toSpliced(6, 0, human)));
+  assert.equal(changes["another outcome of #7"], "continue");
+  // The same level is no change.
+  assert.equal(level({ preset: "sensitive" }), "observe");
+  assert.deepEqual(
+    explanation.changes.find(({ what }) => what === 'preset = "sensitive"'),
+    { what: 'preset = "sensitive"', level: "observe", rule: "repeated-call", earlier: { seq: 5, level: "nudge" } },
+  );
+  assert.ok(!("rules.cycle.enabled = false" in changes), "a change that changes nothing is not told");
+});
+
+test("errors: what repeats the arguments, what the class masks, what an acknowledgement does", async () => {
+  const wrong = ["total > limit", "total>limit", "limit < total", "limit<total"];
+  const events = wrong.flatMap((text) => pair("edit", { path: "a.ts", old: text }, `text not found: ${text}`, "error"));
+  const { findings, changes } = await explained(await file("errors.jsonl", events), "--at", "5");
+  const [lead] = findings;
+  assert.equal(lead?.finding.rule, "repeated-error");
+  assert.deepEqual(
+    lead?.compared?.arguments.map(({ field }) => field),
+    ["old"],
+  );
+  assert.ok(lead?.compared?.outcomes.every(({ masked }) => masked !== undefined));
+  assert.ok(
+    changes.some(
+      ({ what, level }) => what.startsWith("acknowledged before: exempt repeated-error") && level === "continue",
+    ),
+  );
+  const later = await explained("errors.jsonl", "--at", "line:8");
+  assert.equal(later.at.seq, 7);
+});
+
+test("a verdict without a finding: what is closest, and what would have been one", async () => {
+  const events = [
+    ...pair("read", { path: "a.ts", token: 1 }, "the same old text"),
+    ...pair("read", { path: "a.ts", token: 2 }, "the same old text"),
+    ...pair("read", { path: "a.ts", token: 3 }, "the same old text"),
+  ];
+  const explanation = await explained(await file("near.jsonl", events), "--at", "5");
+  assert.deepEqual([explanation.verdict.level, explanation.findings], ["continue", []]);
+  assert.equal(changed(explanation)['tools.read.ignoreArgs = ["token"]'], "nudge");
+  const { stdout } = await loopwarden("explain", "near.jsonl", "--at", "5");
+  assert.match(stdout, /^continue: no rule has enough evidence$/m);
+  assert.match(stdout, /^Closest$/m);
+});
+
+test("an argument that is ignored is considered again", async () => {
+  const events = [1, 2, 3].flatMap((page) => pair("list", { page }, "nothing on this page of the list"));
+  const name = await file("pages.jsonl", events);
+  await writeFile(
+    join(folder, "ignore.json"),
+    '{"tools":{"li*":{"ignoreArgs":["page"]}},"rules":{"same-answer":{"enabled":false}}}',
+  );
+  const explanation = await explained(name, "--config", "ignore.json", "--at", "5");
+  assert.equal(explanation.verdict.level, "nudge");
+  assert.equal(changed(explanation)["page of list not in ignoreArgs"], "continue");
+});
+
+test("a polling tool's thresholds are trebled in what is told", async () => {
+  await writeFile(join(folder, "polling.json"), '{"tools":{"read":{"polling":true}}}');
+  const { findings } = await explained(await file("polling.jsonl", rereads(12)), "--config", "polling.json");
+  const [lead] = findings;
+  assert.deepEqual([lead?.times, lead?.rungs[0]?.threshold], [3, 18]);
+  const { stdout } = await loopwarden("explain", "polling.jsonl", "--config", "polling.json");
+  assert.match(stdout, /nudge 18 reached .*\(thresholds × 3: waiting is expected here\)/);
+});
+
+test("a scenario is chosen by its id, with its own configuration", async () => {
+  const name = await file("two.jsonl", [
+    { id: "quiet", events: rereads(5), config: { enabled: false } },
+    { id: "loud", events: rereads(5) },
+  ]);
+  assert.equal((await explained(name, "--scenario", "loud")).verdict.level, "nudge");
+  assert.equal((await explained(name, "--scenario", "quiet", "--at", "9")).verdict.level, "continue");
+  const { code, stderr } = await loopwarden("explain", name);
+  assert.equal(code, 1);
+  assert.match(stderr, /holds 2 scenarios, name one with --scenario, such as quiet/);
+});
+
+test("a check is explained as well, and shadow mode tells what would have been", async () => {
+  const events = [...rereads(6), { type: "tool-call", tool: "read", args: { path: "a.ts" }, pending: true }];
+  const { verdict, at } = await explained(await file("pending.jsonl", events), "--at", "line:13");
+  assert.deepEqual([verdict.level, at.event], ["observe", 12]);
+  await writeFile(join(folder, "shadow.json"), '{"mode":"shadow"}');
+  const shadow = await explained("pending.jsonl", "--config", "shadow.json");
+  assert.deepEqual([shadow.verdict.level, shadow.at.seq], ["observe", 7]);
+  assert.equal(changed(shadow)["rules.repeated-call.enabled = false"], "continue");
+});
+
+test("text and standard output: the page as a person sees it", async () => {
+  const { code, stdout } = await loopwarden("explain", await file("page.jsonl", rereads(5)));
+  assert.equal(code, 0);
+  for (const part of [
+    "page.jsonl · event 7 · line 8",
+    "read(path: a.ts)",
+    "6 points: nudge 6 reached · block 12, 6 missing · halt 24, 18 missing",
+    "+2 = 6",
+    "arguments  equal",
+    "[-12:01:02,-]{+12:01:03,+}  masked: it changes by itself",
+    "What would have changed it",
+    "each by a replay",
+  ])
+    assert.ok(stdout.includes(part), `${part}\n${stdout}`);
+  assert.ok(!stdout.includes("\u001b"));
+});
+
+test("wrong usage is 2, what is not there is 1", async (t) => {
+  const name = await file("short.jsonl", rereads(2));
+  await writeFile(join(folder, "empty.jsonl"), "");
+  const cases: [code: number, args: string[], message: RegExp][] = [
+    [2, [], /explain: expected one file/],
+    [2, [name, "--at", "last"], /--at last: expected the number of an event, line:N or step:N/],
+    [2, [name, "--at=-1"], /expected the number of an event/],
+    [2, [name, "--format", "xml"], /expected trace or claude-code/],
+    [1, [name, "--at", "4"], /short\.jsonl: there is no event 4, the events are numbered from 0 to 3/],
+    [1, [name, "--at", "step:4"], /no event has step 4/],
+    [1, [name], /no verdict is at nudge or above; say with --at which event to explain/],
+    [1, [name, "--scenario", "x"], /holds no scenario x/],
+    [1, ["missing.jsonl"], /missing\.jsonl: no such file/],
+    [1, ["empty.jsonl"], /empty\.jsonl: holds no run that can be read/],
+  ];
+  for (const [code, args, message] of cases) {
+    await t.test(args.join(" ") || "nothing", async () => {
+      const result = await loopwarden("explain", ...args);
+      assert.deepEqual([result.code, result.stdout], [code, ""]);
+      assert.match(result.stderr, message);
+    });
+  }
+});
+
+test("normalise: what two outputs have in common", () => {
+  const [first, second] = ["took 12 ms", "took 15 ms"].map((text) => normalise(`done, ${text}`));
+  assert.equal(first?.light, second?.light);
+  assert.notEqual(normalise("build a1").light, normalise("build b2").light);
+  const config: Config = { patterns: { volatile: ["build [a-z0-9]+"] } };
+  assert.equal(normalise("made build a1", config).light, normalise("made build b2", config).light);
+  assert.equal(normalise("No file 'a.ts'").heavy, normalise("no file 'b.ts'").heavy);
+  assert.throws(() => normalise("x", { preset: "none" } as unknown as Config), { code: "invalid-config" });
+});

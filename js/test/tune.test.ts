@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Event, Scenario } from "../dist/index.js";
+import { type Result, run } from "./support/run.ts";
+
+const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "loopwarden-tune-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+const loopwarden = (...args: string[]): Promise<Result> => run(process.execPath, [cli, ...args], { cwd: folder });
+
+async function file(name: string, lines: (object | string)[]): Promise<string> {
+  const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+  await writeFile(join(folder, name), `${text.join("\n")}\n`);
+  return name;
+}
+
+/** A call and its result. */
+function pair(tool: string, args: object, output: string, outcome: "ok" | "error" = "ok"): Event[] {
+  return [
+    { type: "tool-call", tool, args },
+    { type: "tool-result", tool, outcome, output },
+  ];
+}
+
+const times = (n: number, events: Event[]): Event[] => Array.from({ length: n }, () => events).flat();
+const scenario = (id: string, expect: Scenario["expect"], events: Event[]): object => ({ id, expect, events });
+
+const quiet = (id: string): object =>
+  scenario(
+    id,
+    "no-loop",
+    ["a", "b", "c"].flatMap((name) => pair("read", { path: `${id}/${name}.ts` }, `export const ${name} = "${id}";`)),
+  );
+
+/** Asks for a job's state, which takes its time to change. */
+const polls = (id: string, n: number, expect: Scenario["expect"] = "no-loop"): object =>
+  scenario(id, expect, times(n, pair("job_status", { job: 7 }, "the job has not been picked up by anybody")));
+
+/** Reads one file again and again. */
+const rereads = (id: string, n: number, expect: Scenario["expect"]): object =>
+  scenario(id, expect, times(n, pair("read", { path: "a.ts" }, "export const a = 1;")));
+
+const quiets = Array.from({ length: 5 }, (_, index) => quiet(`quiet-${index}`));
+
+interface Tuned {
+  met: boolean;
+  allowed: number;
+  runs: { honest: number; loops: number; failed: number };
+  rules: { rule: string; runs: number; false: number; loops: number; failed: number; tools: object }[];
+  before: { falseAlarms: number; caught: number };
+  after: { falseAlarms: number; caught: number };
+  changes: { change: object; before: number; after: number }[];
+  refused: { change: object; lost: string[] }[];
+  left: { file: string; id?: string; rule: string; line: number; seq: number }[];
+  config: object;
+}
+
+async function tuned(...args: string[]): Promise<Tuned & { code: number | null }> {
+  const { code, stdout, stderr } = await loopwarden("tune", ...args, "--json");
+  assert.notEqual(stdout, "", stderr);
+  return { code, ...JSON.parse(stdout) };
+}
+
+test("a poll becomes a polling tool, and the loop is still caught", async () => {
+  const name = await file("polls.jsonl", [
+    ...quiets,
+    polls("poll-1", 4),
+    polls("poll-2", 5),
+    rereads("stuck", 6, "loop"),
+  ]);
+  const result = await tuned(name);
+  assert.deepEqual(result.runs, { honest: 7, loops: 1, failed: 0 });
+  assert.deepEqual(
+    [result.before, result.after],
+    [
+      { falseAlarms: 2, caught: 1 },
+      { falseAlarms: 0, caught: 1 },
+    ],
+  );
+  assert.deepEqual(result.changes, [{ change: { tools: { job_status: { polling: true } } }, before: 2, after: 0 }]);
+  assert.deepEqual(result.config, { tools: { job_status: { polling: true } } });
+  assert.deepEqual([result.code, result.met], [0, true]);
+  const [first] = result.rules;
+  assert.deepEqual(first, {
+    rule: "repeated-call",
+    runs: 3,
+    false: 2,
+    loops: 1,
+    failed: 0,
+    tools: { job_status: 2 },
+  });
+});
+
+test("what is suggested is what eval gives under it, and config check takes it", async () => {
+  const name = await file("both.jsonl", [
+    ...quiets,
+    polls("poll", 5),
+    rereads("reread", 4, "no-loop"),
+    rereads("stuck", 9, "loop"),
+  ]);
+  const { code, stdout } = await loopwarden("tune", name, "-o", "tuned.json");
+  assert.equal(code, 0);
+  assert.match(stdout, /tools\.read\.rules\.repeated-call\.nudge = \d+ +false alarms \d → \d, loops lost 0/);
+  assert.match(stdout, /Written to tuned\.json\./);
+  assert.equal((await loopwarden("config", "check", "tuned.json")).code, 0);
+  const written = JSON.parse(await readFile(join(folder, "tuned.json"), "utf8"));
+  const printed = stdout.slice(stdout.indexOf("\n{"), stdout.lastIndexOf("}") + 1);
+  assert.deepEqual(JSON.parse(printed), written);
+  const scored = await loopwarden("eval", name, "--config", "tuned.json", "--json");
+  const [score] = scored.stdout.split("\n").map((line) => line && JSON.parse(line));
+  assert.deepEqual([score.falseAlarms, score.caught, score.loops], [0, 1, 1]);
+  assert.deepEqual(
+    await loopwarden("tune", name, "-o", "tuned.json"),
+    await loopwarden("tune", name, "-o", "tuned.json"),
+  );
+});
+
+test("the rate is met already: nothing is changed", async () => {
+  const name = await file("met.jsonl", [...quiets, polls("poll", 4)]);
+  const result = await tuned(name, "--rate", "20%");
+  assert.deepEqual([result.code, result.met, result.allowed, result.changes], [0, true, 1, []]);
+  const { code, stdout } = await loopwarden("tune", name, "--rate", "0.2");
+  assert.equal(code, 0);
+  assert.match(stdout, /The rate is met as it is: there is nothing to change\./);
+  assert.doesNotMatch(stdout, /Suggested/);
+  assert.match(stdout, /loopwarden explain met\.jsonl --scenario poll --at \d+/);
+});
+
+test("the rate cannot be met: the loop that would be lost is named, and the exit code says so", async () => {
+  const name = await file("never.jsonl", [...quiets, rereads("honest", 5, "no-loop"), rereads("stuck", 5, "loop")]);
+  const result = await tuned(name);
+  assert.deepEqual([result.code, result.met, result.changes], [3, false, []]);
+  assert.deepEqual(result.after, { falseAlarms: 1, caught: 1 });
+  assert.ok(result.refused.length > 0 && result.refused.every(({ lost }) => lost.join() === "never.jsonl stuck"));
+  const { code, stdout } = await loopwarden("tune", name);
+  assert.equal(code, 3);
+  assert.match(stdout, /cannot be met without losing a labelled loop/);
+  assert.match(stdout, /would leave 0, but lose stuck/);
+});
+
+test("two rules that are wrong about one run are both changed", async () => {
+  const events = times(3, pair("deploy_state", { job: 1 }, "cannot reach the cluster, it is not there", "error"));
+  const result = await tuned(await file("two.jsonl", [...quiets, scenario("twice", "no-loop", times(2, events))]));
+  assert.ok(result.rules.length >= 2, "the case is about more than one rule");
+  assert.deepEqual([result.met, result.after.falseAlarms], [true, 0]);
+});
+
+test("the base configuration is kept, and an alarm it prevents is none", async () => {
+  await writeFile(join(folder, "base.json"), '{"attended":false,"tools":{"job_*":{"polling":true}}}');
+  const name = await file("base.jsonl", [...quiets, polls("poll", 4), rereads("reread", 4, "no-loop")]);
+  const result = await tuned(name, "--config", "base.json");
+  assert.equal(result.before.falseAlarms, 1);
+  const { tools, ...rest } = result.config as { tools: Record<string, object> };
+  assert.deepEqual(rest, { attended: false });
+  assert.deepEqual(Object.keys(tools), ["job_*", "read"]);
+});
+
+test("runs without a label are honest, failed ones are counted apart", async () => {
+  const { events } = polls("x", 4) as { events: Event[] };
+  const name = await file("mixed.jsonl", [
+    ...quiets,
+    { id: "unlabelled", events },
+    { id: "worked", success: true, events },
+    { id: "failed", success: false, events },
+  ]);
+  const result = await tuned(name);
+  assert.deepEqual(result.runs, { honest: 7, loops: 0, failed: 1 });
+  assert.deepEqual([result.before.falseAlarms, result.rules[0]?.failed], [2, 1]);
+});
+
+test("a file of events counts every run in it", async () => {
+  const events = ["one", "two"].flatMap((run) =>
+    times(run === "two" ? 4 : 1, pair("job_status", { job: 7 }, "the job has not been picked up by anybody")).map(
+      (event) => ({ ...event, run }),
+    ),
+  );
+  const result = await tuned(await file("events.jsonl", events));
+  assert.deepEqual([result.runs.honest, result.before.falseAlarms], [2, 1]);
+  const text = await loopwarden("tune", await file("events.jsonl", events), "--rate", "0.5");
+  const [, at] = /loopwarden explain events\.jsonl --at (line:\d+)/.exec(text.stdout) ?? [];
+  assert.ok(at !== undefined, text.stdout);
+  const explained = await loopwarden("explain", "events.jsonl", "--at", at, "--json");
+  assert.equal(JSON.parse(explained.stdout).verdict.level, "nudge");
+});
+
+test("--level block looks at blocks alone", async () => {
+  const name = await file("levels.jsonl", [...quiets, rereads("short", 3, "no-loop"), rereads("long", 8, "no-loop")]);
+  assert.equal((await tuned(name)).before.falseAlarms, 2);
+  const result = await tuned(name, "--level", "block");
+  assert.deepEqual([result.before.falseAlarms, result.met, result.after.falseAlarms], [1, true, 0]);
+});
+
+test("broken lines are told and the rest is judged", async () => {
+  const name = await file("broken.jsonl", [
+    polls("poll", 4),
+    "{",
+    '{"id":"no events"}',
+    { id: "odd", events: [{ type: "what" }] },
+  ]);
+  const { code, stdout, stderr } = await loopwarden("tune", name, "--json");
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(stdout).runs.honest, 2);
+  assert.match(stderr, /^broken\.jsonl:2: invalid-json/m);
+  assert.match(stderr, /^broken\.jsonl:3: expected a scenario/m);
+  assert.equal(stderr.match(/^broken\.jsonl:4: events\[0\]: unknown-event/gm)?.length, 1, "each is told once");
+});
+
+test("a configuration of a scenario's own is set aside", async () => {
+  const name = await file("own.jsonl", [{ ...polls("poll", 4), config: { enabled: false } }]);
+  const { stdout, stderr } = await loopwarden("tune", name, "--json");
+  assert.match(stderr, /1 run with a configuration of their own/);
+  assert.equal(JSON.parse(stdout).before.falseAlarms, 1);
+});
+
+test("wrong usage is 2, what cannot be read is 1", async (t) => {
+  await mkdir(join(folder, "empty"), { recursive: true });
+  const blank = await file("blank.jsonl", [""]);
+  const name = await file("one.jsonl", [quiet("one")]);
+  const cases: [code: number, args: string[], message: RegExp][] = [
+    [2, [], /tune: which files or folders\?/],
+    [2, [name, "--rate", "two"], /--rate two: expected a share/],
+    [2, [name, "--rate", "1"], /expected a share/],
+    [2, [name, "--level", "continue"], /--level continue: expected one of/],
+    [2, [name, "--rat", "0"], /unknown option --rat, did you mean --rate\?/],
+    [1, ["missing.jsonl"], /missing\.jsonl: no such file or folder/],
+    [1, ["empty"], /empty: holds no \*\.jsonl/],
+    [1, [blank], /there is no run that can be read/],
+    [1, [name, "--config", "missing.json"], /missing\.json: no such file/],
+    [1, [name, "-o", "no/such/folder.json"], /no\/such\/folder\.json: cannot be written/],
+  ];
+  for (const [code, args, message] of cases) {
+    await t.test(args.join(" ") || "nothing", async () => {
+      const result = await loopwarden("tune", ...args);
+      assert.equal(result.code, code);
+      assert.match(result.stderr, message);
+    });
+  }
+});
