@@ -6,6 +6,14 @@ const keepWasmImport = {
   resolveId: (source: string) => (source.startsWith("./core.wasm") ? { id: source, external: true } : null),
 };
 
+/**
+ * Adapters, one entry each. They take the detector from the package itself, so that there is one WebAssembly instance
+ * and the consumer's conditions choose its module; their frameworks are optional peers.
+ */
+const adapters = {
+  "ai-sdk": "src/adapters/ai-sdk.ts",
+};
+
 const shared: UserConfig = {
   platform: "neutral",
   target: "es2022",
@@ -33,6 +41,14 @@ const builds: UserConfig[] = [
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts"] },
     deps: { neverBundle: [/^node:/], alwaysBundle: ["jsonc-parser"] },
     copy: [{ from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" }],
+  },
+  {
+    ...shared,
+    entry: adapters,
+    format: "esm",
+    dts: true,
+    clean: false,
+    deps: { neverBundle: [/^[^./]/] },
   },
   {
     ...shared,
