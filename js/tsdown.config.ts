@@ -12,6 +12,7 @@ const keepWasmImport = {
  */
 const adapters = {
   "ai-sdk": "src/adapters/ai-sdk.ts",
+  "claude-agent": "src/adapters/claude-agent.ts",
 };
 
 const shared: UserConfig = {

@@ -203,6 +203,11 @@ export class Guard {
     return new Guard({ ...this.#options, ...scope }, this.#shared);
   }
 
+  /** The run that events belong to, where it was named. */
+  get run(): string | undefined {
+    return this.#scope.run;
+  }
+
   /** A model call begins: the tool calls that come of it are one round. */
   turn(): void {
     if (this.#shared) this.#stand(this.#shared).round += 1;

@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before } from "node:test";
+import { createSdkMcpServer, type Options, query, type SDKMessage, tool } from "@anthropic-ai/claude-agent-sdk";
+import { z } from "zod";
+import { createLoopGuard } from "../../src/adapters/claude-agent.ts";
+import { type Asked, type Content, claudeApi, content, environment } from "./claude-api.ts";
+import { callId, conformance, type Harness, type Run, runTool, type Setup, TOOLS, type Turn } from "./kit.ts";
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "loopwarden-claude-"));
+});
+after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+const PREFIX = "mcp__kit__";
+
+/** The answers of calls in a conversation, as text. */
+function answersIn({ messages }: Asked): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const { content } of messages) {
+    if (typeof content === "string") continue;
+    for (const block of content) {
+      if (block.type !== "tool_result") continue;
+      const said = block["content"];
+      const texts = Array.isArray(said) ? said.map((part) => String(part.text ?? "")) : [String(said)];
+      found[String(block["tool_use_id"])] = texts.join("\n");
+    }
+  }
+  return found;
+}
+
+/** The conversation without what differs from session to session. */
+const comparable = ({ messages }: Asked) =>
+  JSON.parse(
+    JSON.stringify(messages)
+      .replaceAll(/"cache_control":\{[^}]*\},?/g, "")
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, "ID")
+      .replaceAll(/,\}/g, "}"),
+  );
+
+interface Session {
+  setup: Setup;
+  prompt?: string;
+  /** What the model answers before the script is asked. */
+  reply?: (asked: Asked) => Content[] | undefined;
+  options?: Partial<Options>;
+}
+
+async function session({ setup, prompt = "Find it", reply, options = {} }: Session): Promise<Run> {
+  const { script, first, dieAfter, bare, from } = setup;
+  // To go on, a session needs a prompt; the host writes it.
+  const guard = createLoopGuard({ ...setup.options, ...(from && { state: from.state, prompts: "host" }) });
+  const [prompts, executed]: [unknown[], string[]] = [[], []];
+  let answers: Record<string, string> = {};
+  let turn = 0;
+  const aborter = new AbortController();
+  const scripted = (asked: Asked) => {
+    answers = { ...answers, ...answersIn(asked) };
+    if (turn === dieAfter) {
+      aborter.abort();
+      return undefined;
+    }
+    prompts.push(comparable(asked));
+    const next: Turn = script[turn] ?? { text: "done" };
+    turn += 1;
+    const id = (index: number) => callId(first + turn - 1, index);
+    return content(next, (name) => PREFIX + name, id);
+  };
+  await using api = await claudeApi((asked) => reply?.(asked) ?? scripted(asked));
+  const tools = TOOLS.map((name) =>
+    tool(name, name, { q: z.string() }, async (args, extra) => {
+      const meta = (extra as { _meta?: Record<string, unknown> })._meta;
+      executed.push(String(meta?.["claudecode/toolUseId"] ?? ""));
+      return { content: [{ type: "text", text: runTool(name, args) }] };
+    }),
+  );
+  const kit = createSdkMcpServer({ name: "kit", version: "1.0.0", tools });
+  const asked = query({
+    prompt: from ? "Go on" : prompt,
+    options: {
+      abortController: aborter,
+      mcpServers: { kit },
+      allowedTools: [...TOOLS.map((name) => PREFIX + name), "Task", "Agent"],
+      tools: [],
+      settingSources: [],
+      cwd: folder,
+      env: environment(api.url, join(folder, "config")),
+      ...(from && { resume: (from.memory as { session: string }).session }),
+      ...(!bare && { hooks: guard.hooks() }),
+      ...options,
+    },
+  });
+  const messages: SDKMessage[] = [];
+  try {
+    for await (const message of bare ? asked : guard.watch(asked)) messages.push(message);
+  } catch (error) {
+    if (dieAfter === undefined) throw error;
+  }
+  const result = messages.findLast((message) => message.type === "result");
+  const completed = result?.subtype === "success" && result.terminal_reason === "completed" && !guard.halted;
+  return {
+    prompts,
+    executed,
+    answers,
+    text: completed ? result.result : undefined,
+    ended: !result ? "died" : completed ? "completed" : "stopped",
+    halt: guard.halted,
+    state: guard.snapshot(),
+    memory: { session: messages.find((message) => "session_id" in message)?.session_id, result },
+  };
+}
+
+/** The main agent starts a `worker`, which follows the script, and takes its word for it. */
+function delegate(setup: Setup): Promise<Run> {
+  const input = { description: "find it", prompt: "Find it", subagent_type: "worker", run_in_background: false };
+  const reply = (asked: Asked): Content[] | undefined => {
+    if (!JSON.stringify(asked.messages[0]).includes("Have it found")) return undefined;
+    const handed = asked.messages.some(({ role }) => role === "assistant");
+    return handed ? [{ type: "text", text: "done" }] : [{ type: "tool_use", id: "hand", name: "Agent", input }];
+  };
+  const worker = { description: "finds things", prompt: "You find things.", tools: TOOLS.map((name) => PREFIX + name) };
+  return session({ setup, prompt: "Have it found", reply, options: { agents: { worker }, tools: ["Agent"] } });
+}
+
+const harness: Harness = { run: (setup) => session({ setup }), delegate };
+conformance("claude-agent", harness);
