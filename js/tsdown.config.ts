@@ -40,7 +40,7 @@ const builds: UserConfig[] = [
     },
     format: "esm",
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts"] },
-    deps: { neverBundle: [/^node:/], alwaysBundle: ["jsonc-parser"] },
+    deps: { neverBundle: [/^node:/, "loopwarden"], alwaysBundle: ["jsonc-parser", "diff"] },
     copy: [{ from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" }],
   },
   {

@@ -123,7 +123,9 @@ function context(
 /** What a tool answered, as text where it is text: blocks of an MCP server, and what a shell printed. */
 function said(response: unknown): unknown {
   if (Array.isArray(response)) {
-    const texts = response.map((block) => (block?.type === "text" && typeof block.text === "string" ? block.text : null));
+    const texts = response.map((block) =>
+      block?.type === "text" && typeof block.text === "string" ? block.text : null,
+    );
     return texts.includes(null) ? response : texts.join("\n");
   }
   if (typeof response !== "object" || response === null) return response;

@@ -4,6 +4,7 @@ import { LoopwardenError } from "../errors.ts";
 import { nearest, UsageError } from "./args.ts";
 import * as config from "./config.ts";
 import * as evaluation from "./eval.ts";
+import * as hook from "./hook.ts";
 import { InputError } from "./input.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
@@ -11,6 +12,7 @@ import * as schema from "./schema.ts";
 const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
   replay,
   eval: evaluation,
+  hook,
   config,
   schema,
 };
@@ -21,6 +23,7 @@ Tells when an AI agent is stuck in a loop.
 
   replay FILE         the story of a recorded run: what repeated, the advice, and the report at the end
   eval PATH…          scores scenario files: loops caught, false alarms
+  hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
   config check FILE   whether a configuration is sound
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
 

@@ -1,10 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before } from "node:test";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { createSdkMcpServer, type Options, query, type SDKMessage, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 import { createLoopGuard } from "../../src/adapters/claude-agent.ts";
+import { run } from "../support/run.ts";
 import { type Asked, type Content, claudeApi, content, environment } from "./claude-api.ts";
 import { callId, conformance, type Harness, type Run, runTool, type Setup, TOOLS, type Turn } from "./kit.ts";
 
@@ -126,3 +129,24 @@ function delegate(setup: Setup): Promise<Run> {
 
 const harness: Harness = { run: (setup) => session({ setup }), delegate };
 conformance("claude-agent", harness);
+
+test("the hook command, installed in a project, guards a real session", async () => {
+  const project = join(folder, "project");
+  await mkdir(project);
+  const env = { XDG_STATE_HOME: join(folder, "state") };
+  const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+  const installed = await run(process.execPath, [cli, "hook", "install", "--local"], { cwd: project, env });
+  assert.equal(installed.code, 0, installed.stderr);
+  const script: Turn[] = Array.from({ length: 12 }, () => ({ calls: [{ tool: "search", args: { q: "oauth" } }] }));
+  process.env["XDG_STATE_HOME"] = env.XDG_STATE_HOME;
+  const options: Partial<Options> = { cwd: project, settingSources: ["local"] };
+  const ran = await session({ setup: { options: {}, script, first: 0, bare: true }, options });
+  assert.equal(ran.executed.length, 5);
+  assert.match(
+    JSON.stringify(ran.prompts.at(4)),
+    /Loopwarden \(loop detector\): `mcp__kit__search` was called 3 times/,
+  );
+  assert.match(ran.answers[callId(5)] ?? "", /Loopwarden.*refused/);
+  assert.equal(ran.ended, "stopped");
+  assert.equal(ran.prompts.length, 9);
+});
