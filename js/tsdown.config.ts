@@ -12,6 +12,11 @@ const keepWasmImport = {
  */
 const adapters = {
   "ai-sdk": "src/adapters/ai-sdk.ts",
+  langchain: "src/adapters/langchain.ts",
+};
+/** Those whose framework has CommonJS as well. */
+const commonjs = {
+  langchain: "src/adapters/langchain.ts",
 };
 
 const shared: UserConfig = {
@@ -46,6 +51,14 @@ const builds: UserConfig[] = [
     ...shared,
     entry: adapters,
     format: "esm",
+    dts: true,
+    clean: false,
+    deps: { neverBundle: [/^[^./]/] },
+  },
+  {
+    ...shared,
+    entry: commonjs,
+    format: "cjs",
     dts: true,
     clean: false,
     deps: { neverBundle: [/^[^./]/] },

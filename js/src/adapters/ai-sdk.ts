@@ -12,7 +12,7 @@ import {
 } from "ai";
 import { Guard, type GuardOptions, type LoopHalt } from "./guard.ts";
 
-export { type GuardOptions, LoopHalt, type LoopHaltRecord, type Ruling } from "./guard.ts";
+export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "./guard.ts";
 
 export interface AiSdkOptions extends GuardOptions {
   /**
