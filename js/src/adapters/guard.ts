@@ -23,6 +23,8 @@ const OPEN = 64;
 const SCOPES = 256;
 /** Default of {@link GuardOptions.maxRefusals}. */
 const REFUSALS = 4;
+/** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
+const REFUSED = " This attempt is refused so that something else can be tried.";
 /** Nesting of arguments and outputs that is passed on as it is; deeper values become text. The core accepts 120. */
 const DEPTH = 100;
 
@@ -436,9 +438,11 @@ export class Guard {
       default:
         return this.#halt(shared, stand, text, { level: verdict.level, haltReason: verdict.haltReason, finding });
     }
-    if (!stand.notes.includes(text)) stand.notes.push(text);
+    // Nothing is refused here, whatever the level: the guidance must not say so.
+    const note = text.replace(REFUSED, "");
+    if (!stand.notes.includes(note)) stand.notes.push(note);
     if (stand.notes.length > NOTES) stand.notes.shift();
-    return { action: "nudge", text, finding };
+    return { action: "nudge", text: note, finding };
   }
 
   /** Fails open: whatever goes wrong inside is a warning, and the agent goes on. */
