@@ -152,7 +152,7 @@ interface Stand {
   round: number;
   notes: string[];
   /** Calls that wait for their result: the host's id and the round, which together are unique. */
-  open: [id: string, round: number][];
+  open: [id: string, round: string][];
   /** Whether work was handed on since a human last wrote. */
   handed: boolean;
   /** Rounds in a row that were refused, and the last of them. */
@@ -222,11 +222,11 @@ export class Guard {
         ...(rawArgs !== undefined ? { rawArgs } : call.args !== undefined && { args: plain(call.args) }),
         ...(readOnly !== undefined && { readOnly }),
         ...(idempotent !== undefined && { idempotent }),
-        ...(callId !== undefined && { callId: unique(callId, stand.round) }),
+        ...(callId !== undefined && { callId: unique(callId, this.#round(stand, call.agent)) }),
         ...this.#context(stand, call.agent),
       };
       if (callId !== undefined) {
-        stand.open.push([callId, stand.round]);
+        stand.open.push([callId, this.#round(stand, call.agent)]);
         if (stand.open.length > OPEN) stand.open.shift();
       }
       const ruling = this.#insist(shared, stand, this.#rule(shared, stand, event, !call.settled));
@@ -356,8 +356,13 @@ export class Guard {
 
   /** The context of every event. */
   #context(stand: Stand, agent: string | undefined = this.#scope.agent): Scope & { round: string; at: number } {
-    const round = agent === undefined ? `${stand.round}` : `${agent}/${stand.round}`;
+    const round = this.#round(stand, agent);
     return { ...this.#scope, ...(agent !== undefined && { agent }), round, at: (this.#options.now ?? Date.now)() };
+  }
+
+  /** The round's name: scopes of one run count for themselves, and must not meet. */
+  #round({ round }: Stand, agent: string | undefined = this.#scope.agent): string {
+    return [agent, this.#scope.task, round].filter((part) => part !== undefined).join("/");
   }
 
   /** The unique id of the call that an answer belongs to, which then waits no longer. */
@@ -473,7 +478,7 @@ export class Guard {
 }
 
 /** Some providers count their call ids anew in every answer, and a known id would be taken for a replay. */
-function unique(callId: string, round: number): string {
+function unique(callId: string, round: string): string {
   return `${round}/${callId}`;
 }
 
