@@ -163,6 +163,8 @@ interface Stand {
 /** What a guard shares with those of its sub-agents. */
 interface Shared {
   detector: LoopDetector;
+  /** Whether the guard made the detector, and so may free it. */
+  own: boolean;
   readonly stands: Map<string, Stand>;
   readonly warned: Set<string>;
 }
@@ -186,11 +188,11 @@ export class Guard {
     this.enabled = options.enabled !== false;
     if (!this.enabled) return;
     const detector = shared?.detector ?? options.detector ?? new LoopDetector(options.config);
-    this.#shared = shared ?? { detector, stands: new Map(), warned: new Set() };
+    this.#shared = shared ?? { detector, own: !options.detector, stands: new Map(), warned: new Set() };
     if (options.state !== undefined && !shared) this.restore(options.state);
   }
 
-  /** The detector, for its status, report and metrics; absent while disabled. */
+  /** The detector, for its status, report and metrics; absent while disabled, and another one after a restore. */
   get detector(): LoopDetector | undefined {
     return this.#shared?.detector;
   }
@@ -345,7 +347,11 @@ export class Guard {
         key,
         { ...stand, ...(halt && { halt: new LoopHalt(halt) }) },
       ]);
+      const before = shared.own ? shared.detector : undefined;
       shared.detector = LoopDetector.restore(fromBase64(detector));
+      shared.own = true;
+      // A host may restore at every step, and the garbage collector does not see how large a detector is.
+      before?.free();
       shared.stands.clear();
       for (const [key, stand] of stands) shared.stands.set(key, stand);
       restored = true;

@@ -58,6 +58,8 @@ export function loopwardenMiddleware(options: LangChainOptions = {}): AgentMiddl
   const guard = new Guard(options);
   if (!guard.enabled) return createMiddleware({ name: "Loopwarden", stateSchema });
   const fresh = guard.snapshot();
+  /** What the guard holds right now: a thread that nobody came between needs nothing read. */
+  let held = fresh;
   const synthetic = options.prompts === "host";
 
   /** Hooks of many threads share the guard: each one is synchronous, and begins and ends with its thread's state. */
@@ -65,9 +67,10 @@ export function loopwardenMiddleware(options: LangChainOptions = {}): AgentMiddl
     (work: (messages: BaseMessage[]) => Update) =>
     (state: { messages: BaseMessage[]; _loopwarden?: string | undefined }) => {
       const stored = state._loopwarden || fresh;
-      if (!options.detector && !guard.restore(stored)) guard.restore(fresh);
+      if (!options.detector && stored !== held && !guard.restore(stored)) guard.restore(fresh);
       const update = work(state.messages);
-      return { ...update, _loopwarden: guard.snapshot(), loopHalt: guard.halted?.toJSON() ?? null };
+      held = guard.snapshot();
+      return { ...update, _loopwarden: held, loopHalt: guard.halted?.toJSON() ?? null };
     };
 
   return createMiddleware({
