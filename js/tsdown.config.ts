@@ -13,6 +13,11 @@ const keepWasmImport = {
 const adapters = {
   "ai-sdk": "src/adapters/ai-sdk.ts",
   "claude-agent": "src/adapters/claude-agent.ts",
+  langchain: "src/adapters/langchain.ts",
+};
+/** Those whose framework has CommonJS as well. */
+const commonjs = {
+  langchain: "src/adapters/langchain.ts",
 };
 
 const shared: UserConfig = {
@@ -47,6 +52,14 @@ const builds: UserConfig[] = [
     ...shared,
     entry: adapters,
     format: "esm",
+    dts: true,
+    clean: false,
+    deps: { neverBundle: [/^[^./]/] },
+  },
+  {
+    ...shared,
+    entry: commonjs,
+    format: "cjs",
     dts: true,
     clean: false,
     deps: { neverBundle: [/^[^./]/] },

@@ -12,7 +12,7 @@ import {
 } from "ai";
 import { Guard, type GuardOptions, type LoopHalt } from "./guard.ts";
 
-export { type GuardOptions, LoopHalt, type LoopHaltRecord, type Ruling } from "./guard.ts";
+export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "./guard.ts";
 
 export interface AiSdkOptions extends GuardOptions {
   /**
@@ -61,6 +61,8 @@ export class AiSdkGuard {
   #watchesModel = false;
   /** Calls of the step that runs, reported when they ran. */
   readonly #ran = new Set<string>();
+  /** Tools that the client runs: a request ends with their calls, and the next one brings the results. */
+  readonly #clients = new Set<string>();
   /** Calls whose answer is ours and not the tool's. */
   readonly #refused = new Map<string, string>();
   readonly #observed = new WeakSet<object>();
@@ -94,7 +96,10 @@ export class AiSdkGuard {
     if (!this.guard.enabled) return tools;
     const wrapped = Object.entries(tools).map(([name, tool]) => {
       const { execute, toModelOutput } = tool as { execute?: Execute; toModelOutput?: ToModelOutput };
-      if (!execute) return [name, tool];
+      if (!execute) {
+        this.#clients.add(name);
+        return [name, tool];
+      }
       const judged: Execute = (input, options) => this.#execute(name, input, options, execute.bind(tool));
       // The tool's own conversion knows nothing of our text.
       const told: ToModelOutput | undefined =
@@ -151,13 +156,12 @@ export class AiSdkGuard {
         wrapGenerate: async ({ doGenerate }) => {
           begin();
           const result = await doGenerate();
+          const { content } = result;
           const said = (kind: "text" | "reasoning") =>
-            result.content.map((part) => (part.type === kind ? part.text : "")).join("");
-          this.#said(
-            said("text"),
-            said("reasoning"),
-            result.content.some(({ type }) => type === "tool-call"),
-          );
+            content.map((part) => (part.type === kind ? part.text : "")).join("");
+          const calls = content.filter((part) => part.type === "tool-call");
+          this.#said(said("text"), said("reasoning"), calls.length > 0);
+          for (const call of calls) this.#handedOut(call);
           return result;
         },
         wrapStream: async ({ doStream }) => {
@@ -168,12 +172,18 @@ export class AiSdkGuard {
           const watch = new TransformStream<StreamPart, StreamPart>({
             transform: (part, controller) => {
               controller.enqueue(part);
-              if (part.type === "tool-call") calls = true;
+              if (part.type === "tool-call") {
+                calls = true;
+                this.#handedOut(part);
+              }
               if (part.type !== "text-delta" && part.type !== "reasoning-delta") return;
               const channel = part.type === "text-delta" ? "text" : "reasoning";
               texts[channel] += part.delta;
               const ruling = this.guard.delta(part.delta, channel);
-              if (ruling.action === "halt") controller.error(ruling.halt);
+              if (ruling.action === "halt") {
+                controller.enqueue({ type: "error", error: ruling.halt });
+                controller.terminate();
+              }
             },
             flush: () => this.#said(texts.text, texts.reasoning, calls),
           });
@@ -219,8 +229,24 @@ export class AiSdkGuard {
     return isPromise(output) ? output.then(done, failed) : done(output);
   }
 
+  /** A call that the client is to run. No hook follows it, so it is seen in the model's answer. */
+  #handedOut({
+    toolCallId: callId,
+    toolName: tool,
+    input,
+  }: {
+    toolCallId: string;
+    toolName: string;
+    input: string;
+  }): void {
+    if (!this.#clients.has(tool)) return;
+    this.#ran.add(callId);
+    this.guard.beforeCall({ tool, callId, settled: true, ...parsed(input) });
+  }
+
   /** A request begins: what a human wrote, and results that the client brought. */
   #opened(messages: ModelMessage[]): void {
+    this.#ran.clear();
     const last = messages.at(-1);
     if (last?.role === "user") {
       const { content } = last;
@@ -229,7 +255,7 @@ export class AiSdkGuard {
       this.guard.message("user", parts.join(""), { synthetic: this.#prompts === "host" });
     } else if (last?.role === "tool") {
       for (const part of last.content) {
-        if (part.type !== "tool-result" || this.#ran.has(part.toolCallId)) continue;
+        if (part.type !== "tool-result") continue;
         const { toolCallId: callId, toolName: tool, output } = part;
         const failed = output.type === "error-text" || output.type === "error-json";
         const outcome = output.type === "execution-denied" ? "denied" : failed ? "error" : "ok";
@@ -261,7 +287,7 @@ export class AiSdkGuard {
       tool,
       callId,
       settled: true,
-      ...(typeof input === "string" ? { rawArgs: input } : { args: input }),
+      ...(typeof input === "string" ? parsed(input) : { args: input }),
     });
     if ("invalid" in call && call.invalid) {
       const unknown = NoSuchToolError.isInstance(call.error);
@@ -292,6 +318,14 @@ export class AiSdkGuard {
 
 type StreamPart =
   Awaited<ReturnType<WrappedModel["doStream"]>>["stream"] extends ReadableStream<infer PART> ? PART : never;
+
+function parsed(input: string): { args: unknown } | { rawArgs: string } {
+  try {
+    return { args: JSON.parse(input) };
+  } catch {
+    return { rawArgs: input };
+  }
+}
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";

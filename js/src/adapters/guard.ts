@@ -23,6 +23,8 @@ const OPEN = 64;
 const SCOPES = 256;
 /** Default of {@link GuardOptions.maxRefusals}. */
 const REFUSALS = 4;
+/** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
+const REFUSED = " This attempt is refused so that something else can be tried.";
 /** Nesting of arguments and outputs that is passed on as it is; deeper values become text. The core accepts 120. */
 const DEPTH = 100;
 
@@ -150,7 +152,7 @@ interface Stand {
   round: number;
   notes: string[];
   /** Calls that wait for their result: the host's id and the round, which together are unique. */
-  open: [id: string, round: number][];
+  open: [id: string, round: string][];
   /** Whether work was handed on since a human last wrote. */
   handed: boolean;
   /** Rounds in a row that were refused, and the last of them. */
@@ -161,6 +163,8 @@ interface Stand {
 /** What a guard shares with those of its sub-agents. */
 interface Shared {
   detector: LoopDetector;
+  /** Whether the guard made the detector, and so may free it. */
+  own: boolean;
   readonly stands: Map<string, Stand>;
   readonly warned: Set<string>;
 }
@@ -184,11 +188,11 @@ export class Guard {
     this.enabled = options.enabled !== false;
     if (!this.enabled) return;
     const detector = shared?.detector ?? options.detector ?? new LoopDetector(options.config);
-    this.#shared = shared ?? { detector, stands: new Map(), warned: new Set() };
+    this.#shared = shared ?? { detector, own: !options.detector, stands: new Map(), warned: new Set() };
     if (options.state !== undefined && !shared) this.restore(options.state);
   }
 
-  /** The detector, for its status, report and metrics; absent while disabled. */
+  /** The detector, for its status, report and metrics; absent while disabled, and another one after a restore. */
   get detector(): LoopDetector | undefined {
     return this.#shared?.detector;
   }
@@ -225,11 +229,11 @@ export class Guard {
         ...(rawArgs !== undefined ? { rawArgs } : call.args !== undefined && { args: plain(call.args) }),
         ...(readOnly !== undefined && { readOnly }),
         ...(idempotent !== undefined && { idempotent }),
-        ...(callId !== undefined && { callId: unique(callId, stand.round) }),
+        ...(callId !== undefined && { callId: unique(callId, this.#round(stand, call.agent)) }),
         ...this.#context(stand, call.agent),
       };
       if (callId !== undefined) {
-        stand.open.push([callId, stand.round]);
+        stand.open.push([callId, this.#round(stand, call.agent)]);
         if (stand.open.length > OPEN) stand.open.shift();
       }
       const ruling = this.#insist(shared, stand, this.#rule(shared, stand, event, !call.settled));
@@ -348,7 +352,11 @@ export class Guard {
         key,
         { ...stand, ...(halt && { halt: new LoopHalt(halt) }) },
       ]);
+      const before = shared.own ? shared.detector : undefined;
       shared.detector = LoopDetector.restore(fromBase64(detector));
+      shared.own = true;
+      // A host may restore at every step, and the garbage collector does not see how large a detector is.
+      before?.free();
       shared.stands.clear();
       for (const [key, stand] of stands) shared.stands.set(key, stand);
       restored = true;
@@ -359,8 +367,13 @@ export class Guard {
 
   /** The context of every event. */
   #context(stand: Stand, agent: string | undefined = this.#scope.agent): Scope & { round: string; at: number } {
-    const round = agent === undefined ? `${stand.round}` : `${agent}/${stand.round}`;
+    const round = this.#round(stand, agent);
     return { ...this.#scope, ...(agent !== undefined && { agent }), round, at: (this.#options.now ?? Date.now)() };
+  }
+
+  /** The round's name: scopes of one run count for themselves, and must not meet. */
+  #round({ round }: Stand, agent: string | undefined = this.#scope.agent): string {
+    return [agent, this.#scope.task, round].filter((part) => part !== undefined).join("/");
   }
 
   /** The unique id of the call that an answer belongs to, which then waits no longer. */
@@ -441,9 +454,11 @@ export class Guard {
       default:
         return this.#halt(shared, stand, text, { level: verdict.level, haltReason: verdict.haltReason, finding });
     }
-    if (!stand.notes.includes(text)) stand.notes.push(text);
+    // Nothing is refused here, whatever the level: the guidance must not say so.
+    const note = text.replace(REFUSED, "");
+    if (!stand.notes.includes(note)) stand.notes.push(note);
     if (stand.notes.length > NOTES) stand.notes.shift();
-    return { action: "nudge", text, finding };
+    return { action: "nudge", text: note, finding };
   }
 
   /** Fails open: whatever goes wrong inside is a warning, and the agent goes on. */
@@ -474,7 +489,7 @@ export class Guard {
 }
 
 /** Some providers count their call ids anew in every answer, and a known id would be taken for a replay. */
-function unique(callId: string, round: number): string {
+function unique(callId: string, round: string): string {
   return `${round}/${callId}`;
 }
 
