@@ -6,6 +6,20 @@ const keepWasmImport = {
   resolveId: (source: string) => (source.startsWith("./core.wasm") ? { id: source, external: true } : null),
 };
 
+/**
+ * Adapters, one entry each. They take the detector from the package itself, so that there is one WebAssembly instance
+ * and the consumer's conditions choose its module; their frameworks are optional peers.
+ */
+const adapters = {
+  "ai-sdk": "src/adapters/ai-sdk.ts",
+  "claude-agent": "src/adapters/claude-agent.ts",
+  langchain: "src/adapters/langchain.ts",
+};
+/** Those whose framework has CommonJS as well. */
+const commonjs = {
+  langchain: "src/adapters/langchain.ts",
+};
+
 const shared: UserConfig = {
   platform: "neutral",
   target: "es2022",
@@ -31,8 +45,24 @@ const builds: UserConfig[] = [
     },
     format: "esm",
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts"] },
-    deps: { neverBundle: [/^node:/], alwaysBundle: ["jsonc-parser"] },
+    deps: { neverBundle: [/^node:/, "loopwarden"], alwaysBundle: ["jsonc-parser", "diff"] },
     copy: [{ from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" }],
+  },
+  {
+    ...shared,
+    entry: adapters,
+    format: "esm",
+    dts: true,
+    clean: false,
+    deps: { neverBundle: [/^[^./]/] },
+  },
+  {
+    ...shared,
+    entry: commonjs,
+    format: "cjs",
+    dts: true,
+    clean: false,
+    deps: { neverBundle: [/^[^./]/] },
   },
   {
     ...shared,

@@ -29,6 +29,7 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["package"],
         action: js_packaging,
     },
+    Step { name: "js-adapters", label: "testing the framework adapters", needs: &["package"], action: js_adapters },
     Step { name: "host", label: "testing the component in wasmtime", needs: &["component", "expected"], action: host },
     Step { name: "embed", label: "building the wasmtime embedding", needs: &["component"], action: embed },
     Step { name: "python", label: "judging a trace from Python", needs: &["component"], action: python },
@@ -117,6 +118,10 @@ fn js_test(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 
 fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     node_test(line, &mut workspace.npm(["run", "test:packaging"]))
+}
+
+fn js_adapters(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    node_test(line, &mut workspace.npm(["run", "test:adapters"]))
 }
 
 fn js_state(workspace: &Workspace, line: &mut Line) -> Result<Counts> {

@@ -5,6 +5,7 @@ import { nearest, UsageError } from "./args.ts";
 import * as config from "./config.ts";
 import * as evaluation from "./eval.ts";
 import * as explain from "./explain.ts";
+import * as hook from "./hook.ts";
 import { InputError } from "./input.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
@@ -15,6 +16,7 @@ const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<
   explain,
   eval: evaluation,
   tune,
+  hook,
   config,
   schema,
 };
@@ -27,6 +29,7 @@ Tells when an AI agent is stuck in a loop.
   explain TRACE       why a verdict of a recorded run was given, and what would have changed it
   eval PATH…          scores scenario files: loops caught, false alarms
   tune PATH…          which settings keep false alarms in your own runs under a rate
+  hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
   config check FILE   whether a configuration is sound
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
 

@@ -1,0 +1,141 @@
+// The hooks of Claude Code, which the Claude Agent SDK calls in the process and other hosts call as a command: what they
+// tell becomes events, and a ruling becomes the answer that the hook understands.
+import type { HookEvent, HookInput, SyncHookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
+import type { Guard, Ruling } from "./guard.ts";
+
+export interface HookOptions {
+  /**
+   * Who writes the prompts: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an outer
+   * loop that calls the agent again and again. What the host marks as its own is never taken for a human's. Default
+   * `human`.
+   */
+  prompts?: "human" | "host";
+  /**
+   * Whether the host tells when the calls of one answer are done (`PostToolBatch`), which makes them a round; otherwise
+   * every call that is answered ends its round. Default true.
+   */
+  batches?: boolean;
+}
+
+/** The hooks that are of use, in the order in which a session meets them. */
+export const HOOKS: readonly HookEvent[] = [
+  "SessionStart",
+  "UserPromptSubmit",
+  "PreToolUse",
+  "PostToolUse",
+  "PostToolUseFailure",
+  "PermissionDenied",
+  "PostToolBatch",
+  "PostCompact",
+  "Stop",
+  "SubagentStop",
+];
+
+/** The guard of the scope a hook was called in: the session is the run, and a sub-agent is an agent of its own. */
+export function scoped(guard: Guard, input: HookInput): Guard {
+  const { session_id, agent_id, agent_type } = input;
+  const agent = agent_id === undefined ? undefined : `${agent_type ?? "agent"}:${agent_id}`;
+  return guard.scope({ run: guard.run ?? session_id, ...(agent !== undefined && { agent }) });
+}
+
+/** Judges what a hook tells and answers it. `guard` is that of the {@link scoped} run. */
+export function answerHook(guard: Guard, input: HookInput, options: HookOptions = {}): SyncHookJSONOutput {
+  const { prompts = "human", batches = true } = options;
+  switch (input.hook_event_name) {
+    case "SessionStart":
+      if (input.source === "clear") guard.record({ type: "host", kind: "restart" });
+      if (input.source === "resume") guard.record({ type: "host", kind: "resume" });
+      return {};
+    case "UserPromptSubmit": {
+      const human = prompts === "human" && ["user", "sdk", undefined].includes(input.source);
+      guard.message("user", input.prompt, { synthetic: !human });
+      guard.turn();
+      return context(guard, "UserPromptSubmit");
+    }
+    case "PreToolUse": {
+      const { tool_name: tool, tool_input: args, tool_use_id: callId } = input;
+      const ruling = guard.beforeCall({ tool, args, callId });
+      if (ruling.action !== "block" && ruling.action !== "halt") return context(guard, "PreToolUse");
+      if (!batches) guard.turn();
+      return {
+        ...stop(ruling),
+        hookSpecificOutput: {
+          hookEventName: "PreToolUse",
+          permissionDecision: "deny",
+          permissionDecisionReason: ruling.text,
+        },
+      };
+    }
+    case "PostToolUse": {
+      const { tool_name: tool, tool_use_id: callId, tool_response } = input;
+      return after(guard, guard.afterCall({ tool, callId, output: said(tool_response) }), "PostToolUse", batches);
+    }
+    case "PostToolUseFailure": {
+      const { tool_name: tool, tool_use_id: callId, error, is_interrupt } = input;
+      const interrupted = is_interrupt === true && ({ outcome: "not-executed" } as const);
+      return after(guard, guard.afterCall({ tool, callId, error, ...interrupted }), "PostToolUseFailure", batches);
+    }
+    case "PermissionDenied": {
+      const { tool_name: tool, tool_use_id: callId, reason } = input;
+      return stop(guard.afterCall({ tool, callId, error: reason, outcome: "denied" }));
+    }
+    case "PostToolBatch":
+      guard.turn();
+      return context(guard, "PostToolBatch");
+    case "PostCompact":
+      return stop(guard.record({ type: "host", kind: "compaction" }));
+    case "Stop":
+    case "SubagentStop": {
+      guard.turn();
+      if (!input.last_assistant_message) return {};
+      return stop(guard.message("assistant", input.last_assistant_message));
+    }
+    default:
+      return {};
+  }
+}
+
+function after(
+  guard: Guard,
+  ruling: Ruling,
+  hookEventName: "PostToolUse" | "PostToolUseFailure",
+  batches: boolean,
+): SyncHookJSONOutput {
+  if (!batches) guard.turn();
+  return { ...stop(ruling), ...context(guard, hookEventName) };
+}
+
+/** Ends the session where the ruling is a halt; the text is for the user. */
+function stop(ruling: Ruling): SyncHookJSONOutput {
+  if (ruling.action !== "halt") return {};
+  return { continue: false, stopReason: ruling.halt.message };
+}
+
+/** What waits to be put before the model. */
+function context(
+  guard: Guard,
+  hookEventName: "UserPromptSubmit" | "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PostToolBatch",
+): SyncHookJSONOutput {
+  const additionalContext = guard.guidance();
+  return additionalContext === undefined ? {} : { hookSpecificOutput: { hookEventName, additionalContext } };
+}
+
+/** What a tool answered, as text where it is text: blocks of an MCP server, and what a shell printed. */
+function said(response: unknown): unknown {
+  if (Array.isArray(response)) {
+    const texts = response.map((block) =>
+      block?.type === "text" && typeof block.text === "string" ? block.text : null,
+    );
+    return texts.includes(null) ? response : texts.join("\n");
+  }
+  if (typeof response !== "object" || response === null) return response;
+  if ("content" in response && Array.isArray(response.content)) {
+    const content = said(response.content);
+    return typeof content !== "string" ? response : "isError" in response ? { ...response, content } : content;
+  }
+  if ("stdout" in response && typeof response.stdout === "string") {
+    const stderr = "stderr" in response && typeof response.stderr === "string" ? response.stderr : "";
+    return [response.stdout, stderr].filter((text) => text !== "").join("\n");
+  }
+  return response;
+}

@@ -1,0 +1,552 @@
+// What every adapter needs, once: events from calls, results and texts; rulings from verdicts; attributed guidance; the
+// typed end of a run; state as text. No detection happens here. Nothing here throws into a host after construction: what
+// fails inside becomes one visible warning, and the agent goes on as if nobody watched.
+import {
+  type Channel,
+  type Config,
+  type Decision,
+  type Event,
+  type Finding,
+  type HaltReason,
+  LoopDetector,
+  type Outcome,
+  type Role,
+  type Scope,
+  type Verdict,
+} from "loopwarden";
+
+/** Notes that wait for the next model call, at most. */
+const NOTES = 8;
+/** Calls of a scope that wait for their result, at most; as many as the core pairs. */
+const OPEN = 64;
+/** Scopes (sub-agents, tasks) remembered, at most; the oldest goes first. */
+const SCOPES = 256;
+/** Default of {@link GuardOptions.maxRefusals}. */
+const REFUSALS = 4;
+/** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
+const REFUSED = " This attempt is refused so that something else can be tried.";
+/** Nesting of arguments and outputs that is passed on as it is; deeper values become text. The core accepts 120. */
+const DEPTH = 100;
+
+/** What every adapter accepts. */
+export interface GuardOptions {
+  /** The detector's configuration; nothing is the recommended one. Not with `detector`. */
+  config?: Config;
+  /** A detector that is already there, such as one that other parts of the program feed as well. */
+  detector?: LoopDetector;
+  /** `false` silences everything: nothing is wrapped, recorded or said. Default `true`. */
+  enabled?: boolean;
+  /** The run that events belong to; absent, the one default run. */
+  run?: string;
+  /** The agent that acts. */
+  agent?: string;
+  /** The task being worked on. */
+  task?: string;
+  /** What {@link Guard.snapshot} gave: goes on from there. What cannot be read becomes a warning and a new start. */
+  state?: string;
+  /**
+   * Rounds in a row of which every call was refused, after which the run is halted: an agent that takes no for no
+   * answer. 0 for never. Default 4.
+   */
+  maxRefusals?: number;
+  /** The clock, in milliseconds since the Unix epoch. Default `Date.now`. */
+  now?: () => number;
+  /** Sees every verdict above `continue`, in shadow mode as well, and those with telemetry records. */
+  onVerdict?: (verdict: Verdict, event: Event) => void;
+  /** Hears once of each kind of internal error; the agent goes on unwatched. Default `console.warn`. */
+  onWarning?: (message: string, cause: unknown) => void;
+}
+
+/** A tool call that is about to run. */
+export interface GuardedCall {
+  tool: string;
+  /** The arguments, any value; what JSON cannot carry becomes text. */
+  args?: unknown;
+  /** The arguments as text, where they are not valid JSON. */
+  rawArgs?: string;
+  callId?: string;
+  /** The agent, where it is not the guard's own. */
+  agent?: string;
+  /** MCP hints. */
+  readOnly?: boolean;
+  idempotent?: boolean;
+  /** The framework ran or answered it already, so that a block can be no more than a nudge. */
+  settled?: boolean;
+}
+
+/** What came of a tool call: `output`, or `error` where it failed. */
+export interface GuardedResult {
+  tool: string;
+  callId?: string;
+  output?: unknown;
+  error?: unknown;
+  /** What became of the call; absent, told from `error` and from the `isError` of an MCP result. */
+  outcome?: Outcome;
+  /** The agent, where it is not the guard's own. */
+  agent?: string;
+}
+
+/** What the host should do. `text` is attributed to Loopwarden and meant for the model. */
+export type Ruling =
+  | { readonly action: "continue" }
+  /** The text is also queued for {@link Guard.guidance}. */
+  | { readonly action: "nudge"; readonly text: string; readonly finding: Finding | undefined }
+  /** Refuse this call and answer its id with the text. It is already recorded as not executed. */
+  | { readonly action: "block"; readonly text: string; readonly finding: Finding | undefined }
+  /** Answer the call, if there is one, with the text, and end the run with the reason. */
+  | { readonly action: "halt"; readonly text: string; readonly halt: LoopHalt };
+
+const CONTINUE: Ruling = { action: "continue" };
+
+/** A halt as data. */
+export interface LoopHaltRecord {
+  status: "loop";
+  /** `gate` asks a human, who answers with {@link Guard.acknowledge}; `halt` is final until a human writes. */
+  level: "gate" | "halt";
+  /** The rule that ended the run; `user-stop` where a human did. */
+  rule: string;
+  /** Absent at a gate. */
+  haltReason?: HaltReason | undefined;
+  message: string;
+  /** The escalation report, in Markdown. */
+  report: string;
+  scope: Scope;
+  /** The finding that led; absent where a human ended the run. */
+  finding?: Finding | undefined;
+}
+
+/** Why a run ended: thrown, or handed over as a reason, and never "completed". */
+export class LoopHalt extends Error {
+  override readonly name = "LoopHalt";
+  /** Never `completed`. */
+  readonly status = "loop";
+  readonly level: "gate" | "halt";
+  /** The rule that ended the run; `user-stop` where a human did. */
+  readonly rule: string;
+  /** Absent at a gate. */
+  readonly haltReason: HaltReason | undefined;
+  /** The escalation report, in Markdown. */
+  readonly report: string;
+  readonly scope: Scope;
+  /** The finding that led; absent where a human ended the run. */
+  readonly finding: Finding | undefined;
+
+  constructor(record: Omit<LoopHaltRecord, "status">) {
+    super(record.message);
+    this.level = record.level;
+    this.rule = record.rule;
+    this.haltReason = record.haltReason;
+    this.report = record.report;
+    this.scope = record.scope;
+    this.finding = record.finding;
+  }
+
+  toJSON(): LoopHaltRecord {
+    const { status, level, rule, haltReason, message, report, scope, finding } = this;
+    return { status, level, rule, haltReason, message, report, scope, finding };
+  }
+}
+
+/** What is remembered of a scope beside the detector's own memory. */
+interface Stand {
+  round: number;
+  notes: string[];
+  /** Calls that wait for their result: the host's id and the round, which together are unique. */
+  open: [id: string, round: string][];
+  /** Whether work was handed on since a human last wrote. */
+  handed: boolean;
+  /** Rounds in a row that were refused, and the last of them. */
+  refused: [rounds: number, last: number];
+  halt?: LoopHalt;
+}
+
+/** What a guard shares with those of its sub-agents. */
+interface Shared {
+  detector: LoopDetector;
+  /** Whether the guard made the detector, and so may free it. */
+  own: boolean;
+  readonly stands: Map<string, Stand>;
+  readonly warned: Set<string>;
+}
+
+/** Watches one agent, or one scope of it, for an adapter. */
+export class Guard {
+  readonly enabled: boolean;
+  readonly #options: GuardOptions;
+  readonly #scope: Scope;
+  readonly #shared: Shared | undefined;
+
+  /** @throws {LoopwardenError} `invalid-config`, for a configuration that is wrong: the one error that is not swallowed. */
+  constructor(options: GuardOptions = {}, shared?: Shared) {
+    const { run, agent, task } = options;
+    this.#options = options;
+    this.#scope = {
+      ...(run !== undefined && { run }),
+      ...(agent !== undefined && { agent }),
+      ...(task !== undefined && { task }),
+    };
+    this.enabled = options.enabled !== false;
+    if (!this.enabled) return;
+    const detector = shared?.detector ?? options.detector ?? new LoopDetector(options.config);
+    this.#shared = shared ?? { detector, own: !options.detector, stands: new Map(), warned: new Set() };
+    if (options.state !== undefined && !shared) this.restore(options.state);
+  }
+
+  /** The detector, for its status, report and metrics; absent while disabled, and another one after a restore. */
+  get detector(): LoopDetector | undefined {
+    return this.#shared?.detector;
+  }
+
+  /** Why the run ended, if it did. */
+  get halted(): LoopHalt | undefined {
+    return this.#shared && this.#stand(this.#shared).halt;
+  }
+
+  /** A guard for a sub-agent or a part of the work: the same detector, its own rounds, notes and end. */
+  scope(scope: Pick<Scope, "run" | "agent" | "task">): Guard {
+    return new Guard({ ...this.#options, ...scope }, this.#shared);
+  }
+
+  /** The run that events belong to, where it was named. */
+  get run(): string | undefined {
+    return this.#scope.run;
+  }
+
+  /** A model call begins: the tool calls that come of it are one round. */
+  turn(): void {
+    if (this.#shared) this.#stand(this.#shared).round += 1;
+  }
+
+  /** Judges a call before it runs. A call that is not to run is recorded as answered; do not report its answer again. */
+  beforeCall(call: GuardedCall): Ruling {
+    return this.#safely((shared, stand) => {
+      // What is asked after the end is answered and is no evidence: the agent was not told yet.
+      if (stand.halt) return { action: "halt", text: ending(stand.halt), halt: stand.halt };
+      const { tool, callId, readOnly, idempotent, rawArgs } = call;
+      const event: Event = {
+        type: "tool-call",
+        tool,
+        ...(rawArgs !== undefined ? { rawArgs } : call.args !== undefined && { args: plain(call.args) }),
+        ...(readOnly !== undefined && { readOnly }),
+        ...(idempotent !== undefined && { idempotent }),
+        ...(callId !== undefined && { callId: unique(callId, this.#round(stand, call.agent)) }),
+        ...this.#context(stand, call.agent),
+      };
+      if (callId !== undefined) {
+        stand.open.push([callId, this.#round(stand, call.agent)]);
+        if (stand.open.length > OPEN) stand.open.shift();
+      }
+      const ruling = this.#insist(shared, stand, this.#rule(shared, stand, event, !call.settled));
+      if (!call.settled && (ruling.action === "block" || ruling.action === "halt")) {
+        const refused: Event = {
+          type: "tool-result",
+          tool,
+          outcome: "not-executed",
+          output: ruling.text,
+          synthetic: true,
+          ...this.#context(stand, call.agent),
+          ...(callId !== undefined && this.#answers(stand, callId)),
+        };
+        this.#record(shared, refused);
+      }
+      return ruling;
+    });
+  }
+
+  /**
+   * Judges what came of a call. A `block` here is a nudge: the call has run, and the next one will be refused. The answer
+   * of a call id that waits for none, such as of a refused call or out of a history, is passed over.
+   */
+  afterCall(result: GuardedResult): Ruling {
+    return this.#safely((shared, stand) => {
+      const { tool, callId, agent } = result;
+      const answers = callId === undefined ? {} : this.#answers(stand, callId);
+      if (!answers) return CONTINUE;
+      const context = this.#context(stand, agent);
+      return this.#rule(shared, stand, { type: "tool-result", tool, ...outcome(result), ...context, ...answers });
+    });
+  }
+
+  /** A whole message. One by a human, a `user` message that is not `synthetic`, ends the window and lifts a halt. */
+  message(role: Role, text: string, how: { channel?: Channel; synthetic?: boolean; agent?: string } = {}): Ruling {
+    const { channel, synthetic, agent } = how;
+    return this.#safely((shared, stand) => {
+      if (role === "user" && !synthetic) this.#humanWrote(shared, stand);
+      const event: Event = {
+        type: "message",
+        role,
+        text,
+        ...(channel !== undefined && { channel }),
+        ...(synthetic && { synthetic }),
+        ...this.#context(stand, agent),
+      };
+      return this.#rule(shared, stand, event);
+    });
+  }
+
+  /** A piece of an answer while it streams; afterwards comes the whole {@link Guard.message}. */
+  delta(text: string, channel: Channel = "text", agent?: string): Ruling {
+    if (text === "") return CONTINUE;
+    return this.#safely((shared, stand) =>
+      this.#rule(shared, stand, { type: "delta", text, channel, ...this.#context(stand, agent) }),
+    );
+  }
+
+  /** One agent hands the work to another. */
+  handoff(from: string, to: string): Ruling {
+    return this.#safely((shared, stand) => {
+      stand.handed = true;
+      return this.#rule(shared, stand, { type: "delivery", from, to, ...this.#context(stand) });
+    });
+  }
+
+  /** Any other event, such as `failure`, `progress` or `turn`; the scope and the time are filled in where absent. */
+  record(event: Event): Ruling {
+    return this.#safely((shared, stand) => this.#rule(shared, stand, { ...this.#context(stand), ...event }));
+  }
+
+  /**
+   * What to put before the model at its next call, once: attributed, and recorded as the host's own, so that it is never
+   * evidence. For hosts that hand a ruling's text over at once, too: call it then, and give what it returns.
+   */
+  guidance(): string | undefined {
+    const shared = this.#shared;
+    const stand = shared && this.#stand(shared);
+    if (!stand || stand.notes.length === 0) return undefined;
+    const text = stand.notes.splice(0).join("\n\n");
+    this.#safely(() => {
+      this.#record(shared, { type: "message", role: "user", text, synthetic: true, ...this.#context(stand) });
+      return CONTINUE;
+    });
+    return text;
+  }
+
+  /** Takes a human's answer at a gate; `continue` lets the run go on. */
+  acknowledge(decision: Decision): void {
+    this.#safely((shared, stand) => {
+      shared.detector.acknowledge(this.#scope, decision);
+      if (decision.decision !== "stop") delete stand.halt;
+      return CONTINUE;
+    });
+  }
+
+  /** Everything that has to survive: the detector and what the guard itself remembers. Text that is safe in JSON. */
+  snapshot(): string {
+    let text = "";
+    this.#safely((shared) => {
+      const bytes = shared.detector.snapshot();
+      text = `1.${toBase64(bytes)}.${toBase64(new TextEncoder().encode(JSON.stringify([...shared.stands])))}`;
+      return CONTINUE;
+    });
+    return text;
+  }
+
+  /** Goes on from a {@link Guard.snapshot}, also in the guards of its scopes; false, with a warning, where it is no such text. */
+  restore(state: string): boolean {
+    let restored = false;
+    this.#safely((shared) => {
+      const [version, detector, rest] = state.split(".");
+      if (version !== "1" || detector === undefined || rest === undefined) throw new Error("not a guard's snapshot");
+      const entries: [string, Stand][] = JSON.parse(new TextDecoder().decode(fromBase64(rest)));
+      const stands = entries.map(([key, { halt, ...stand }]): [string, Stand] => [
+        key,
+        { ...stand, ...(halt && { halt: new LoopHalt(halt) }) },
+      ]);
+      const before = shared.own ? shared.detector : undefined;
+      shared.detector = LoopDetector.restore(fromBase64(detector));
+      shared.own = true;
+      // A host may restore at every step, and the garbage collector does not see how large a detector is.
+      before?.free();
+      shared.stands.clear();
+      for (const [key, stand] of stands) shared.stands.set(key, stand);
+      restored = true;
+      return CONTINUE;
+    });
+    return restored;
+  }
+
+  /** The context of every event. */
+  #context(stand: Stand, agent: string | undefined = this.#scope.agent): Scope & { round: string; at: number } {
+    const round = this.#round(stand, agent);
+    return { ...this.#scope, ...(agent !== undefined && { agent }), round, at: (this.#options.now ?? Date.now)() };
+  }
+
+  /** The round's name: scopes of one run count for themselves, and must not meet. */
+  #round({ round }: Stand, agent: string | undefined = this.#scope.agent): string {
+    return [agent, this.#scope.task, round].filter((part) => part !== undefined).join("/");
+  }
+
+  /** The unique id of the call that an answer belongs to, which then waits no longer. */
+  #answers({ open }: Stand, callId: string): { callId: string } | undefined {
+    const index = open.findLastIndex(([id]) => id === callId);
+    const [call] = index < 0 ? [] : open.splice(index, 1);
+    return call && { callId: unique(...call) };
+  }
+
+  /** A refusal that is not taken is no end of a loop: what is refused does not run, and so adds no evidence of its own. */
+  #insist(shared: Shared, stand: Stand, ruling: Ruling): Ruling {
+    if (ruling.action !== "block") {
+      stand.refused = [0, -1];
+      return ruling;
+    }
+    const [rounds, last] = stand.refused;
+    stand.refused = [last === stand.round ? rounds : rounds + 1, stand.round];
+    const most = this.#options.maxRefusals ?? REFUSALS;
+    if (most === 0 || stand.refused[0] < most) return ruling;
+    return this.#halt(shared, stand, ruling.text, { level: "halt", haltReason: "stalled", finding: ruling.finding });
+  }
+
+  #halt(
+    shared: Shared,
+    stand: Stand,
+    text: string,
+    why: Pick<LoopHaltRecord, "level" | "haltReason" | "finding">,
+  ): Ruling {
+    const rule = why.haltReason === "user-stop" ? "user-stop" : (why.finding?.rule ?? "unknown");
+    const message = `Loopwarden ended the run: ${why.finding?.message ?? text}`;
+    const report = shared.detector.report(this.#scope);
+    stand.halt ??= new LoopHalt({ ...why, rule, message, report, scope: this.#scope });
+    return { action: "halt", text, halt: stand.halt };
+  }
+
+  #stand({ stands }: Shared): Stand {
+    const key = JSON.stringify([this.#scope.run, this.#scope.agent, this.#scope.task]);
+    let stand = stands.get(key);
+    if (!stand) {
+      stand = { round: 0, notes: [], open: [], handed: false, refused: [0, -1] };
+      stands.set(key, stand);
+      const oldest = stands.size > SCOPES ? stands.keys().next().value : undefined;
+      if (oldest !== undefined) stands.delete(oldest);
+    }
+    return stand;
+  }
+
+  #humanWrote(shared: Shared, stand: Stand): void {
+    delete stand.halt;
+    stand.notes.length = 0;
+    stand.refused = [0, -1];
+    // Laps of a conversation in which a human speaks up are no laps of the agents among themselves.
+    if (stand.handed) shared.detector.reset(this.#scope, "task-completed");
+    stand.handed = false;
+  }
+
+  #record(shared: Shared, event: Event): Verdict {
+    const verdict = shared.detector.record(event);
+    if (verdict.level !== "continue" || verdict.wouldBe !== undefined || verdict.records !== undefined) {
+      this.#options.onVerdict?.(verdict, event);
+    }
+    return verdict;
+  }
+
+  #rule(shared: Shared, stand: Stand, event: Event, refusable = false): Ruling {
+    const verdict = this.#record(shared, event);
+    const [finding] = verdict.findings;
+    const text = attributed(verdict.guidance ?? finding?.message ?? "this run is going round in circles.");
+    switch (verdict.level) {
+      case "continue":
+      case "observe":
+        return CONTINUE;
+      case "block":
+        if (refusable) return { action: "block", text, finding };
+        break;
+      case "nudge":
+        break;
+      default:
+        return this.#halt(shared, stand, text, { level: verdict.level, haltReason: verdict.haltReason, finding });
+    }
+    // Nothing is refused here, whatever the level: the guidance must not say so.
+    const note = text.replace(REFUSED, "");
+    if (!stand.notes.includes(note)) stand.notes.push(note);
+    if (stand.notes.length > NOTES) stand.notes.shift();
+    return { action: "nudge", text: note, finding };
+  }
+
+  /** Fails open: whatever goes wrong inside is a warning, and the agent goes on. */
+  #safely(work: (shared: Shared, stand: Stand) => Ruling): Ruling {
+    const shared = this.#shared;
+    if (!shared) return CONTINUE;
+    try {
+      return work(shared, this.#stand(shared));
+    } catch (cause) {
+      this.#warn(shared, cause);
+      return CONTINUE;
+    }
+  }
+
+  #warn({ warned }: Shared, cause: unknown): void {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const kind = cause instanceof Error && "code" in cause ? String(cause.code) : reason;
+    if (warned.has(kind) || warned.size >= NOTES) return;
+    warned.add(kind);
+    const message = `[Loopwarden] could not judge and lets the agent go on: ${reason}`;
+    try {
+      if (this.#options.onWarning) this.#options.onWarning(message, cause);
+      else console.warn(message);
+    } catch {
+      // A warning that cannot be given must not stop the agent either.
+    }
+  }
+}
+
+/** Some providers count their call ids anew in every answer, and a known id would be taken for a replay. */
+function unique(callId: string, round: string): string {
+  return `${round}/${callId}`;
+}
+
+/** What the model is told begins with who says it, so that nobody takes it for a human's or a tool's word. */
+function attributed(text: string): string {
+  return text.startsWith("Loopwarden") ? text : `Loopwarden (loop detector): ${text}`;
+}
+
+function ending(halt: LoopHalt): string {
+  return attributed(`this call was not run, because the run is being ended (${halt.rule}).`);
+}
+
+/** Outcome and output of a result. */
+function outcome(result: GuardedResult): { outcome: Outcome; output: unknown } {
+  const { error, output } = result;
+  if (error !== undefined) {
+    const name = error instanceof Error ? error.name : "";
+    const told: Outcome = name === "TimeoutError" ? "timeout" : name === "AbortError" ? "not-executed" : "error";
+    return { outcome: result.outcome ?? told, output: error instanceof Error ? error.message : plain(error) };
+  }
+  const failed = typeof output === "object" && output !== null && "isError" in output && output.isError === true;
+  return { outcome: result.outcome ?? (failed ? "error" : "ok"), output: plain(output) ?? "" };
+}
+
+/** A value as JSON can carry it: itself, mostly; text where it has cycles or is nested too deep. */
+function plain(value: unknown): unknown {
+  if (typeof value === "string" || value === undefined) return value;
+  try {
+    const carried = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}` : part));
+    if (carried === undefined) return String(value);
+    return shallow(carried) ? JSON.parse(carried) : carried;
+  } catch {
+    return String(value);
+  }
+}
+
+/** Whether JSON text is nested at most {@link DEPTH} levels deep; brackets in strings may make it say no too early. */
+function shallow(text: string): boolean {
+  let depth = 0;
+  for (const char of text) {
+    if (char === "{" || char === "[") depth += 1;
+    else if (char === "}" || char === "]") depth -= 1;
+    if (depth > DEPTH) return false;
+  }
+  return true;
+}
+
+/** `Uint8Array.prototype.toBase64` is not everywhere yet. */
+function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(binary);
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { run } from "../support/run.ts";
+
+const folder = new URL("../../examples/adapters/", import.meta.url);
+const files = (await readdir(folder)).filter((name) => name.endsWith(".ts"));
+const exported = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")).exports;
+
+test("every adapter has an example", () => {
+  const entries = Object.keys(exported).filter((name) => files.includes(`${name.slice(2)}.ts`));
+  assert.equal(entries.length, files.length);
+  assert.ok(files.length >= 2);
+});
+
+for (const file of files) {
+  const name = file.replace(/\.ts$/, "");
+
+  test(`example ${name}: nudged, refused, ended`, async () => {
+    const { code, stdout, stderr } = await run(process.execPath, [fileURLToPath(new URL(file, folder))], {});
+    assert.equal(code, 0, stderr);
+    const place = (line: RegExp) => {
+      const index = stdout.search(line);
+      assert.ok(index >= 0, `no ${line} in:\n${stdout}`);
+      return index;
+    };
+    const order = [/^nudge: Loopwarden/m, /^block: Loopwarden/m, /^halt: /m, /^## Loop Detected/m].map(place);
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+    );
+  });
+
+  test(`docs/frameworks/${name}.md shows the example as it is`, async () => {
+    const page = await readFile(new URL(`../../../docs/frameworks/${name}.md`, import.meta.url), "utf8");
+    const example = await readFile(new URL(file, folder), "utf8");
+    assert.ok(page.includes(`\`\`\`ts\n${example}\`\`\`\n`));
+  });
+}

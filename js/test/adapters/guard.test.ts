@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { LoopDetector } from "loopwarden";
+import { Guard, type GuardOptions, LoopHalt, type Ruling } from "../../src/adapters/guard.ts";
+import { spied } from "./kit.ts";
+
+let at = 1_762_000_000_000;
+const now = () => {
+  at += 1000;
+  return at;
+};
+
+function guarded(options: GuardOptions = {}): Guard {
+  const onWarning = (message: string) => assert.fail(message);
+  return new Guard({ now, onWarning, ...options });
+}
+
+/** A round of one call with its answer, unless it is refused: what the host should do with the call. */
+function round(guard: Guard, args: unknown = { q: "a" }, output: unknown = "no results", tool = "search"): Ruling {
+  guard.turn();
+  const ruling = guard.beforeCall({ tool, args, callId: "call-0" });
+  if (ruling.action === "continue" || ruling.action === "nudge") guard.afterCall({ tool, callId: "call-0", output });
+  return ruling;
+}
+
+const rounds = (guard: Guard, count: number) => Array.from({ length: count }, () => round(guard).action);
+
+test("call ids that a provider counts anew in every answer are no replays", () => {
+  const guard = guarded();
+  assert.deepEqual(rounds(guard, 9), [...Array(5).fill("continue"), "block", "block", "block", "halt"]);
+  assert.equal(guard.halted?.rule, "repeated-call");
+});
+
+test("refusals end the run when the limit says so, and never when it is 0", () => {
+  assert.equal(rounds(guarded({ maxRefusals: 1 }), 6).at(-1), "halt");
+  assert.ok(!rounds(guarded({ maxRefusals: 0 }), 30).includes("halt"));
+  // A refused round of many copies is one refusal.
+  const guard = guarded();
+  guard.turn();
+  const copies = Array.from(
+    { length: 12 },
+    (_, id) => guard.beforeCall({ tool: "t", args: {}, callId: `${id}` }).action,
+  );
+  assert.deepEqual([copies.filter((action) => action === "block").length > 4, guard.halted], [true, undefined]);
+});
+
+test("guidance is given once, attributed, and says nothing of a refusal where nothing was refused", () => {
+  const { detector, verdicts, events } = spied();
+  const guard = guarded({ detector });
+  rounds(guard, 3);
+  const nudge = guard.guidance();
+  assert.match(nudge ?? "", /^Loopwarden \(loop detector\): `search` was called 3 times/);
+  assert.equal(guard.guidance(), undefined);
+  assert.equal(events.at(-1)?.synthetic, true);
+  rounds(guard, 2);
+  assert.equal(verdicts.at(-1)?.level, "block");
+  assert.doesNotMatch(guard.guidance() ?? "", /refused/);
+});
+
+test("an answer nobody waits for is passed over", () => {
+  const { detector, events } = spied();
+  const guard = guarded({ detector });
+  guard.afterCall({ tool: "t", callId: "history", output: "old" });
+  round(guard);
+  guard.afterCall({ tool: "search", callId: "call-0", output: "again" });
+  assert.equal(events.length, 2);
+});
+
+test("what JSON cannot carry becomes text", () => {
+  const { detector, events } = spied();
+  const guard = guarded({ detector });
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  let deep: unknown = 1;
+  for (let level = 0; level < 500; level += 1) deep = [deep];
+  const odd = [cycle, 10n, { n: 10n }, deep, undefined, () => 1, Symbol("s"), Number.NaN];
+  for (const value of odd) round(guard, value, value);
+  assert.equal(events.length, 2 * odd.length);
+});
+
+test("outcomes are told from errors and from what an MCP tool says", () => {
+  const { detector, events } = spied();
+  const guard = guarded({ detector });
+  const named = (name: string) => Object.assign(new Error("x"), { name });
+  const results = [
+    { error: new Error("x") },
+    { error: named("TimeoutError") },
+    { error: named("AbortError") },
+    { output: { isError: true, content: [] } },
+    { output: { isError: false } },
+    { output: undefined },
+    { output: "no", outcome: "denied" as const },
+  ];
+  for (const result of results) {
+    guard.beforeCall({ tool: "t" });
+    guard.afterCall({ tool: "t", ...result });
+  }
+  const outcomes = events.flatMap((event) => (event.type === "tool-result" ? [event.outcome] : []));
+  assert.deepEqual(outcomes, ["error", "timeout", "not-executed", "error", "ok", "ok", "denied"]);
+});
+
+test("a gate ends the run until a human answers", () => {
+  const config = { rules: { "repeated-call": { nudge: 0, block: 0, gate: 6, halt: 0 } } };
+  const guard = guarded({ config });
+  rounds(guard, 4);
+  assert.deepEqual([guard.halted?.level, guard.halted?.haltReason], ["gate", undefined]);
+  assert.equal(round(guard).action, "halt");
+  guard.acknowledge({ decision: "continue" });
+  assert.equal(round(guard).action, "continue");
+  guard.acknowledge({ decision: "stop" });
+  const ruling = round(guard);
+  assert.ok(ruling.action === "halt");
+  assert.deepEqual([ruling.halt.rule, ruling.halt.haltReason], ["user-stop", "user-stop"]);
+});
+
+test("a snapshot holds the detector, the round, what waits to be said, open calls and ends, of every scope", () => {
+  const first = guarded({ run: "r" });
+  const worker = first.scope({ agent: "worker" });
+  rounds(worker, 9);
+  rounds(first, 3);
+  first.turn();
+  first.beforeCall({ tool: "slow", callId: "s" });
+  const text: string = JSON.parse(JSON.stringify(first.snapshot()));
+  const { detector, events } = spied();
+  const second = guarded({ run: "r", state: text });
+  assert.ok(second.detector);
+  second.detector.record = detector.record;
+  assert.equal(second.scope({ agent: "worker" }).halted?.rule, "repeated-call");
+  assert.ok(second.scope({ agent: "worker" }).halted instanceof LoopHalt);
+  assert.equal(second.halted, undefined, "a sub-agent's end is its own");
+  assert.match(second.guidance() ?? "", /3 times/);
+  second.afterCall({ tool: "slow", callId: "s", output: "done" });
+  assert.deepEqual(events.map((event) => event.type === "tool-result" && event.callId).at(-1), "4/s");
+  assert.equal(second.snapshot().split(".")[0], "1");
+});
+
+test("a snapshot that cannot be read is a warning, and the guard goes on as it was", () => {
+  for (const state of ["", "2.a.b", "1.AAAA.W10=", "1.?.?", `1.${btoa("x".repeat(50))}.bm8=`]) {
+    const warnings: string[] = [];
+    const guard = guarded({ onWarning: (message) => warnings.push(message) });
+    rounds(guard, 2);
+    assert.equal(guard.restore(state), false);
+    assert.equal(warnings.length, 1, `${state}: ${warnings.join("\n")}`);
+    round(guard);
+    assert.match(guard.guidance() ?? "", /3 times/);
+  }
+});
+
+test("warnings are visible by default, once of each kind, and nothing that a callback throws reaches the host", () => {
+  const warn = mock.method(console, "warn", () => {});
+  try {
+    const detector = new LoopDetector();
+    detector.free();
+    const guard = new Guard({ detector });
+    assert.deepEqual(rounds(guard, 5), Array(5).fill("continue"));
+    assert.equal(guard.snapshot(), "");
+    assert.equal(warn.mock.callCount(), 1);
+    assert.match(String(warn.mock.calls[0]?.arguments[0]), /^\[Loopwarden\] could not judge/);
+  } finally {
+    warn.mock.restore();
+  }
+  const fails = () => {
+    throw new Error("callback");
+  };
+  assert.doesNotThrow(() => rounds(new Guard({ onVerdict: fails, onWarning: fails, now }), 10));
+  assert.doesNotThrow(() => rounds(new Guard({ now: fails, onWarning: fails }), 10));
+});
+
+test("a configuration that is wrong is the one error that is thrown", () => {
+  // @ts-expect-error: a preset that does not exist
+  assert.throws(() => new Guard({ config: { preset: "wild" } }), { code: "invalid-config" });
+});
+
+test("disabled, there is no detector at all", () => {
+  const guard = new Guard({ enabled: false });
+  assert.deepEqual(
+    [guard.detector, guard.snapshot(), guard.guidance(), guard.halted],
+    [undefined, "", undefined, undefined],
+  );
+  assert.deepEqual(rounds(guard.scope({ agent: "w" }), 20), Array(20).fill("continue"));
+});
+
+test("agents that hand work to and fro are halted; with a human between the laps they are not", () => {
+  const lap = (guard: Guard) => [guard.handoff("triage", "refunds"), guard.handoff("refunds", "triage")];
+  const alone = guarded();
+  const actions = Array.from({ length: 12 }, () => lap(alone)).flat();
+  assert.equal(actions.at(-1)?.action, "halt");
+  assert.equal(alone.halted?.rule, "cycle-budget");
+  const chat = guarded();
+  for (let turn = 0; turn < 30; turn += 1) {
+    chat.message("user", `question ${turn}`);
+    for (const { action } of lap(chat)) assert.equal(action, "continue");
+  }
+});
