@@ -3,13 +3,13 @@
 
 use crate::model::{
     self, Body, BudgetsLeft, Config, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts,
-    LoopMetrics, Metrics, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics, RuleStanding, Scope,
-    Status, ToolCall, ToolResult, Verdict,
+    LoopMetrics, Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics,
+    RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
 };
 use crate::policy::{Judgement, decide};
 use crate::rules::{
-    Cleared, Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, mismatch,
-    task_name,
+    Cleared, Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
+    mismatch, task_name,
 };
 use crate::state::{Call, Forgotten, Graph, Matched, Moment, Run, Sighting, Step, Store, agent, open, seal};
 use crate::text::{self, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
@@ -93,8 +93,12 @@ impl Detector {
         }
         let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
         forgot(metrics, forgotten);
-        let before = run.rules.task_totals();
+        let (before, evicted_before) = (run.rules.task_totals(), run.evicted);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
+        let (tasks, parts) = (run.evicted.tasks, run.evicted.parts);
+        metrics.tasks_evicted = metrics.tasks_evicted.saturating_add(tasks.saturating_sub(evicted_before.tasks));
+        metrics.task_parts_evicted =
+            metrics.task_parts_evicted.saturating_add(parts.saturating_sub(evicted_before.parts));
         let after = run.rules.task_totals();
         let loops = &mut metrics.loops;
         loops.tasks = loops.tasks.saturating_add(after.tasks.saturating_sub(before.tasks));
@@ -124,7 +128,8 @@ impl Detector {
         let Some(run) = self.state.store.get(scope) else {
             let run = Run::default();
             let (budgets_left, cycles) = (budgets_left(&self.settings, &run), cycles(&self.settings, &run, scope));
-            return Status { scope: scope.clone(), cycles, budgets_left, ..Status::default() };
+            let nodes = nodes(&self.settings, &run, scope);
+            return Status { scope: scope.clone(), cycles, nodes, budgets_left, ..Status::default() };
         };
         let standing = run.rules.standings();
         let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
@@ -151,17 +156,20 @@ impl Detector {
             attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
             phases: of_task(run.rules.phases(), scope),
             cycles: cycles(&self.settings, run, scope),
+            nodes: nodes(&self.settings, run, scope),
             budgets_left: budgets_left(&self.settings, run),
             loop_count,
             loop_reason,
         }
     }
 
-    /// Forgets a scope's evidence and tells which counters of loops went back to zero.
+    /// Forgets a scope's evidence and tells which counters of loops went back to zero. A scope that names no task is the
+    /// run as a whole, with all of its tasks.
     ///
     /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of another.
-    /// `human-intervention` starts the scope's task over, or the run with all its tasks where the scope names none.
-    /// `manual` starts the run over and keeps the counters of loops: only a completed task and a human set those back.
+    /// `human-intervention` starts the scope's task over, or the run.
+    /// `manual` starts the run over, whatever task the scope names, and keeps the counters of loops: only a completed task
+    /// and a human set those back.
     pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Vec<Record> {
         let metrics = &mut self.state.metrics;
         metrics.resets = metrics.resets.saturating_add(1);
@@ -170,9 +178,8 @@ impl Detector {
         resolve(metrics, run);
         let (cleared, why) = match reason {
             ResetReason::TaskCompleted => {
-                let task = task.unwrap_or(0);
-                let cleared = run.rules.clear_loops(Some(task), false);
-                run.start_over(task);
+                let cleared = run.rules.clear_loops(task, false);
+                run.start_over(task.unwrap_or(0));
                 (cleared, "Task completed successfully")
             }
             ResetReason::HumanIntervention => {
@@ -188,7 +195,7 @@ impl Detector {
                 (Vec::new(), "Manual reset")
             }
         };
-        let records = set_back(metrics, cleared, why, run.now);
+        let records = set_back(metrics, cleared, reason == ResetReason::HumanIntervention, why, run.now);
         // A workflow that the host declared outlives the run's evidence.
         if reason == ResetReason::HumanIntervention && task.is_none() && !run.workflow.is_declared() {
             self.state.store.remove(scope);
@@ -212,7 +219,8 @@ impl Detector {
         Ok(())
     }
 
-    /// Takes a human's answer: `continue` re-arms every rule of the run and sets the scope's counters of loops back,
+    /// Takes a human's answer: `continue` re-arms every rule of the run, forgets what is kept about the scope's task, or
+    /// about every task where it names none, and sets the counters of loops of those back;
     /// `stop` makes every later verdict of it `halt`, `exempt` silences one rule about one signature. Tells which
     /// counters went back to zero.
     ///
@@ -229,7 +237,7 @@ impl Detector {
                 let task = scope.task.as_deref().map(task_key);
                 let cleared = run.rules.clear_loops(task, true);
                 run.start_over(task.unwrap_or(0));
-                return Ok(set_back(metrics, cleared, "Human intervention", run.now));
+                return Ok(set_back(metrics, cleared, true, "Human intervention", run.now));
             }
             Decision::Stop => run.stopped = true,
             Decision::Exempt { rule, signature, until } => {
@@ -373,6 +381,10 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     if !event.context.synthetic {
         count(run, event);
         let context = &event.context;
+        if is_of_a_task(&event.body) {
+            let task = context.task.as_deref().map_or(0, task_key);
+            run.work_on(task, owner(context.task.as_deref(), context.parent_task.as_deref()));
+        }
         let moment = Moment {
             here: Sighting { seq, step: context.step, key: 0 },
             onset: run.onset(),
@@ -395,7 +407,24 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         }
         _ => judging.show(&Fact::Event(event)),
     }
-    judging.decide()
+    let judgement = judging.decide();
+    run.note_lost();
+    judgement
+}
+
+/// Whether something is kept about the event's task.
+fn is_of_a_task(body: &Body) -> bool {
+    matches!(
+        body,
+        Body::Failure(_)
+            | Body::Progress(_)
+            | Body::Evaluation(_)
+            | Body::Collaboration(_)
+            | Body::Attempt(_)
+            | Body::Transition(_)
+            | Body::Turn(_)
+            | Body::Delivery(_)
+    )
 }
 
 /// Counts what the event tells about the run as a whole.
@@ -642,11 +671,29 @@ fn cycles(settings: &Settings, run: &Run, scope: &Scope) -> Vec<CycleStatus> {
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             last_halt_reason: cycle.halted,
             diff_hashes: cycle.diffs,
+            docs_hashes: cycle.docs,
             failing_test_signatures: cycle.sets,
             output_hashes: cycle.outputs,
         }
     });
     shown.collect()
+}
+
+/// Every node of the workflow as a scope stands.
+fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, NodeStanding> {
+    let budgets = &settings.config.budgets;
+    let nodes = run.workflow.nodes(settings.graph.as_ref(), named_task(scope)).into_iter();
+    let standing = |(name, bound, turns, runtime_ms): (String, bool, u32, u64)| {
+        let most = max_turns(budgets, bound);
+        let time = budgets.max_runtime_ms_per_node;
+        let standing = NodeStanding {
+            turns,
+            turns_left: (most != 0).then(|| most.saturating_sub(turns)),
+            runtime_ms_left: (time != 0).then(|| time.saturating_sub(runtime_ms)),
+        };
+        (name, standing)
+    };
+    nodes.map(standing).collect()
 }
 
 fn forgot(metrics: &mut Metrics, forgotten: Forgotten) {
@@ -666,12 +713,13 @@ fn resolve(metrics: &mut Metrics, run: &mut Run) {
     }
 }
 
-/// Tells of counters that went back to zero, and counts the gates that this answers.
-fn set_back(metrics: &mut Metrics, cleared: Vec<Cleared>, reason: &str, now: Option<i64>) -> Vec<Record> {
+/// Tells of counters that went back to zero, and counts the gates that a human has answered with it: a task that is done by
+/// itself has got around its gate, and how long that took says nothing about humans.
+fn set_back(metrics: &mut Metrics, cleared: Vec<Cleared>, human: bool, reason: &str, now: Option<i64>) -> Vec<Record> {
     let loops = &mut metrics.loops;
     let record = |cleared: Cleared| {
         loops.resets = loops.resets.saturating_add(1);
-        if let Some(gated) = cleared.gated {
+        if let Some(gated) = cleared.gated.filter(|_| human) {
             loops.resolved = loops.resolved.saturating_add(1);
             let took = now.zip(gated).map_or(0, |(now, gated)| now.saturating_sub(gated));
             loops.resolution_ms = loops.resolution_ms.saturating_add(u64::try_from(took).unwrap_or(0));

@@ -138,6 +138,9 @@ pub(crate) fn decide(
         let (given, new, onset) = run.ladder.give(identity, raw, signal.onset, seq, limits);
         signal.onset = onset;
         let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
+        if signal.extra.recommend && level == Level::Observe {
+            silent = signal.advice.recommendation;
+        }
         if new {
             fresh.push(rule.id);
         }

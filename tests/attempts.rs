@@ -236,8 +236,10 @@ fn authority_that_did_not_help_is_escalated() {
          Human intervention required.\n\
          Reason: No progress despite unblock authority."
     );
-    let [Record::LoopDetected { loop_count: 6, reasoning, .. }, Record::GateTriggered { task_id, failure_history, .. }] =
-        verdicts[5].records.as_slice()
+    let [
+        Record::LoopDetected { loop_count: 6, orchestrator_reasoning: reasoning, .. },
+        Record::GateTriggered { task_id, failure_history, .. },
+    ] = verdicts[5].records.as_slice()
     else {
         panic!("{:?}", verdicts[5].records);
     };
@@ -396,4 +398,28 @@ fn a_task_without_a_name() {
     let recovery = verdict.recovery.unwrap();
     assert_eq!(recovery.task, None);
     assert!(recovery.text.starts_with("LOOP DETECTED: Task (unnamed) completed after 3 attempts."));
+}
+
+#[test]
+fn every_blocker_is_named() {
+    let mut detector = json::detector("{}").unwrap();
+    let play = |detector: &mut Detector, count: usize| {
+        let blockers: Vec<String> = (1..=count).map(|index| format!(r#""blocker number {index}""#)).collect();
+        let event =
+            format!(r#"{{"type":"attempt","task":"T","status":"blocked","blockers":[{}]}}"#, blockers.join(","));
+        let mut last = None;
+        for _ in 0..3 {
+            last = detector.record(&json::event(&event).unwrap()).unwrap().recovery;
+        }
+        (last.unwrap(), detector.report_markdown(&Scope::default()))
+    };
+    let (recovery, report) = play(&mut detector, 3);
+    assert!(recovery.text.contains("blocked by [blocker number 1, blocker number 2, blocker number 3] after 3"));
+    assert!(report.contains("blocked by blocker number 1, blocker number 2, blocker number 3"), "{report}");
+    // As many as there is room for, and how many more there are.
+    let mut detector = json::detector("{}").unwrap();
+    let (recovery, report) = play(&mut detector, 20);
+    assert_eq!(recovery.blockers.len(), 16);
+    assert!(recovery.text.contains("blocker number 16 and 4 more] after"), "{}", recovery.text);
+    assert!(report.contains("blocker number 12, blocker number 13 and 7 more"), "{report}");
 }

@@ -34,3 +34,8 @@ fn snapshot() {
 fn text() {
     replay("text", fuzz_bodies::text);
 }
+
+#[test]
+fn transcript() {
+    replay("transcript", fuzz_bodies::transcript);
+}

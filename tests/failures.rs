@@ -530,7 +530,7 @@ fn the_records_have_the_documents_fields() {
     assert!(signature.starts_with("runtime:TypeError@src/a.ts:3#"), "{signature}");
     let expected = json!([
         {"event": "loop_detected", "taskId": "task_123", "agentId": "backend_dev_1", "loopCount": 3,
-            "errorSignature": signature, "isExactMatch": true, "reasoning": "Exact error message match",
+            "errorSignature": signature, "isExactMatch": true, "orchestratorReasoning": "Exact error message match",
             "timestamp": host.at},
         {"event": "gate_triggered", "taskId": "task_123", "agentId": "backend_dev_1", "loopCount": 3,
             "triggerReason": "Loop detected after 3 attempts",
@@ -563,6 +563,23 @@ fn metrics_per_agent_and_gate() {
     assert_eq!((loops.tasks, loops.tasks_with_loops), (2, 1));
     assert_eq!((loops.task_rate, loops.average_loops_per_task), (500, 2000));
     assert_eq!((loops.resets, loops.resolved, loops.resolution_ms), (1, 1, 7 * 60_000));
+}
+
+#[test]
+fn only_a_humans_answer_resolves_a_gate() {
+    let mut host = Orchestrator::new("{}");
+    for task in ["task1", "task2"] {
+        for _ in 0..4 {
+            host.fail(task, TYPE_ERROR);
+        }
+    }
+    // A task that is done behind its gate has got around it by itself.
+    assert_eq!(host.reset("task1", ResetReason::TaskCompleted).len(), 1);
+    let loops = host.metrics().loops;
+    assert_eq!((loops.gates, loops.resets, loops.resolved, loops.resolution_ms), (2, 1, 0, 0));
+    host.detector.acknowledge(&scope("task2"), &Decision::Continue).unwrap();
+    let loops = host.metrics().loops;
+    assert_eq!((loops.gates, loops.resets, loops.resolved), (2, 2, 1));
 }
 
 #[test]

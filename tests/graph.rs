@@ -474,3 +474,26 @@ proptest! {
         prop_assert_eq!(restored.status(&Scope::default()), detector.status(&Scope::default()));
     }
 }
+
+#[test]
+fn a_status_tells_the_turns_that_a_node_has_left() {
+    let mut pair = with_graph(PAIR);
+    let left = |detector: &Detector| {
+        let status = detector.status(&Scope::default());
+        status.nodes.into_iter().map(|(name, node)| (name, node.turns, node.turns_left)).collect::<Vec<_>>()
+    };
+    assert_eq!(left(&pair), [("coder".into(), 0, Some(6)), ("verifier".into(), 0, Some(6))]);
+    for index in 0..3 {
+        record(&mut pair, &format!(r#"{{"type":"turn","node":"coder","finalMessage":"{index}"}}"#));
+    }
+    record(&mut pair, r#"{"type":"turn","node":"reader","finalMessage":"x"}"#);
+    assert_eq!(
+        left(&pair),
+        [("coder".into(), 3, Some(3)), ("reader".into(), 1, None), ("verifier".into(), 0, Some(6))]
+    );
+    // A budget that is set binds every node, and time as well.
+    let mut limited = detector(r#"{"budgets":{"maxTurnsPerNode":4,"maxRuntimeMsPerNode":5000}}"#);
+    record(&mut limited, r#"{"type":"turn","node":"solo","durationMs":1200}"#);
+    let node = limited.status(&Scope::default()).nodes["solo"];
+    assert_eq!((node.turns, node.turns_left, node.runtime_ms_left), (1, Some(3), Some(3800)));
+}

@@ -42,6 +42,32 @@ fn where_signatures_see_progress_similarity_may_not() {
     assert_eq!(levels(ON, &numbers), [Level::Continue, Level::Gate]);
 }
 
+/// A text of so many characters, the first few of every hundred replaced by a letter that stands nowhere else.
+fn changed(length: usize, replaced: usize) -> String {
+    let plain: Vec<char> = "harbour crane quay lift ".chars().cycle().take(length - 1).chain(['.']).collect();
+    let letters = plain.iter().enumerate().filter(|(_, letter)| letter.is_alphabetic()).map(|(index, _)| index);
+    let gone: Vec<usize> = letters.take(replaced).collect();
+    plain.iter().enumerate().map(|(index, letter)| if gone.contains(&index) { 'ß' } else { *letter }).collect()
+}
+
+#[test]
+fn ninety_percent_is_the_edge() {
+    use Level::{Continue, Gate};
+    // Of 100 characters: 91, 90 and 89 stay; of 1,000: 901, 900 and 899, which is 89.9 percent and not yet 90.
+    for (length, replaced, level) in [
+        (100, 9, Gate),
+        (100, 10, Gate),
+        (100, 11, Continue),
+        (1000, 99, Gate),
+        (1000, 100, Gate),
+        (1000, 101, Continue),
+    ] {
+        let (plain, other) = (changed(length, 0), changed(length, replaced));
+        assert_eq!(levels(ON, &[&plain, &other]), [Continue, level], "{replaced} of {length}");
+        assert_eq!(levels(ON, &[&other, &plain]), [Continue, level], "{replaced} of {length}, turned round");
+    }
+}
+
 #[test]
 fn any_of_the_last_five() {
     let others = [

@@ -283,18 +283,26 @@ fn tasks_are_apart_and_agents_are_not() {
 }
 
 #[test]
-fn where_failures_are_reported_progress_is_judged_elsewhere() {
+fn failures_end_iterations_where_nothing_else_does() {
     let mut events = Vec::new();
     for index in 0..4 {
         events.push(format!(r#"{{"type":"failure","message":"a new error, number {index}"}}"#));
         events.push(progress(r#""diff":"d","tests":{"failing":3}"#));
     }
-    let mut detector = detector("{}");
-    for event in &events {
-        let verdict = record(&mut detector, event);
-        let rules: Vec<&str> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
-        assert!(!rules.contains(&"unchanged-diff") && !rules.contains(&"unchanged-failures"), "{rules:?}");
-    }
+    stalls(&events, "unchanged-diff", 3);
+    let apart = r#"{"rules":{"unchanged-diff":{"enabled":false},"repeated-failure":{"enabled":false}}}"#;
+    assert_eq!(first(apart, &events), Some(("unchanged-failures".into(), 5)));
+}
+
+#[test]
+fn patch_and_documents_are_evidence_each() {
+    let reading = progress(r#""diff":"d","docs":"m""#);
+    let verdicts = play("{}", &[said("coder", "one"), reading.clone(), said("coder", "two"), reading]);
+    let Some(Record::LoopHalted { diff_hashes, docs_hashes, .. }) = verdicts[3].records.first() else {
+        panic!("{:?}", verdicts[3])
+    };
+    assert_eq!((diff_hashes.len(), docs_hashes.len()), (2, 2));
+    assert!(diff_hashes[0] == diff_hashes[1] && docs_hashes[0] == docs_hashes[1] && diff_hashes[0] != docs_hashes[0]);
 }
 
 #[test]

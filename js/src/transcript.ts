@@ -2,26 +2,55 @@ import { readTranscript as read } from "../glue/loopwarden.js";
 import { call } from "./core.ts";
 import type { ErrorRecord, TraceEvent } from "./generated/types.ts";
 
-/** How a run was recorded: as a Loopwarden trace (events, or one scenario), or as a Claude Code session. */
-export type TranscriptFormat = "trace" | "claude-code";
+/**
+ * How a run was recorded.
+ *
+ * | Format | What it is |
+ * | --- | --- |
+ * | `trace` | Loopwarden's own: events, or one scenario |
+ * | `claude-code` | a Claude Code session |
+ * | `openai` | chat-completions messages or Responses items, or a Codex rollout |
+ * | `anthropic` | messages of the Anthropic API |
+ * | `ai-sdk` | messages of Vercel's AI SDK: those of its user interface, or those for models |
+ * | `langchain` | messages of LangChain, serialised or plain, or the state of LangGraph |
+ * | `swe-agent` | a trajectory of SWE-agent or mini-swe-agent |
+ * | `openhands` | an OpenHands event log |
+ * | `gemini-cli` | a chat recording, checkpoint, prompt log or telemetry file of gemini-cli |
+ * | `opentelemetry` | GenAI spans: OTLP/JSON, or a span a line |
+ */
+export type TranscriptFormat = (typeof FORMATS)[number];
+
+/** @internal */
+export const FORMATS = [
+  "trace",
+  "claude-code",
+  "openai",
+  "anthropic",
+  "ai-sdk",
+  "langchain",
+  "swe-agent",
+  "openhands",
+  "gemini-cli",
+  "opentelemetry",
+] as const;
 
 /** A recorded run, read into events. */
 export interface Transcript {
   /** What the text was read as. */
   format: TranscriptFormat;
-  /** What happened, in order. A `pending` event was about to happen: it is for `check`, without that field. */
+  /** What happened, in order; spans in the order of time. A `pending` event was about to happen: it is for `check`, without that field. */
   events: TraceEvent[];
-  /** The line each event came from, counted from 1. */
+  /** The line each event came from, counted from 1: of an entry of a document, the line where it begins. */
   lines: number[];
-  /** The lines that could not be read; the others could. */
+  /** The lines and entries that could not be read; the others could. */
   errors: { line: number; error: ErrorRecord }[];
 }
 
 /**
  * Reads a recorded run in an agent's own log format.
  *
- * @param text - The whole log, one JSON object a line.
- * @param format - Recognised from the text where absent.
+ * @param text - The whole log: JSON lines, or documents that hold its entries in a list.
+ * @param format - Recognised from the first entries that tell, where absent.
  * @throws {LoopwardenError} `invalid-argument` for a format that does not exist. A broken line is no error of the call:
  * it is listed in `errors`.
  */

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ErrorCode, type Event, LoopDetector, LoopwardenError, readTranscript, version } from "../dist/index.js";
+import {
+  type ErrorCode,
+  type Event,
+  LoopDetector,
+  LoopwardenError,
+  readTranscript,
+  type TranscriptFormat,
+  version,
+} from "../dist/index.js";
 
 const call: Event = { type: "tool-call", tool: "read_file", args: { path: "src/a.ts" }, callId: "1", at: 1000 };
 
@@ -233,4 +241,30 @@ test("a transcript is read into events, broken lines are listed", () => {
     ],
   );
   refused(() => readTranscript("", "xml" as never), "invalid-argument", "format", "xml");
+});
+
+test("transcripts of other programs are recognised, an entry of a document has its line", () => {
+  const cases: [format: TranscriptFormat, text: string][] = [
+    [
+      "anthropic",
+      '{"messages":[\n{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"t","input":{}}]}]}',
+    ],
+    [
+      "ai-sdk",
+      '[{"role":"assistant","parts":[\n{"type":"tool-t","toolCallId":"a","state":"input-available","input":{}}]}]',
+    ],
+    ["langchain", '[{"type":"ai","content":"","tool_calls":[{"id":"a","name":"t","args":{}}]}]'],
+    ["openai", '{"type":"function_call","call_id":"a","name":"t","arguments":"{}"}'],
+    ["openhands", '{"id":"a","source":"agent","action":"t","args":{}}'],
+  ];
+  for (const [format, text] of cases) {
+    const transcript = readTranscript(text);
+    assert.deepEqual([transcript.format, transcript.errors], [format, []]);
+    const [event] = transcript.events;
+    assert.ok(event?.type === "tool-call", format);
+    assert.deepEqual([event.tool, event.args, event.callId], ["t", {}, "a"]);
+    assert.deepEqual(transcript.lines, [format === "anthropic" ? 2 : 1]);
+    assert.deepEqual(readTranscript(text, format), transcript);
+    new LoopDetector().record(event as Event);
+  }
 });

@@ -71,7 +71,8 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["replay", "a", "b"], /replay: expected one file/],
     [["replay", "a", "--levl", "halt"], /unknown option --levl, did you mean --level\?/],
     [["replay", "a", "--level", "stop"], /--level stop: expected one of observe, nudge, block, gate, halt/],
-    [["replay", "a", "--format", "xml"], /--format xml: expected trace or claude-code/],
+    [["replay", "a", "--format", "xml"], /--format xml: expected one of trace, claude-code, openai, .*opentelemetry/],
+    [["replay", "a", "--format", "antropic"], /--format antropic, did you mean anthropic\?/],
     [["eval"], /which files or folders\?/],
     [["config", "chek", "a"], /expected `check FILE`/],
     [["schema", "evnt"], /did you mean event\?/],
@@ -133,6 +134,52 @@ test("replay --json: one verdict a line, gzip and standard input alike", async (
     const piped = await run(process.execPath, [cli, "replay", "-", "--json"], { input });
     assert.deepEqual(piped, plain);
   }
+});
+
+/** A conversation in which one edit fails again and again, as the messages of an API. */
+const chat = (times: number) => [
+  { role: "user", content: "Fix the cart." },
+  ...Array.from({ length: times }, (_, index) => [
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: `c${index}`, type: "function", function: { name: "edit", arguments: `{"old":"a${index}"}` } }],
+    },
+    { role: "tool", tool_call_id: `c${index}`, content: "Error: the text is not in cart.ts" },
+  ]).flat(),
+];
+
+test("replay: runs of other programs, recognised or named", async () => {
+  const transcripts = new URL("../../tests/transcripts/", import.meta.url);
+  const cases: [name: string, format: string][] = [
+    ["openai-chat.json", "openai"],
+    ["ai-sdk-ui.json", "ai-sdk"],
+    ["swe-agent.traj", "swe-agent"],
+    ["openhands.json", "openhands"],
+    ["gemini-cli-session.json", "gemini-cli"],
+    ["opentelemetry-otlp.json", "opentelemetry"],
+  ];
+  for (const [name, format] of cases) {
+    const path = fileURLToPath(new URL(name, transcripts));
+    const found = await loopwarden("replay", path);
+    assert.deepEqual([found.code, found.stderr], [3, ""], name);
+    assert.match(found.stdout, new RegExp(` · ${format} · \\d+ events`));
+    assert.deepEqual(await loopwarden("replay", path, "--format", format), found);
+  }
+});
+
+test("replay: a broken entry of a document is reported with its line", async () => {
+  const [first, ...rest] = chat(8).map((message) => JSON.stringify(message));
+  const name = await file(
+    "chat.json",
+    `{"messages": [\n${[first, '{"role": "user", "content": ', ...rest].join(",\n")}\n]}\n`,
+  );
+  const { code, stdout, stderr } = await loopwarden("replay", name, "--level", "block");
+  assert.equal(code, 3);
+  assert.match(stderr, /^chat\.json:3: invalid-json: /);
+  assert.equal(stderr.trimEnd().split("\n").length, 1);
+  assert.match(stdout, /openai · 17 events/);
+  assert.match(stdout, /^line \d+ {2}block {2}repeated-error/m);
 });
 
 test("replay: a pending event is judged and not recorded", async () => {
@@ -254,4 +301,30 @@ test("eval --level, --config and the table", async () => {
   const { stdout } = await loopwarden("eval", name, "--level", "halt");
   assert.match(stdout, /Verdicts at halt or above/);
   assert.match(stdout, /missed +short/);
+});
+
+test("eval takes runs of other programs: a file without labels, or a line each with them", async () => {
+  await mkdir(join(folder, "foreign"), { recursive: true });
+  const labelled = [
+    { id: "looped", expect: "loop", messages: chat(8) },
+    { id: "short", expect: "no-loop", messages: chat(1) },
+    { id: "passed", success: true, messages: chat(1) },
+    { id: "unknown", messages: chat(8) },
+  ];
+  await file("foreign/labelled.jsonl", `${jsonLines(labelled)}{"messages": [\n`);
+  const step = { action: "make", observation: "make: *** No rule to make target", thought: "Build.", response: "" };
+  await file("foreign/run.traj", JSON.stringify({ trajectory: Array.from({ length: 12 }, () => step), info: {} }));
+  const { code, stdout, stderr } = await loopwarden("eval", "foreign", "--json");
+  assert.equal(code, 0);
+  const [lines, trajectory, total] = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual([lines.scenarios, lines.loops, lines.caught, lines.noLoops, lines.falseAlarms], [5, 1, 1, 1, 0]);
+  assert.deepEqual(lines.success, { runs: 1, alarms: 0 });
+  assert.deepEqual(lines.unlabelled, { runs: 2, alarms: 1 });
+  assert.match(stderr, /labelled\.jsonl:5: invalid-json/);
+  assert.deepEqual([trajectory.unlabelled, trajectory.events], [{ runs: 1, alarms: 1 }, 36]);
+  assert.deepEqual(total.unlabelled, { runs: 3, alarms: 2 });
+  assert.match((await loopwarden("eval", "foreign")).stdout, /unlabelled/);
 });

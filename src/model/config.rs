@@ -183,7 +183,7 @@ pub struct Budgets {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Memory {
-    /// Runs kept at once, 1 to 65536; the least recently used goes first.
+    /// Runs kept at once, 1 to 4096; the least recently used goes first.
     pub max_runs: u32,
     /// Milliseconds of event time after which an idle run is forgotten.
     pub idle_ms: u64,

@@ -2,7 +2,11 @@ use crate::model::HaltReason;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// A telemetry record: what a host logs, under the names that the systems it comes from gave it.
+/// A telemetry record: what a host logs.
+///
+/// `event` is named as in the systems that the records come from. Their fields are in snake case there and in camel case
+/// here, like everywhere in this model: `task_id` is `taskId`, `orchestrator_reasoning` is `orchestratorReasoning`, and so
+/// on for every field. `timestamp` is a number of milliseconds, not a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "LoopRecord"))]
@@ -23,8 +27,8 @@ pub enum Record {
         error_signature: String,
         /// Whether the messages were equal to the byte.
         is_exact_match: bool,
-        /// Why it counts.
-        reasoning: String,
+        /// Why it counts: the document's `orchestrator_reasoning`.
+        orchestrator_reasoning: String,
         /// Event time in milliseconds since the Unix epoch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timestamp: Option<i64>,
@@ -57,6 +61,9 @@ pub enum Record {
         halt_reason: HaltReason,
         /// Digests of the last diffs, oldest first.
         diff_hashes: Vec<String>,
+        /// Digests of the last documents, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        docs_hashes: Vec<String>,
         /// Digests of the last sets of failing tests, oldest first.
         failing_test_signatures: Vec<String>,
         /// Digests of the last node outputs, oldest first.

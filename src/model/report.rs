@@ -101,6 +101,21 @@ pub struct BudgetsLeft {
     pub runtime_ms: Option<u64>,
 }
 
+/// Where a node of the workflow stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeStanding {
+    /// Turns it has ended.
+    pub turns: u32,
+    /// Turns that are left, where they are limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_left: Option<u32>,
+    /// Milliseconds that its turns may still take together, where they are limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_ms_left: Option<u64>,
+}
+
 /// Where the attempts at one task stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -149,8 +164,11 @@ pub struct CycleStatus {
     /// Why the cycle was last halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_halt_reason: Option<HaltReason>,
-    /// Digests of the last diffs, oldest first; like the other two only of the cycle that was last active.
+    /// Digests of the last diffs, oldest first; like the other three only of the cycle that was last active.
     pub diff_hashes: Vec<String>,
+    /// Digests of the last documents, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub docs_hashes: Vec<String>,
     /// Digests of the last sets of failing tests, oldest first.
     pub failing_test_signatures: Vec<String>,
     /// Digests of the last node outputs, oldest first.
@@ -186,6 +204,10 @@ pub struct Status {
     /// Every cycle of the workflow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycles: Vec<CycleStatus>,
+    /// Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the
+    /// task that was last active where the scope names none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, NodeStanding>,
     /// What is left of the budgets.
     pub budgets_left: BudgetsLeft,
     /// Loops counted for the scope's task, a subtask's with its parent's; the most of any task where the scope names
@@ -302,7 +324,7 @@ pub struct LoopMetrics {
     pub average_loops_before_gate: u64,
     /// Counters set back.
     pub resets: u64,
-    /// Gates that a reset or `continue` answered, and the event time between both.
+    /// Gates that a human answered, with `human-intervention` or `continue`; a task that is completed behind its gate is none.
     pub resolved: u64,
     /// Milliseconds of event time from gate to resolution, summed over `resolved`.
     pub resolution_ms: u64,
@@ -329,6 +351,12 @@ pub struct Metrics {
     pub runs: u64,
     /// Runs forgotten because `memory.maxRuns` was reached (`scope-evicted`).
     pub runs_evicted: u64,
+    /// Tasks that a run forgot with all that it had counted about them, because more than 32 were worked on or what is
+    /// kept about them took too much: the one worked on the longest ago goes first.
+    pub tasks_evicted: u64,
+    /// Phases, transitions, nodes, cycles, failures and requests that were forgotten one by one, because a run had more of
+    /// them than it keeps.
+    pub task_parts_evicted: u64,
     /// Runs forgotten because they were idle.
     pub runs_collected: u64,
     /// Resets asked for.

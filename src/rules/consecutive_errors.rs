@@ -2,6 +2,11 @@
 //! Must not catch: anything, unless `budgets.consecutiveErrors` is set; negative answers (a search that found
 //! nothing has not failed).
 //! Idea: the last safety check of every agent loop.
+//!
+//! External failures count, too. The document on failures keeps them from the counter of a *task's* loops, which asks
+//! whether the agent works badly; this is the *run's* budget, which asks how much may fail before someone looks, and its
+//! document says nothing about whose fault an error is. Who wants to wait for a service out sets a larger budget and follows
+//! `external-failure`.
 
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
@@ -95,5 +100,9 @@ mod tests {
         Script::new(limited).play("a!x b!y c:z d!x e!y").expect("consecutive-errors", &[]);
         Script::new(limited).play("a!x b!y | c!z").expect("consecutive-errors", &[]);
         Script::new("{}").play("a!x b!y c!z").expect("consecutive-errors", &[]);
+        // Whoever is to blame: the agent, the service.
+        Script::new(limited).play("+f:a +x:503 +f:b").expect("consecutive-errors", &[(2, Level::Halt)]);
+        Script::new(limited).play("+x:503 +x:503 +x:429").expect("consecutive-errors", &[(2, Level::Halt)]);
+        Script::new(limited).play("+x:503 +x:503 a:1 +x:503 +x:503").expect("consecutive-errors", &[]);
     }
 }

@@ -4,14 +4,12 @@
 //! retried after a wait, and a human is told when that does not help.
 
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASKS, forgets};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, combine};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
 
-/// Tasks watched at once.
-const TASKS: usize = 16;
 const EVIDENCE: usize = 5;
 
 pub(crate) struct ExternalFailure;
@@ -35,6 +33,19 @@ struct Streak {
 }
 
 impl State {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        let task = |streak: &Streak| {
+            let sightings: usize = streak.sightings.iter().map(Sighting::weight).sum();
+            2 * KEY_BYTES + streak.onset.weight() + sightings + streak.signature.len() + 4
+        };
+        self.tasks.iter().map(task).sum()
+    }
+
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.tasks.retain(|streak| streak.task != task);
+    }
+
     fn take(&mut self, task: Key) -> Option<Streak> {
         let at = self.tasks.iter().position(|streak| streak.task == task)?;
         self.tasks.remove(at)
@@ -144,7 +155,7 @@ impl Rule for ExternalFailure {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.take(task);
+        state.tasks.retain(|streak| !forgets(task, streak.task));
     }
 
     fn standing(state: &State) -> u32 {

@@ -1,7 +1,8 @@
 //! Catches: a node whose final message, or whose structured output, is the same three turns in a row.
-//! Must not catch: different nodes saying the same, turns between which failing tests got fewer, a checklist got longer
-//! or a new patch or document appeared; turns that say nothing.
-//! Idea: the seed document on loop safety, the first signal of a stall.
+//! Must not catch: different nodes saying the same, turns between which failing tests got fewer or a checklist got longer;
+//! turns that say nothing.
+//! Idea: the seed document on loop safety, the first signal of a stall. It stands on its own: whether there is a new patch is
+//! what its second signal asks.
 
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
@@ -24,7 +25,7 @@ impl Rule for IdenticalOutput {
     fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(event) = fact else { return None };
         let Body::Turn(turn) = &event.body else { return None };
-        let task = cx.flow.judged()?;
+        let task = cx.flow.task()?;
         let voice = task.voice(&turn.node)?;
         let spoke = turn.final_message.as_deref().is_some_and(|text| !text.trim().is_empty());
         let message = (&voice.message, "final message", spoke);
@@ -89,11 +90,15 @@ mod tests {
     fn progress_between_ends_it() {
         Script::workflow("{}").play("c=x %f:7 c=x %f:4 c=x %f:2 c=x %f:1").expect(RULE, &[]);
         Script::workflow("{}").play("c=x %k:1 c=x %k:2 c=x %k:3 c=x").expect(RULE, &[]);
-        Script::workflow("{}").play("c=x %d:1 c=x %d:2 c=x %d:3 c=x").expect(RULE, &[]);
-        Script::workflow("{}").play("c=x %m:1 c=x %m:2 c=x %m:3 c=x").expect(RULE, &[]);
         // What was there before is no progress.
         Script::workflow("{}").play("c=x %f:7 c=x %f:7 c=x").expect(RULE, &[(4, Gate)]);
         Script::workflow("{}").play("%d:1 %d:2 c=x %d:1 c=x %d:2 c=x").expect(RULE, &[(6, Gate)]);
+    }
+
+    #[test]
+    fn a_new_patch_is_no_new_word() {
+        Script::workflow("{}").play("c=x %d:1 c=x %d:2 c=x %d:3 c=x").expect(RULE, &[(4, Gate), (6, Gate)]);
+        Script::workflow("{}").play("c=x %m:1 c=x %m:2 c=x %m:3 c=x").expect(RULE, &[(4, Gate), (6, Gate)]);
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod unchanged_failures;
 
 pub(crate) use cycle_budget::max_cycle_iterations;
 pub(crate) use limits::Limits;
+pub(crate) use node_budget::max_turns;
 pub(crate) use settings::{Settings, ToolSettings};
 pub(crate) use task_loop::{Cleared, mismatch};
 
@@ -66,13 +67,11 @@ use crate::model::{
     AttemptStanding, Body, Config, Event, HaltReason, Host, Level, Message, Outcome, PhaseStanding, Recommendation,
     Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
-use crate::state::{Call, Flow, Onset, Run, Sighting, Step};
+use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS};
 use crate::text::{Key, printable};
 use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Tasks that a rule remembers in a run; the one touched the longest ago goes first.
-const TASKS: usize = 32;
 /// Characters of a task's name in messages, reports and status.
 const TASK_NAME: usize = 64;
 
@@ -208,7 +207,7 @@ pub(crate) struct Extra {
     pub(crate) question: Option<String>,
     /// What an orchestrator should put into its context.
     pub(crate) recovery: Option<Recovery>,
-    /// The recommendation holds even where there is no finding.
+    /// The recommendation holds even where there is no finding, or one that is only for logs.
     pub(crate) recommend: bool,
     /// The label a gate carries.
     pub(crate) label: Option<String>,
@@ -429,6 +428,38 @@ impl States {
     /// Sets counters of loops back: [`task_loop::State::clear`].
     pub(crate) fn clear_loops(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
         self.task_loop.clear(task, human)
+    }
+
+    /// Bytes that the rules about tasks keep at most of what they keep per task.
+    pub(crate) fn weight(&self) -> usize {
+        self.task_loop.weight()
+            + self.task_attempts.weight()
+            + self.phase_visits.weight()
+            + self.phase_transitions.weight()
+            + self.phase_cycle.weight()
+            + self.external_failure.weight()
+            + self.no_tests.weight()
+    }
+
+    /// Drops all that is kept about one task and nothing else.
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.task_loop.drop_task(task);
+        self.task_attempts.drop_task(task);
+        self.phase_visits.drop_task(task);
+        self.phase_transitions.drop_task(task);
+        self.phase_cycle.drop_task(task);
+        self.external_failure.drop_task(task);
+        self.no_tests.drop_task(task);
+    }
+
+    /// Drops the older half of what is kept about the parts of tasks; says how many those were.
+    pub(crate) fn shed(&mut self) -> u64 {
+        self.task_loop.shed() + self.phase_visits.shed() + self.phase_transitions.shed()
+    }
+
+    /// Parts of tasks that were dropped at their caps since this was last asked.
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        self.task_loop.take_lost() + self.phase_visits.take_lost() + self.phase_transitions.take_lost()
     }
 
     /// The same rules with nothing but the counters of loops.

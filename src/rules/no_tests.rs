@@ -1,19 +1,21 @@
 //! Catches: a task that fails again and again with nothing that could tell whether it gets any nearer: no tests, no
 //! measured progress.
-//! Must not catch: failures that tests reported, tasks whose files, dependencies or checklist grow, external failures.
-//! Idea: the decision record on loops of failures: no tests is a red flag of its own.
+//! Must not catch: failures that tests reported, tasks whose files, dependencies or checklist grow, work that shows in a new
+//! patch or in new documents, tasks that an outside judge calls progressing, external failures.
+//! Idea: the decision record on loops of failures: no tests is a red flag of its own, but documentation, configuration and
+//! refactoring have no tests to improve, and there the judge decides.
 
-use crate::model::{Body, Event, HaltReason, Recommendation};
+use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Recommendation};
 use crate::rules::task_loop::marked;
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
-use crate::text::{FailureFacts, Key, combine};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASKS, forgets};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
+use crate::text::{FailureFacts, Key, combine, document, patch};
 use alloc::{format, string::ToString};
 use serde::{Deserialize, Serialize};
 
-/// Tasks watched at once.
-const TASKS: usize = 16;
-const EVIDENCE: usize = 5;
+const EVIDENCE: usize = 3;
+/// Patches and documents remembered: one that comes back is no new work.
+const ARTIFACTS: usize = 4;
 
 pub(crate) struct NoTests;
 
@@ -30,11 +32,25 @@ struct Blind {
     /// Tests exist.
     tests: bool,
     checklist: u32,
+    artifacts: Ring<Key>,
     onset: Onset,
     sightings: Ring<Sighting>,
 }
 
 impl State {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        let task = |blind: &Blind| {
+            let sightings: usize = blind.sightings.iter().map(Sighting::weight).sum();
+            KEY_BYTES * (2 + blind.artifacts.len()) + blind.onset.weight() + sightings + 4
+        };
+        self.tasks.iter().map(task).sum()
+    }
+
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.tasks.retain(|blind| blind.task != task);
+    }
+
     fn take(&mut self, task: Key) -> Option<Blind> {
         let at = self.tasks.iter().position(|blind| blind.task == task)?;
         self.tasks.remove(at)
@@ -51,8 +67,10 @@ impl Rule for NoTests {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(Event { body, .. }) = fact else { return None };
-        if !matches!(body, Body::Failure(_) | Body::Progress(_)) {
-            return None;
+        match body {
+            Body::Failure(_) | Body::Progress(_) => {}
+            Body::Evaluation(evaluation) if evaluation.verdict == EvaluationVerdict::Progressing => {}
+            _ => return None,
         }
         let mut blind = state.take(cx.task).unwrap_or_else(|| Blind { task: cx.task, ..Blind::default() });
         let mut signal = None;
@@ -65,11 +83,20 @@ impl Rule for NoTests {
                 });
                 let done = progress.checklist.map_or(blind.checklist, |checklist| checklist.done);
                 let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
-                if done > blind.checklist || markers.into_iter().any(|marker| marked(marker.as_ref())) {
+                let artifacts = [progress.diff.as_deref().map(patch), progress.docs.as_deref().map(document)];
+                let mut new = false;
+                for artifact in artifacts.into_iter().flatten().filter(|artifact| *artifact != 0) {
+                    if !blind.artifacts.iter().any(|known| *known == artifact) {
+                        blind.artifacts.push(artifact, ARTIFACTS);
+                        new = true;
+                    }
+                }
+                if new || done > blind.checklist || markers.into_iter().any(|marker| marked(marker.as_ref())) {
                     blind.failures = 0;
                 }
                 blind.checklist = done;
             }
+            Body::Evaluation(_) => blind.failures = 0,
             Body::Failure(failure) => {
                 let facts = FailureFacts::of(failure);
                 blind.tests |= facts.tests;
@@ -90,7 +117,7 @@ impl Rule for NoTests {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.take(task);
+        state.tasks.retain(|blind| !forgets(task, blind.task));
     }
 
     fn standing(state: &State) -> u32 {
@@ -98,7 +125,8 @@ impl Rule for NoTests {
     }
 
     fn fits(state: &State) -> bool {
-        state.tasks.len() <= TASKS && state.tasks.iter().all(|blind| blind.sightings.len() <= EVIDENCE)
+        let fits = |blind: &Blind| blind.sightings.len() <= EVIDENCE && blind.artifacts.len() <= ARTIFACTS;
+        state.tasks.len() <= TASKS && state.tasks.iter().all(fits)
     }
 }
 
@@ -146,6 +174,21 @@ mod tests {
         Script::new("{}").play("+t:3 +f:a +f:b +f:c +f:d +f:e +f:f").expect(RULE, &[]);
         Script::new("{}").play("+f:a +f:b +m +f:c +f:d +f:e +f:f").expect(RULE, &[]);
         Script::new("{}").play("+f:a +f:b +f:c +f:d +f:assertion +f:e +f:f").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn work_that_no_test_measures() {
+        Script::workflow("{}").play("!a !b %d:1 !c !d %m:1 !e !f %d:2 !g !h").expect(RULE, &[]);
+        // The same patch again, or one that was there before, is no new work; reading without writing neither.
+        Script::workflow("{}").play("%d:1 !a !b %d:1 !c !d %d:1 !e").expect(RULE, &[(7, Nudge)]);
+        Script::workflow("{}").play("%d:1 %d:2 !a !b %d:1 !c !d %d:2 !e").expect(RULE, &[(8, Nudge)]);
+        Script::workflow("{}").play("!a !b %d: !c %m: !d !e").expect(RULE, &[(6, Nudge)]);
+    }
+
+    #[test]
+    fn a_judge_that_sees_progress() {
+        Script::new("{}").play("+f:a +f:b +f:c +f:d +e:progressing +f:e +f:f +f:g +f:h").expect(RULE, &[]);
+        Script::new("{}").play("+f:a +f:b +f:c +f:d +e:stalled +f:e").expect(RULE, &[(5, Nudge)]);
     }
 
     #[test]

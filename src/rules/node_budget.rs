@@ -5,7 +5,7 @@
 //! A budget of 6 allows 6 turns. An event tells of a turn that has ended, so the sixth one spends the budget, and what
 //! is refused is the seventh.
 
-use crate::model::{Body, HaltReason, Level, Recommendation};
+use crate::model::{Body, Budgets, HaltReason, Level, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, stall};
 use crate::state::node_key;
 use crate::text::{Key, combine, key, printable};
@@ -73,6 +73,11 @@ pub(super) fn spent(all: &[Budget], what: &str, name: &str, identity: Key, cx: &
     })
 }
 
+/// Turns that a node may take; 0 for any number. The default is for nodes that a workflow binds.
+pub(crate) fn max_turns(budgets: &Budgets, bound: bool) -> u32 {
+    budgets.max_turns_per_node.unwrap_or(if bound { TURNS } else { 0 })
+}
+
 impl Rule for NodeBudget {
     const ID: &'static str = "node-budget";
     const ABOUT: &'static str = "A node has used up its turns or its time.";
@@ -94,7 +99,7 @@ impl Rule for NodeBudget {
         let tally = cx.flow.task()?.node(&turn.node)?;
         *state = (*state).max(tally.turns);
         let budgets = &cx.config.budgets;
-        let turns = budgets.max_turns_per_node.unwrap_or(if cx.flow.graph.binds(node) { TURNS } else { 0 });
+        let turns = max_turns(budgets, cx.flow.graph.binds(node));
         let all = [
             Budget::new("node-turns", "maxTurnsPerNode", "turns", tally.turns.into(), turns.into()),
             Budget::new("node-runtime", "maxRuntimeMsPerNode", "ms", tally.runtime_ms, budgets.max_runtime_ms_per_node),

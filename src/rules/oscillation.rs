@@ -1,4 +1,4 @@
-//! Catches: a node whose output, or a task whose patch, goes back and forth between two states: A, B, A, B.
+//! Catches: a node whose output, or a task whose patch or documents, go back and forth between two states: A, B, A, B.
 //! Must not catch: one change of mind, two nodes that speak in turn, states that are new each time.
 //! Idea: the seed document on loop safety, the fourth signal of a stall.
 
@@ -6,7 +6,7 @@ use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
 use crate::rules::{Cx, Fact, Limits, Rule, Signal};
 use crate::text::printable;
-use alloc::{format, string::ToString};
+use alloc::format;
 
 pub(crate) struct Oscillation;
 
@@ -23,12 +23,15 @@ impl Rule for Oscillation {
         let Fact::Event(event) = fact else { return None };
         let (flips, what, task) = match &event.body {
             Body::Turn(turn) if turn.final_message.is_some() || turn.structured_output.is_some() => {
-                let task = cx.flow.judged()?;
+                let task = cx.flow.task()?;
                 (&task.voice(&turn.node)?.flips, format!("The output of `{}`", printable(&turn.node, 48)), task)
             }
             Body::Progress(progress) if progress.diff.is_some() || progress.docs.is_some() => {
-                let task = cx.flow.judged()?;
-                (&task.flips, "What the iterations leave behind".to_string(), task)
+                let task = cx.flow.task()?;
+                let diff = progress.diff.is_some().then_some((&task.diff.flips, "The patch"));
+                let docs = progress.docs.is_some().then_some((&task.docs.flips, "The text of the documents"));
+                let (flips, what) = diff.into_iter().chain(docs).max_by_key(|(flips, _)| flips.laps())?;
+                (flips, format!("{what} of the iterations"), task)
             }
             _ => return None,
         };
@@ -83,11 +86,15 @@ mod tests {
     fn patches_of_a_task() {
         Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:b").expect(RULE, &[(7, Gate)]);
         Script::workflow("{}").play("c=1 %d:a c=2 %d:b c=3 %d:a c=4 %d:c").expect(RULE, &[]);
+        // The documents for themselves, whatever the patch.
+        Script::workflow("{}").play("c=1 %m:a,d:1 c=2 %m:b,d:2 c=3 %m:a,d:3 c=4 %m:b,d:4").expect(RULE, &[(7, Gate)]);
     }
 
     #[test]
     fn progress_between_ends_it() {
         Script::workflow("{}").play("c=a %f:4 c=b %f:3 c=a %f:2 c=b %f:1").expect(RULE, &[]);
-        Script::workflow("{}").play("c=a %d:1 c=b %d:2 c=a %d:3 c=b").expect(RULE, &[]);
+        Script::workflow("{}").play("c=a %k:1 c=b %k:2 c=a %k:3 c=b").expect(RULE, &[]);
+        // New patches are no new words.
+        Script::workflow("{}").play("c=a %d:1 c=b %d:2 c=a %d:3 c=b").expect(RULE, &[(6, Gate)]);
     }
 }

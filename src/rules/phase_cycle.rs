@@ -8,7 +8,7 @@
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{Key, combine, key};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,21 @@ fn lap_name(lap: &[&str]) -> String {
 }
 
 impl State {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        let entered =
+            |entered: &Entered| KEY_BYTES + entered.name.len() + 2 + entered.sighting.weight() + entered.onset.weight();
+        let walk = |walk: &Walk| {
+            let phases: usize = walk.phases.iter().map(entered).sum();
+            KEY_BYTES + walk.task_name.len() + walk.cycle.map_or(0, |onset| onset.weight()) + 6 + phases
+        };
+        self.walks.iter().map(walk).sum()
+    }
+
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.walks.retain(|walk| walk.task != task);
+    }
+
     pub(crate) fn add_walks(&self, standings: &mut BTreeMap<String, PhaseStanding>) {
         for walk in self.walks.iter() {
             let names: Vec<&str> = walk.phases.iter().map(|entered| entered.name.as_str()).collect();

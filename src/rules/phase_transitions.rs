@@ -1,6 +1,6 @@
 //! Catches: a phase of a workflow that one task leaves for the same other phase more often than it may. The last time is
 //! told, the next one is refused.
-//! Must not catch: other transitions, other tasks, retries (a phase entered from itself is a visit), counts that a
+//! Must not catch: other transitions, other tasks, retries (a phase entered from itself is a visit, see `phases`), counts that a
 //! human has cleared.
 //! Idea: the transition limits of the document about loop prevention. Its rule refuses a transition that was made as often
 //! as allowed; its worked example refuses `fix→test` on the last time it is allowed, right after `test→fix` had its
@@ -10,7 +10,7 @@
 use crate::model::HaltReason;
 use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Limits, Rule, Signal, forgets};
-use crate::state::{Ring, Sighting};
+use crate::state::{KEY_BYTES, Ring, Sighting};
 use crate::text::{Key, combine};
 use alloc::format;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,27 @@ pub(crate) struct PhaseTransitions;
 pub(crate) struct State {
     /// Ordered by the latest time each was made.
     made: Ring<Made>,
+    /// Transitions that had to make room.
+    lost: u64,
+}
+
+impl State {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        self.made.iter().map(|made| 3 * KEY_BYTES + made.times.weight()).sum()
+    }
+
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.made.retain(|made| made.task != task);
+    }
+
+    pub(crate) fn shed(&mut self) -> u64 {
+        self.made.halve()
+    }
+
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -56,7 +77,7 @@ impl Rule for PhaseTransitions {
         let fresh = Made { task: cx.task, from, to, times: Tally::default() };
         let mut made = known.and_then(|index| state.made.remove(index)).unwrap_or(fresh);
         made.times.add(Sighting { key: combine("transition", &[from, to]), ..cx.here }, cx.onset);
-        state.made.push(made, TRANSITIONS);
+        state.lost = state.lost.saturating_add(state.made.push_counted(made, TRANSITIONS));
 
         let phases = &cx.config.phases;
         let max = phases.max_transitions_default;

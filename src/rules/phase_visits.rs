@@ -6,7 +6,7 @@
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
-use crate::state::{Ring, Sighting};
+use crate::state::{KEY_BYTES, Ring, Sighting};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ pub(crate) struct PhaseVisits;
 pub(crate) struct State {
     /// Ordered by the latest visit.
     phases: Ring<Phase>,
+    /// Phases that had to make room.
+    lost: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,6 +34,25 @@ struct Phase {
 }
 
 impl State {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        let phase =
+            |phase: &Phase| 2 * KEY_BYTES + phase.task_name.len() + phase.name.len() + 4 + phase.visits.weight();
+        self.phases.iter().map(phase).sum()
+    }
+
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.phases.retain(|phase| phase.task != task);
+    }
+
+    pub(crate) fn shed(&mut self) -> u64 {
+        self.phases.halve()
+    }
+
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost)
+    }
+
     pub(crate) fn status(&self) -> BTreeMap<String, PhaseStanding> {
         let mut standings: BTreeMap<String, PhaseStanding> = BTreeMap::new();
         for phase in self.phases.iter() {
@@ -69,7 +90,7 @@ impl Rule for PhaseVisits {
         });
         phase.visits.add(Sighting { key, ..cx.here }, cx.onset);
         let (visits, name) = (phase.visits, phase.name.clone());
-        state.phases.push(phase, PHASES);
+        state.lost = state.lost.saturating_add(state.phases.push_counted(phase, PHASES));
 
         let phases = &cx.config.phases;
         let own = phases.phases.get(&transition.to).and_then(|phase| phase.max_visits);
@@ -142,6 +163,16 @@ mod tests {
         for (config, script, expected) in cases {
             Script::workflow(config).play(script).expect(RULE, expected);
         }
+    }
+
+    #[test]
+    fn a_retry_is_a_visit() {
+        // As in the document's first example; nothing else about the same phases fires.
+        let five = r#"{"phases":{"phases":{"test":{"maxVisits":5}}}}"#;
+        let played = Script::workflow(five).play("implement/test test/test test/test test/test test/test test/test");
+        played.expect(RULE, &[(4, Nudge), (5, Gate)]);
+        played.expect("phase-transitions", &[]);
+        played.expect("phase-cycle", &[]);
     }
 
     #[test]

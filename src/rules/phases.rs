@@ -4,6 +4,9 @@
 //! `check` judges a transition as if it were made, `record` makes it: a transition that was refused and is recorded all
 //! the same has happened and counts. Counts are per task of a run; a reset of the task, and a human's `continue`, clear
 //! them, so that what a human has cleared does not block again at once.
+//!
+//! A phase that is entered from itself is retried: a visit, and no transition. The document's first example counts its five
+//! retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
 use crate::model::{Body, Error, ErrorCode, HaltReason, Level, Phases, Recommendation, Transition};
 use crate::rules::{Advice, Cx, Extra, Fact, Signal};
@@ -122,6 +125,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Bytes it takes at most.
+    pub(super) fn weight(&self) -> usize {
+        5 + self.onset.weight() + self.latest.iter().map(Sighting::weight).sum::<usize>()
+    }
+
     pub(super) fn add(&mut self, sighting: Sighting, onset: Onset) {
         if self.count == 0 {
             self.onset = onset;

@@ -7,7 +7,7 @@
 
 use crate::model::{Body, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Limits, Rule, Signal, forgets};
 use crate::state::Ring;
 use crate::text::{Key, Nature, combine, mistake, nature};
 use alloc::format;
@@ -140,7 +140,7 @@ impl Rule for RepeatedFailure {
     }
 
     fn forget_task(state: &mut State, task: Key) {
-        state.tasks.retain(|known| known.task != task);
+        state.tasks.retain(|known| !forgets(task, known.task));
     }
 
     fn standing(state: &State) -> u32 {

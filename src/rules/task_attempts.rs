@@ -16,7 +16,7 @@ use crate::model::{
     HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
 use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{Key, combine, key, printable};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,9 @@ const SHOWN: usize = 3;
 /// Blockers named in a recovery, and characters of each.
 const BLOCKERS: usize = 16;
 const BLOCKER: usize = 80;
-/// Characters of an attempt's line in a report.
-const LINE: usize = 160;
+/// Characters of an attempt's line in a report, and of the blockers in it.
+const LINE: usize = 320;
+const NAMED: usize = 240;
 
 pub(crate) struct TaskAttempts;
 
@@ -219,8 +220,7 @@ impl Task {
         }
         match attempt.blockers.as_slice() {
             [] => line += "no blockers",
-            [one] => line += &format!("blocked by {}", printable(one, 60)),
-            [first, rest @ ..] => line += &format!("blocked by {} and {} more", printable(first, 60), rest.len()),
+            blockers => line += &format!("blocked by {}", listed(blockers, NAMED)),
         }
         let seen = Seen {
             at,
@@ -268,7 +268,7 @@ impl Task {
     /// What to do about a loop, and what to remember of it.
     fn recover(&mut self, kind: Kind, policy: Policy, attempts: u32, blockers: &[String]) -> Recovered {
         // The texts are the document's, word for word, wherever it gives one.
-        let (name, named) = (if self.name.is_empty() { "(unnamed)" } else { &self.name }, blockers.join(", "));
+        let (name, named) = (if self.name.is_empty() { "(unnamed)" } else { &self.name }, listed(blockers, usize::MAX));
         match kind {
             Kind::CompletedTaskRevisit => {
                 self.forced = true;
@@ -389,19 +389,60 @@ impl Recovered {
     }
 }
 
-/// Blockers as they may be shown: on one line each, and without what would end the list of them in a text.
-fn shown(blockers: &[String]) -> Vec<String> {
+/// Blockers as they may be shown: on one line each, and without what would end the list of them in a text; and how many
+/// more there are.
+fn shown(blockers: &[String]) -> (Vec<String>, usize) {
     let mut shown: Vec<String> = Vec::new();
+    let mut more = 0;
     for blocker in blockers {
         let blocker = printable(blocker, BLOCKER).replace('[', "(").replace(']', ")");
-        if shown.len() < BLOCKERS && !shown.contains(&blocker) {
+        if shown.contains(&blocker) {
+            continue;
+        }
+        if shown.len() < BLOCKERS {
             shown.push(blocker);
+        } else {
+            more += 1;
         }
     }
-    shown
+    (shown, more)
+}
+
+/// All blockers by name, as far as there is room for them, and how many more there are.
+fn listed(blockers: &[String], room: usize) -> String {
+    let (shown, mut more) = shown(blockers);
+    let mut text = String::new();
+    for blocker in shown {
+        if more > 0 && text.chars().count() >= room {
+            more += 1;
+        } else if text.is_empty() {
+            text = blocker;
+        } else if text.chars().count() + blocker.chars().count() + 2 <= room {
+            text += ", ";
+            text += &blocker;
+        } else {
+            more += 1;
+        }
+    }
+    if more == 0 { text } else { format!("{text} and {more} more") }
 }
 
 impl State {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        let seen = |seen: &Seen| 3 * KEY_BYTES + seen.sighting.weight() + seen.onset.weight() + seen.line.len() + 8;
+        let task = |task: &Task| {
+            let recent: usize = task.recent.iter().map(seen).sum();
+            let going = task.going.map_or(0, |(_, onset)| onset.weight());
+            2 * KEY_BYTES + task.name.len() + 16 * task.times.len() + going + 14 + recent
+        };
+        self.tasks.iter().map(task).sum()
+    }
+
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.tasks.retain(|known| known.key != task);
+    }
+
     pub(crate) fn status(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
         let policy = Policy::of(&config.attempts);
         let standing = |task: &Task| {
@@ -481,8 +522,8 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
     task.going = Some((kind, onset));
     let shown_attempts = task.recent.iter().skip(task.recent.len().saturating_sub(SHOWN));
     let sightings = shown_attempts.map(|seen| seen.sighting).collect();
-    let blockers = shown(&attempt.blockers);
-    let recovered = task.recover(kind, policy, attempts, &blockers);
+    let (blockers, _) = shown(&attempt.blockers);
+    let recovered = task.recover(kind, policy, attempts, &attempt.blockers);
     let name = &task.name;
     let message = format!(
         "Loop detected: {}, taskId={name}, attemptCount={attempts}, recommendation={}",
@@ -532,7 +573,7 @@ fn records(task: &Task, event: &Event, kind: Kind, attempts: u32, recovered: &Re
         loop_count: attempts,
         error_signature: format!("{}:{}", kind.name(), task.name),
         is_exact_match: true,
-        reasoning: message.to_string(),
+        orchestrator_reasoning: message.to_string(),
         timestamp,
     }];
     if recovered.level() == Level::Gate {

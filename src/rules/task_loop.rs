@@ -5,6 +5,9 @@
 //! Idea: the decision record on loops of failures and collaboration: one counter per task, three loops and a human is
 //! asked, whoever works on it.
 //!
+//! What it recommends goes up in the document's order: another approach from the first loop on, a human at the gate; and
+//! a rollback wherever the work moves away from its goal, from the first time on and at the gate, too.
+//!
 //! The counter is the task's, and a subtask's is its parent's. It counts repeats (`counting: "repeats"`: a first failure is
 //! 0) or every failure of a loop (`"attempts"`: two equal failures are 2; a failure that nothing repeats is none). Only a
 //! completed task and a human set it back.
@@ -15,7 +18,7 @@ mod tracker;
 use self::requests::{Again, Chain};
 use self::tracker::{Counter, Judged, Tracker};
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASKS};
 use crate::state::{Ring, Sighting};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -24,10 +27,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::requests::mismatch;
 pub(crate) use self::tracker::{HISTORY, marked};
 
-/// Tasks watched at once in a run; the least recently used goes first.
-const TASKS: usize = 16;
 /// Failures kept at once over all tasks of a run.
-const FAILURES: usize = 64;
+const FAILURES: usize = 128;
 const EVIDENCE: usize = 5;
 /// Levels of subtasks that are followed up to the task whose counter counts.
 const NESTING: usize = 8;
@@ -44,6 +45,8 @@ pub(crate) struct State {
     counters: Ring<Counter>,
     chain: Chain,
     totals: Totals,
+    /// Failures and requests that had to make room.
+    lost: u64,
 }
 
 /// Tasks so far, forgotten ones too.
@@ -98,6 +101,12 @@ impl State {
         while self.counters.iter().next().is_some_and(|oldest| idle(oldest.at)) {
             self.counters.remove(0);
         }
+        // What a part of a task comes to is compared with what came of the whole.
+        if let Some(parent) = cx.parent_task
+            && let Some(whole) = self.tasks.take(|tracker| tracker.task == parent)
+        {
+            self.tasks.push(whole, TASKS);
+        }
         let known = self.tasks.iter().position(|tracker| tracker.task == cx.task);
         let mut tracker = known.and_then(|at| self.tasks.remove(at)).unwrap_or_else(|| Tracker::new(cx.task));
         tracker.at = cx.run.now;
@@ -133,8 +142,33 @@ impl State {
         for tracker in self.tasks.iter_mut() {
             while held > FAILURES && tracker.failures.remove(0).is_some() {
                 held -= 1;
+                self.lost = self.lost.saturating_add(1);
             }
         }
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        let trackers: usize = self.tasks.iter().map(Tracker::weight).sum();
+        let counters: usize = self.counters.iter().map(Counter::weight).sum();
+        trackers + counters + self.chain.weight()
+    }
+
+    /// Drops a task; its counter and requests too, where no other task counts for it.
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.tasks.retain(|tracker| tracker.task != task);
+        if !self.tasks.iter().any(|tracker| self.root(tracker.task) == task) {
+            self.counters.retain(|counter| counter.task != task);
+            self.chain.forget(task);
+        }
+    }
+
+    pub(crate) fn shed(&mut self) -> u64 {
+        let failures: u64 = self.tasks.iter_mut().map(|tracker| tracker.failures.halve()).sum();
+        failures + self.chain.shed()
+    }
+
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost) + self.chain.take_lost()
     }
 
     fn failure(&mut self, facts: &FailureFacts, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
@@ -325,7 +359,7 @@ impl State {
             loop_count: count,
             error_signature: signature.to_string(),
             is_exact_match: matches!(cause, Cause::Exact),
-            reasoning: reasoning.clone(),
+            orchestrator_reasoning: reasoning.clone(),
             timestamp: event.context.at,
         }];
         let mut message = reasoning;
@@ -360,9 +394,9 @@ impl State {
             signature: signature.to_string(),
             advice: cause.advice(count, signature, gate),
             message,
-            // One loop is for logs; the ladder begins above it.
+            // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first on.
             ask: (!reached).then_some(Level::Observe),
-            extra: Extra { records, ..Extra::default() },
+            extra: Extra { records, recommend: true, ..Extra::default() },
         })
     }
 

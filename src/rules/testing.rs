@@ -34,10 +34,11 @@
 //! | `c=x` | node `c` ends a turn with the final message `x`; without `x` it says nothing |
 //! | `c=x,js5` | the same with a structured output; `ms`, `tok` and `usd` say what it cost |
 //! | `c>v` | node `c` delivers to node `v` |
-//! | `%d:x,f:3` | progress: `d` diff, `m` Markdown, `f` failing, `n` tests in all, `t` failing ids, `k` of a checklist of 10 |
+//! | `%d:x,f:3` | progress: `d` diff, `m` Markdown, `f` failing, `n` tests in all, `c` coverage, `t` failing ids, `k` of a checklist of 10 |
 //! | `!x` | the failure `x` |
+//! | `?stalled` | an evaluation |
 
-use crate::model::{Level, Verdict};
+use crate::model::{Level, Recommendation, Verdict};
 use crate::{Detector, json};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
@@ -83,6 +84,9 @@ impl Script {
                 "%" if self.workflow => verdicts.push(self.progress(rest)),
                 "!" if self.workflow => {
                     verdicts.push(self.event(&format!(r#""type":"failure","message":"it failed with {rest}""#)))
+                }
+                "?" if self.workflow => {
+                    verdicts.push(self.event(&format!(r#""type":"evaluation","verdict":"{rest}""#)));
                 }
                 _ if self.workflow && head != "=" && token.contains('=') => verdicts.push(self.turn(token)),
                 _ if self.workflow && token.contains('>') => {
@@ -195,6 +199,7 @@ impl Script {
                 "k" => fields.push(format!(r#""checklist":{{"done":{value},"total":10}}"#)),
                 "f" => tests.push(format!(r#""failing":{value}"#)),
                 "n" => tests.push(format!(r#""total":{value}"#)),
+                "c" => tests.push(format!(r#""coverage":{value}"#)),
                 "t" => tests.push(format!(r#""failingIds":["{}"]"#, value.replace('+', r#"",""#))),
                 _ => panic!("{part}"),
             }
@@ -260,6 +265,11 @@ pub(crate) fn says(text: &str) -> String {
 }
 
 impl Played {
+    /// What each verdict recommends.
+    pub(crate) fn recommended(&self) -> Vec<Recommendation> {
+        self.verdicts.iter().map(|verdict| verdict.recommendation).collect()
+    }
+
     /// Every finding of a rule, in full.
     pub(crate) fn findings(&self, rule: &str) -> Vec<&crate::model::Finding> {
         self.verdicts.iter().flat_map(|verdict| &verdict.findings).filter(|finding| finding.rule == rule).collect()

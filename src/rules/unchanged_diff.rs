@@ -26,8 +26,11 @@ impl Rule for UnchangedDiff {
         if progress.diff.is_none() && progress.docs.is_none() {
             return None;
         }
-        let task = cx.flow.judged()?;
-        let streak = &task.artifact;
+        let task = cx.flow.task()?;
+        // Where an event carries both, something came of the iteration unless both are unchanged.
+        let diff = progress.diff.is_some().then_some((&task.diff.streak, "patch"));
+        let docs = progress.docs.is_some().then_some((&task.docs.streak, "documents"));
+        let (streak, what) = diff.into_iter().chain(docs).min_by_key(|(streak, _)| streak.count)?;
         *state = streak.count;
         let stall = Stall {
             kind: "unchanged-diff",
@@ -36,8 +39,8 @@ impl Rule for UnchangedDiff {
             period: None,
             onset: streak.onset,
             sightings: &streak.sightings,
-            signature: format!("artifact#{}", evidence(streak.key).get(..8).unwrap_or_default()),
-            message: format!("The last {} iterations left the same artifacts behind", streak.count),
+            signature: format!("{what}#{}", evidence(streak.key).get(..8).unwrap_or_default()),
+            message: format!("The last {} iterations left the same {what} behind", streak.count),
             instead: "Name the change that was meant to be made, and the step at which it was lost.",
             reason: HaltReason::Stalled,
         };
@@ -95,8 +98,32 @@ mod tests {
     }
 
     #[test]
-    fn where_failures_are_reported_instead_of_turns_another_system_judges() {
-        Script::workflow("{}").play("!a %d:x !b %d:x !c %d:x").expect(RULE, &[]);
+    fn patch_and_documents_are_an_artifact_each() {
+        // Something came of the iteration: the other one is new.
+        Script::workflow("{}").play("c=1 %d:x,m:1 c=2 %d:x,m:2 c=3 %d:x,m:3").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:1,m:x c=2 %d:2,m:x c=3 %d:3,m:x").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %d:x,m:y c=2 %d:x,m:y").expect(RULE, &[(3, Gate)]);
+        // In events of their own.
+        Script::workflow("{}").play("c=1 %d:x %m:y c=2 %d:x").expect(RULE, &[(4, Gate)]);
+        Script::workflow("{}").play("c=1 %d:x c=2 %m:1 %d:x c=3 %m:2 %d:x").expect(RULE, &[]);
+        Script::workflow("{}").play("%d:x,m:1 %d:x,m:2 %d:x,m:2").expect(RULE, &[(2, Gate)]);
+        Script::workflow("{}").play("c=1 %m:y %d:x c=2 %d:x").expect(RULE, &[(4, Gate)]);
+        // Documents that only go back and forth do not excuse the patch.
+        Script::workflow("{}")
+            .play("c=1 %d:x,m:1 c=2 %d:x,m:2 c=3 %d:x c=4 %d:x")
+            .expect(RULE, &[(5, Gate), (7, Gate)]);
+        Script::workflow("{}").play("c=1 %m:1 c=2 %m:2 %d:x c=3 %m:1 %d:x").expect(RULE, &[(7, Gate)]);
+    }
+
+    #[test]
+    fn failures_end_iterations_where_nothing_else_does() {
+        Script::workflow("{}").play("!a %d:x !b %d:x !c %d:x").expect(RULE, &[(3, Gate), (5, Gate)]);
+        Script::workflow("{}").play("!a %d:x %d:x !b %d:y %d:y").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 !a %d:x c=2 !b %d:x").expect(RULE, &[(5, Gate)]);
+    }
+
+    #[test]
+    fn an_outside_judge_sees_what_no_patch_shows() {
+        Script::workflow("{}").play("!a %d:x ?progressing !b %d:x ?stalled !c %d:x").expect(RULE, &[(7, Gate)]);
     }
 }

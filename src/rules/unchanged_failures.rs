@@ -24,7 +24,7 @@ impl Rule for UnchangedFailures {
         let Fact::Event(event) = fact else { return None };
         let Body::Progress(progress) = &event.body else { return None };
         progress.tests.as_ref().filter(|tests| tests.failing.is_some() || tests.failing_ids.is_some())?;
-        let task = cx.flow.judged()?;
+        let task = cx.flow.task()?;
         let failing = &task.failing;
         *state = failing.streak.count;
         let (kind, what) = if failing.same {
@@ -93,6 +93,27 @@ mod tests {
         Script::workflow("{}").play("c=1 %f:3,k:1 c=2 %f:3,k:2 c=3 %f:3,k:3").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %f:3 %f:3 %f:3 %f:3").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %f:3 v=1 %f:3 c=2 %f:3 v=2 %f:3").expect(RULE, &[]);
-        Script::workflow("{}").play("!a %f:3 !b %f:3 !c %f:3").expect(RULE, &[]);
+        // Rising coverage, with the same tests failing, and with the same number of them.
+        Script::workflow("{}").play("c=1 %t:a,c:60 c=2 %t:a,c:61.5 c=3 %t:a,c:75 c=4 %t:a,c:76").expect(RULE, &[]);
+        Script::workflow("{}").play("c=1 %f:3,c:60 c=2 %f:3,c:60.5 c=3 %f:3,c:61").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn coverage_that_does_not_rise() {
+        Script::workflow("{}").play("c=1 %f:3,c:60 c=2 %f:3,c:60 c=3 %f:3,c:60").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("c=1 %f:3,c:60 c=2 %f:3,c:59 c=3 %f:3,c:58").expect(RULE, &[(5, Gate)]);
+        // A rise begins anew: three more readings without one are needed.
+        Script::workflow("{}")
+            .play("c=1 %f:3,c:60 c=2 %f:3,c:61 c=3 %f:3,c:61 c=4 %f:3,c:61")
+            .expect(RULE, &[(7, Gate)]);
+        // What is not told does not rise.
+        Script::workflow("{}").play("c=1 %f:3 c=2 %f:3,c:60 c=3 %f:3").expect(RULE, &[(5, Gate)]);
+    }
+
+    #[test]
+    fn failures_end_iterations_where_nothing_else_does() {
+        Script::workflow("{}").play("!a %f:3 !b %f:3 !c %f:3").expect(RULE, &[(5, Gate)]);
+        Script::workflow("{}").play("!a %f:3 %f:3 %f:3 !b %f:3").expect(RULE, &[]);
+        Script::workflow("{}").play("!a %f:3 !b %f:3 ?progressing !c %f:3 !d %f:3").expect(RULE, &[(8, Gate)]);
     }
 }

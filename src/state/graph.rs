@@ -222,6 +222,11 @@ impl Graph {
         if self.declared { self.node(node).is_some() } else { self.cycle_of(node).is_some() }
     }
 
+    /// Keys and printable names of the nodes.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (Key, &str)> {
+        self.nodes.iter().map(|node| (node.key, node.name.as_str()))
+    }
+
     /// Printable name of a node.
     pub(crate) fn name(&self, node: Key) -> &str {
         self.node(node).map_or("", |node| &node.name)

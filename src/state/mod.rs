@@ -31,6 +31,20 @@ const FINDINGS: usize = 8;
 /// Readings of failing tests kept for the progress trend.
 const TREND: usize = 8;
 
+/// Tasks that a run remembers; the one that was worked on the longest ago goes first.
+pub(crate) const TASKS: usize = 32;
+/// Bytes that everything about the tasks of a run may take, as [`Run::weight`] estimates them from above. Fewer tasks are
+/// remembered where they take more.
+const TASK_BYTES: usize = 32 * 1024;
+
+/// Bytes that a key takes at most, for estimates.
+pub(crate) const KEY_BYTES: usize = 10;
+
+/// Bytes that a number takes in a snapshot.
+const fn varint(number: u64) -> usize {
+    (70 - (number | 1).leading_zeros() as usize) / 7
+}
+
 /// What a run had consumed when something happened: the difference to now is what has been spent since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Onset {
@@ -43,6 +57,14 @@ pub(crate) struct Onset {
     pub(crate) at: Option<i64>,
 }
 
+impl Onset {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        let at = self.at.map_or(0, |at| varint(at.unsigned_abs().saturating_mul(2)));
+        varint(self.seq) + varint(self.events) + varint(self.tokens) + varint(self.cost_micros) + 1 + at
+    }
+}
+
 /// One event as evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sighting {
@@ -50,6 +72,13 @@ pub(crate) struct Sighting {
     pub(crate) step: Option<u64>,
     /// Key of what was compared; only a digest of it leaves.
     pub(crate) key: Key,
+}
+
+impl Sighting {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        varint(self.seq) + 1 + self.step.map_or(0, varint) + KEY_BYTES
+    }
 }
 
 /// Everything kept of one run.
@@ -78,6 +107,9 @@ pub(crate) struct Run {
     /// Turns, deliveries and progress, seen as a workflow.
     pub(crate) workflow: Workflow,
     pub(crate) rules: States,
+    /// Tasks by what was worked on last, the latest one last.
+    tasks: Ring<Key>,
+    pub(crate) evicted: Evicted,
     pub(crate) ladder: Ladder,
     /// Level of the latest verdict.
     pub(crate) level: Level,
@@ -90,6 +122,15 @@ pub(crate) struct Run {
     pub(crate) findings: alloc::vec::Vec<Finding>,
     /// A human said stop.
     pub(crate) stopped: bool,
+}
+
+/// What a run forgot about its tasks to make room.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Evicted {
+    /// Tasks with all that was counted about them.
+    pub(crate) tasks: u64,
+    /// Phases, transitions, nodes, failures and the like, one by one.
+    pub(crate) parts: u64,
 }
 
 /// Iterations of the agent loop, counted in each of the ways a host may show them.
@@ -176,7 +217,48 @@ impl Run {
     /// evidence.
     pub(crate) fn restart(&mut self) {
         let (rules, workflow) = (self.rules.only_loops(), self.workflow.fresh());
-        *self = Self { rules, workflow, now: self.now, touched: self.touched, ..Self::default() };
+        let tasks = core::mem::take(&mut self.tasks);
+        *self = Self { rules, workflow, tasks, now: self.now, touched: self.touched, ..Self::default() };
+    }
+
+    /// Notes that a task, and the one that it counts for, was worked on, and makes room: those worked on the longest ago
+    /// are forgotten, and where the current one alone takes too much, the oldest of its parts.
+    pub(crate) fn work_on(&mut self, task: Key, owner: Key) {
+        for task in [owner, task] {
+            self.tasks.retain(|known| *known != task);
+            self.tasks.push(task, usize::MAX);
+        }
+        let current = if task == owner { 1 } else { 2 };
+        let mut weight = self.weight();
+        while self.tasks.len() > TASKS || (self.tasks.len() > current && weight > TASK_BYTES) {
+            let Some(oldest) = self.tasks.remove(0) else { break };
+            self.rules.drop_task(oldest);
+            self.workflow.drop_task(oldest);
+            let left = self.weight();
+            // Nothing may have been counted about it, or nothing any more.
+            self.evicted.tasks = self.evicted.tasks.saturating_add(u64::from(left < weight));
+            weight = left;
+        }
+        while weight > TASK_BYTES {
+            let shed = self.rules.shed().saturating_add(self.workflow.shed());
+            if shed == 0 {
+                break;
+            }
+            self.evicted.parts = self.evicted.parts.saturating_add(shed);
+            weight = self.weight();
+        }
+    }
+
+    /// Counts the parts of tasks that the event at hand took the place of.
+    pub(crate) fn note_lost(&mut self) {
+        let lost = self.rules.take_lost().saturating_add(self.workflow.take_lost());
+        self.evicted.parts = self.evicted.parts.saturating_add(lost);
+    }
+
+    /// Bytes that everything about tasks takes at most, without the declared graph and the learned one, which have caps
+    /// of their own.
+    fn weight(&self) -> usize {
+        self.rules.weight().saturating_add(self.workflow.weight())
     }
 
     /// Keeps the latest finding of each loop.
@@ -192,6 +274,7 @@ impl Run {
     pub(crate) fn fits(&self) -> bool {
         self.mutations.len() <= MUTATIONS
             && self.trend.len() <= TREND
+            && self.tasks.len() <= TASKS
             && self.findings.len() <= FINDINGS
             && self.pairing.fits()
             && self.workflow.fits()

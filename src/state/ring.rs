@@ -52,6 +52,20 @@ impl<T> Ring<T> {
         self.0.remove(index)
     }
 
+    /// Drops the older half, at least one; says how many.
+    pub(crate) fn halve(&mut self) -> u64 {
+        let dropped = self.0.len().div_ceil(2);
+        self.0.drain(..dropped);
+        dropped as u64
+    }
+
+    /// Appends, dropping the oldest items beyond `cap`; says how many those were.
+    pub(crate) fn push_counted(&mut self, item: T, cap: usize) -> u64 {
+        let over = (self.0.len() + 1).saturating_sub(cap.max(1));
+        self.push(item, cap);
+        over as u64
+    }
+
     /// Drops the items that do not match.
     pub(crate) fn retain(&mut self, matches: impl FnMut(&T) -> bool) {
         self.0.retain(matches);
@@ -76,6 +90,15 @@ mod tests {
         assert_eq!(ring.nth_back(0), Some(&4));
         assert_eq!(ring.nth_back(2), Some(&2));
         assert_eq!(ring.nth_back(3), None);
+    }
+
+    #[test]
+    fn what_goes_is_counted() {
+        let mut ring = Ring::default();
+        let lost: u64 = (0..5).map(|item| ring.push_counted(item, 3)).sum();
+        assert_eq!((lost, ring.len()), (2, 3));
+        assert_eq!((ring.halve(), ring.len(), ring.last()), (2, 1, Some(&4)));
+        assert_eq!((ring.halve(), ring.halve(), ring.len()), (1, 0, 0));
     }
 
     #[test]

@@ -2,24 +2,26 @@
 //!
 //! Everything is counted per task; a subtask counts for its parent. What a node says is compared with what that node
 //! said before, artefacts and tests with those of the task's last iteration. A measured step forward (fewer failing
-//! tests, more done of a checklist) ends all evidence of a stall; a change of patch or documents that was not there
-//! before ends the evidence that lies in words and artefacts, but not that of tests that keep failing.
+//! tests, more done of a checklist) ends all evidence of a stall. Otherwise each kind of evidence stands on its own, as in
+//! the document: a new patch is no new word, and new words are no patch. Patch and documents are an artefact each; a new
+//! state of one of them is why the other one may stay as it is. An outside judge's `progressing` ends the evidence that lies
+//! in artefacts and tests.
 
-use crate::model::{Body, Checklist, Event, Failure, HaltReason, Progress, Record, Tests, Turn};
+use crate::model::{Body, Checklist, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
 use crate::state::graph::{Cycle, Graph, node_key};
-use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Key, canonical_json, combine, document, evidence, failing_tests, key, patch};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, varint};
+use crate::text::{Key, canonical_json, combine, document, evidence, failing_tests, key, patch, printable};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// Tasks of a run with their own counters.
-const TASKS: usize = 8;
 /// Nodes of a task whose turns are counted.
 const NODES: usize = 256;
 /// Nodes of a task whose words are compared.
 const VOICES: usize = 16;
 /// Cycles of a task that are counted.
 const CYCLES: usize = 64;
+/// Characters of the name of a node that is in no graph.
+const NAME: usize = 48;
 /// Digests of each kind kept as evidence.
 const EVIDENCE: usize = 5;
 /// Artefacts remembered, to tell a new one from one that came back.
@@ -47,6 +49,8 @@ pub(crate) struct Workflow {
     learned: Graph,
     /// The latest one last.
     tasks: Ring<Task>,
+    /// Nodes, voices and cycles of tasks that had to make room.
+    lost: u64,
 }
 
 /// A workflow with the graph in force.
@@ -60,24 +64,19 @@ pub(crate) struct Flow<'a> {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Task {
     key: Key,
-    /// Failures are reported: another system judges progress unless turns or deliveries are, too.
-    failures: bool,
+    /// Failures so far: where nothing else shows iterations, each ends one.
+    failures: u32,
     flows: bool,
     /// The cycle that was last active.
     active: Option<Key>,
     nodes: Ring<Node>,
     cycles: Ring<Laps>,
     voices: Ring<Voice>,
-    pub(crate) artifact: Streak,
-    pub(crate) flips: Flips,
-    diff: Option<Key>,
-    docs: Option<Key>,
-    /// Artefacts seen, the newest last.
-    known: Ring<Key>,
+    pub(crate) diff: Artifact,
+    pub(crate) docs: Artifact,
     pub(crate) failing: Failing,
     checklist: Option<Checklist>,
-    /// Evidence: keys of the last diffs, failing sets and node outputs.
-    diffs: Ring<Key>,
+    /// Evidence: keys of the last failing sets and node outputs.
     sets: Ring<Key>,
     outputs: Ring<Key>,
 }
@@ -86,6 +85,8 @@ pub(crate) struct Task {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Node {
     key: Key,
+    /// Where the graph did not know it at its first turn.
+    name: Option<String>,
     pub(crate) turns: u32,
     pub(crate) runtime_ms: u64,
     pub(crate) cost_micros: u64,
@@ -150,6 +151,10 @@ impl Streak {
         }
     }
 
+    fn weight(&self) -> usize {
+        KEY_BYTES + 11 + self.onset.weight() + self.sightings.iter().map(Sighting::weight).sum::<usize>()
+    }
+
     fn fits(&self) -> bool {
         self.sightings.len() <= EVIDENCE
     }
@@ -194,8 +199,65 @@ impl Flips {
         combine("flips", &[self.last.min(self.before), self.last.max(self.before)])
     }
 
+    fn weight(&self) -> usize {
+        let onsets = self.onset.weight() + self.last_onset.weight();
+        2 * KEY_BYTES + 6 + onsets + self.sightings.iter().map(Sighting::weight).sum::<usize>()
+    }
+
     fn fits(&self) -> bool {
         self.sightings.len() <= EVIDENCE
+    }
+}
+
+/// What an iteration leaves behind: the patch, or the documents.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Artifact {
+    pub(crate) streak: Streak,
+    pub(crate) flips: Flips,
+    /// States seen, the newest last, to tell a new one from one that came back.
+    known: Ring<Key>,
+    /// Evidence: keys of the last states.
+    latest: Ring<Key>,
+}
+
+impl Artifact {
+    /// Takes a state in; true where it was not there before.
+    fn see(&mut self, lap: u32, moment: &Moment, key: Key) -> bool {
+        self.latest.push(key, EVIDENCE);
+        // As long as nothing was made, there is nothing that could stay unchanged: reading comes before writing.
+        if self.known.len() == 0 && key == 0 {
+            return false;
+        }
+        let new = key != 0 && !self.known.iter().any(|known| *known == key);
+        if new {
+            self.known.push(key, ARTIFACTS);
+        }
+        self.streak.see(lap, moment, key);
+        self.flips.see(moment, key);
+        new
+    }
+
+    /// Something came of the work: the state that there is begins anew.
+    fn restart(&mut self) {
+        self.streak = Streak::default();
+        self.flips = Flips::default();
+    }
+
+    /// The other artefact is new in this iteration: this one may be as it was before, `carried` by the same event or not.
+    fn excuse(&mut self, lap: u32, moment: &Moment, carried: Option<Key>) {
+        match carried.filter(|_| self.streak.count != 0) {
+            Some(key) => self.streak.restart(lap, moment, key),
+            None if lap != 0 && self.streak.lap == lap => self.streak.count = self.streak.count.min(1),
+            None => self.streak = Streak::default(),
+        }
+    }
+
+    fn weight(&self) -> usize {
+        self.streak.weight() + self.flips.weight() + KEY_BYTES * (self.known.len() + self.latest.len())
+    }
+
+    fn fits(&self) -> bool {
+        self.streak.fits() && self.flips.fits() && self.known.len() <= ARTIFACTS && self.latest.len() <= EVIDENCE
     }
 }
 
@@ -272,17 +334,21 @@ impl Task {
             turns
         } else if self.flows {
             self.cycles.iter().map(|laps| laps.iterations).max().unwrap_or(0).saturating_add(1)
-        } else {
+        } else if moment.iterations != 0 {
             moment.iterations
+        } else {
+            self.failures
         }
     }
 
-    fn turn(&mut self, turn: &Turn, cycle: Option<&Cycle>, moment: &Moment) {
+    /// Counts a turn; says how many other nodes had to make room.
+    fn turn(&mut self, turn: &Turn, cycle: Option<&Cycle>, known_node: bool, moment: &Moment) -> u64 {
         self.flows = true;
         let name = node_key(&turn.node);
         let known = self.nodes.iter().position(|node| node.key == name);
         let mut node = (known.and_then(|index| self.nodes.remove(index))).unwrap_or_else(|| Node {
             key: name,
+            name: (!known_node).then(|| printable(&turn.node, NAME)),
             onset: moment.onset,
             ..Node::default()
         });
@@ -290,7 +356,7 @@ impl Task {
         node.runtime_ms = node.runtime_ms.saturating_add(turn.duration_ms.unwrap_or(0));
         node.cost_micros = node.cost_micros.saturating_add(turn.cost_micros.unwrap_or(0));
         node.latest = Sighting { key: name, ..moment.here };
-        self.nodes.push(node, NODES);
+        let mut lost = self.nodes.push_counted(node, NODES);
         if let Some(cycle) = cycle {
             self.active = Some(cycle.key);
         }
@@ -302,7 +368,7 @@ impl Task {
             key("structured-output", text.as_bytes())
         });
         let output = match (message, structured) {
-            (None, None) => return,
+            (None, None) => return lost,
             (Some(key), None) | (None, Some(key)) => key,
             (Some(message), Some(structured)) => combine("output", &[message, structured]),
         };
@@ -317,12 +383,14 @@ impl Task {
             voice.structured.see(0, moment, structured);
         }
         voice.flips.see(moment, output);
-        self.voices.push(voice, VOICES);
+        lost += self.voices.push_counted(voice, VOICES);
+        lost
     }
 
-    fn delivery(&mut self, cycle: Option<&Cycle>, closes: bool, moment: &Moment) {
+    /// Counts a delivery; says how many other cycles had to make room.
+    fn delivery(&mut self, cycle: Option<&Cycle>, closes: bool, moment: &Moment) -> u64 {
         self.flows = true;
-        let Some(cycle) = cycle else { return };
+        let Some(cycle) = cycle else { return 0 };
         self.active = Some(cycle.key);
         let mut laps =
             self.take(cycle.key).unwrap_or_else(|| Laps { key: cycle.key, onset: moment.onset, ..Laps::default() });
@@ -330,7 +398,7 @@ impl Task {
             laps.iterations = laps.iterations.saturating_add(1);
             laps.latest = Sighting { key: cycle.key, ..moment.here };
         }
-        self.cycles.push(laps, CYCLES);
+        self.cycles.push_counted(laps, CYCLES)
     }
 
     fn progress(&mut self, progress: &Progress, moment: &Moment) {
@@ -352,43 +420,40 @@ impl Task {
         if let Some(checklist) = progress.checklist {
             if self.checklist.is_some_and(|before| checklist.done > before.done) {
                 forward = true;
-                self.failing.streak.count = self.failing.streak.count.min(1);
-                self.failing.streak.onset = moment.onset;
+                self.keep_failing(moment);
             }
             self.checklist = Some(checklist);
         }
         if forward {
             self.voices.clear();
-            self.artifact = Streak::default();
-            self.flips = Flips::default();
+            self.diff.restart();
+            self.docs.restart();
         }
         self.artifacts(progress, lap, moment);
     }
 
+    /// The tests that fail now are where the next step begins.
+    fn keep_failing(&mut self, moment: &Moment) {
+        self.failing.streak.count = self.failing.streak.count.min(1);
+        self.failing.streak.onset = moment.onset;
+    }
+
     fn artifacts(&mut self, progress: &Progress, lap: u32, moment: &Moment) {
-        let diff = progress.diff.as_deref().map(patch);
-        let docs = progress.docs.as_deref().map(document);
-        let (Some(latest), carried) = (diff.or(docs), [diff, docs]) else { return };
-        self.diffs.push(latest, EVIDENCE);
-        // As long as nothing was made, there is nothing that could stay unchanged: reading comes before writing.
-        if self.known.len() == 0 && carried.into_iter().flatten().all(|artifact| artifact == 0) {
-            return;
+        let (diff, docs) = (progress.diff.as_deref().map(patch), progress.docs.as_deref().map(document));
+        let new_diff = diff.is_some_and(|diff| self.diff.see(lap, moment, diff));
+        let new_docs = docs.is_some_and(|docs| self.docs.see(lap, moment, docs));
+        match (new_diff, new_docs) {
+            (true, false) => self.docs.excuse(lap, moment, docs),
+            (false, true) => self.diff.excuse(lap, moment, diff),
+            _ => {}
         }
-        let mut new = false;
-        for artifact in carried.into_iter().flatten().filter(|artifact| *artifact != 0) {
-            if !self.known.iter().any(|known| *known == artifact) {
-                self.known.push(artifact, ARTIFACTS);
-                new = true;
-            }
-        }
-        self.diff = diff.or(self.diff);
-        self.docs = docs.or(self.docs);
-        let all = combine("artifacts", &[self.diff.unwrap_or(0), self.docs.unwrap_or(0)]);
-        self.artifact.see(lap, moment, all);
-        self.flips.see(moment, all);
-        if new {
-            self.voices.clear();
-        }
+    }
+
+    /// An outside judge's word that the task gets on.
+    fn judged_to_progress(&mut self, moment: &Moment) {
+        self.diff.restart();
+        self.docs.restart();
+        self.keep_failing(moment);
     }
 
     fn take(&mut self, cycle: Key) -> Option<Laps> {
@@ -430,11 +495,6 @@ impl Task {
         spent.unwrap_or_default()
     }
 
-    /// Whether progress is judged here: turns or deliveries are reported, or at least no failures are.
-    fn judged(&self) -> bool {
-        self.flows || !self.failures
-    }
-
     /// Id of the cycle that was last active; a task without one is a cycle of its own.
     pub(crate) fn cycle_id(&self) -> String {
         evidence(self.active.unwrap_or_else(|| combine("implicit-cycle", &[self.key])))
@@ -450,7 +510,8 @@ impl Task {
         Record::LoopHalted {
             cycle_id: self.cycle_id(),
             halt_reason: reason,
-            diff_hashes: shown(&self.diffs),
+            diff_hashes: shown(&self.diff.latest),
+            docs_hashes: shown(&self.docs.latest),
             failing_test_signatures: shown(&self.sets),
             output_hashes: shown(&self.outputs),
             suggested_actions: actions.to_vec(),
@@ -458,27 +519,49 @@ impl Task {
         }
     }
 
+    /// Bytes it takes at most.
+    fn weight(&self) -> usize {
+        let node = |node: &Node| {
+            let name = node.name.as_ref().map_or(0, String::len);
+            KEY_BYTES
+                + name
+                + 8
+                + varint(node.runtime_ms)
+                + varint(node.cost_micros)
+                + node.onset.weight()
+                + node.latest.weight()
+        };
+        let laps = |laps: &Laps| KEY_BYTES + 8 + 5 * laps.trend.len() + laps.onset.weight() + laps.latest.weight();
+        let voice =
+            |voice: &Voice| KEY_BYTES + voice.message.weight() + voice.structured.weight() + voice.flips.weight();
+        let keys = KEY_BYTES * (2 + self.sets.len() + self.outputs.len());
+        let failing = self.failing.streak.weight() + 5 * self.failing.figures.len() + 40;
+        self.nodes.iter().map(node).sum::<usize>()
+            + self.cycles.iter().map(laps).sum::<usize>()
+            + self.voices.iter().map(voice).sum::<usize>()
+            + self.diff.weight()
+            + self.docs.weight()
+            + failing
+            + keys
+            + 40
+    }
+
     fn fits(&self) -> bool {
         self.nodes.len() <= NODES
+            && self.nodes.iter().all(|node| node.name.as_ref().is_none_or(|name| name.len() <= NAME * 4))
             && self.cycles.len() <= CYCLES
             && self.cycles.iter().all(|laps| laps.trend.len() <= TREND)
             && self.voices.len() <= VOICES
             && self.voices.iter().all(|voice| voice.message.fits() && voice.structured.fits() && voice.flips.fits())
-            && self.artifact.fits()
-            && self.flips.fits()
-            && self.known.len() <= ARTIFACTS
+            && self.diff.fits()
+            && self.docs.fits()
             && self.failing.streak.fits()
             && self.failing.figures.len() <= SWING
-            && [&self.diffs, &self.sets, &self.outputs].iter().all(|keys| keys.len() <= EVIDENCE)
+            && [&self.sets, &self.outputs].iter().all(|keys| keys.len() <= EVIDENCE)
     }
 }
 
 impl<'a> Flow<'a> {
-    /// The task that the turn, delivery or progress at hand belongs to, where its progress is judged.
-    pub(crate) fn judged(&self) -> Option<&'a Task> {
-        self.tasks.last().filter(|task| task.judged())
-    }
-
     /// The task that the turn, delivery or progress at hand belongs to.
     pub(crate) fn task(&self) -> Option<&'a Task> {
         self.tasks.last()
@@ -512,6 +595,7 @@ pub(crate) struct Standing {
     pub(crate) trend: Vec<u32>,
     pub(crate) halted: Option<HaltReason>,
     pub(crate) diffs: Vec<String>,
+    pub(crate) docs: Vec<String>,
     pub(crate) sets: Vec<String>,
     pub(crate) outputs: Vec<String>,
 }
@@ -546,11 +630,10 @@ impl Workflow {
 
     /// Counts an event in.
     pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) {
-        if !matches!(
-            event.body,
-            Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_)
-        ) {
-            return;
+        match &event.body {
+            Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_) => {}
+            Body::Evaluation(evaluation) if evaluation.verdict == EvaluationVerdict::Progressing => {}
+            _ => return,
         }
         if self.declared.is_none() && configured.is_none() {
             self.learn(event);
@@ -563,17 +646,22 @@ impl Workflow {
             .unwrap_or_else(|| Task { key: moment.task, ..Task::default() });
         let flow = self.flow(configured);
         let cycle = flow.cycle(event);
+        let mut lost = 0;
         match &event.body {
-            Body::Turn(turn) => task.turn(turn, cycle, moment),
+            Body::Turn(turn) => {
+                lost = task.turn(turn, cycle, !flow.graph.name(node_key(&turn.node)).is_empty(), moment)
+            }
             Body::Delivery(delivery) => {
                 let closes = cycle.is_some_and(|cycle| cycle.driver == node_key(&delivery.to));
-                task.delivery(cycle, closes, moment);
+                lost = task.delivery(cycle, closes, moment);
             }
             Body::Progress(progress) => task.progress(progress, moment),
-            Body::Failure(Failure { .. }) => task.failures = true,
+            Body::Failure(_) => task.failures = task.failures.saturating_add(1),
+            Body::Evaluation(_) => task.judged_to_progress(moment),
             _ => {}
         }
         self.tasks.push(task, TASKS);
+        self.lost = self.lost.saturating_add(lost);
     }
 
     fn learn(&mut self, event: &Event) {
@@ -612,10 +700,31 @@ impl Workflow {
         }
     }
 
+    /// Bytes that is counted for tasks takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        self.tasks.iter().map(Task::weight).sum()
+    }
+
+    /// Drops what is counted for a task and nothing else.
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.tasks.retain(|known| known.key != task);
+    }
+
+    /// Drops the older half of the parts of tasks; says how many those were.
+    pub(crate) fn shed(&mut self) -> u64 {
+        let halves = |task: &mut Task| task.nodes.halve() + task.voices.halve() + task.cycles.halve();
+        self.tasks.iter_mut().map(halves).sum()
+    }
+
+    /// Parts of tasks that were dropped at their caps since this was last asked.
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost)
+    }
+
     /// Drops what is counted for a task.
     pub(crate) fn forget_task(&mut self, task: Key) {
-        let known = self.tasks.iter().position(|known| known.key == task);
-        known.and_then(|index| self.tasks.remove(index));
+        // An answer that names no task is about the run as a whole.
+        self.tasks.retain(|known| task != 0 && known.key != task);
     }
 
     /// Notes why the cycle of a record was halted.
@@ -638,7 +747,12 @@ impl Workflow {
         let Some(task) = task.map_or_else(|| self.tasks.last(), named).filter(|task| task.flows) else {
             return Vec::new();
         };
-        let lists = [("Diffs", &task.diffs), ("Failing tests", &task.sets), ("Outputs", &task.outputs)];
+        let lists = [
+            ("Diffs", &task.diff.latest),
+            ("Documents", &task.docs.latest),
+            ("Failing tests", &task.sets),
+            ("Outputs", &task.outputs),
+        ];
         let shown = |(name, keys): (&str, &Ring<Key>)| {
             let digests: Vec<String> = keys.iter().map(|key| format!("`{}`", evidence(*key))).collect();
             format!("{name}: {}", digests.join(", "))
@@ -664,12 +778,29 @@ impl Workflow {
                 iterations: laps.map_or(0, |laps| laps.iterations),
                 trend: laps.map(|laps| laps.trend.iter().copied().collect()).unwrap_or_default(),
                 halted: laps.and_then(|laps| laps.halted),
-                diffs: list(|task| &task.diffs),
+                diffs: list(|task| &task.diff.latest),
+                docs: list(|task| &task.docs.latest),
                 sets: list(|task| &task.sets),
                 outputs: list(|task| &task.outputs),
             }
         };
         flow.graph.cycles().iter().map(standing).collect()
+    }
+
+    /// Turns and their time of every node that a budget may bind, as a task stands, by name.
+    pub(crate) fn nodes(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<(String, bool, u32, u64)> {
+        let flow = self.flow(configured);
+        let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
+        let tally = |key: Key| task.and_then(|task| task.nodes.iter().find(|node| node.key == key));
+        let of_graph = flow.graph.nodes().map(|(key, name)| {
+            let (turns, runtime) = tally(key).map_or((0, 0), |node| (node.turns, node.runtime_ms));
+            (name.to_string(), flow.graph.binds(key), turns, runtime)
+        });
+        let others = task.into_iter().flat_map(|task| task.nodes.iter()).filter_map(|node| {
+            let name = node.name.as_ref().filter(|_| flow.graph.name(node.key).is_empty())?;
+            Some((name.clone(), false, node.turns, node.runtime_ms))
+        });
+        of_graph.chain(others).collect()
     }
 
     pub(crate) fn fits(&self) -> bool {

@@ -2,24 +2,95 @@
 //!
 //! A line that cannot be read is reported with its number, and the rest goes on.
 
+mod ai_sdk;
+mod anthropic;
 mod claude_code;
+mod content;
+mod detect;
+mod gemini_cli;
+mod langchain;
+mod openai;
+mod openhands;
+mod otel;
+mod out;
+mod pieces;
+mod swe_agent;
 mod time;
 mod trace;
 
-use crate::json;
 use crate::model::{Error, ErrorCode, TraceEvent};
 use alloc::{format, string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 
 /// How a session was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// JSON lines of events, or one scenario.
+    /// JSON lines of events, a list of them, or one scenario.
     Trace,
     /// A Claude Code session file (`.jsonl`), or what its SDK streams as JSON lines.
     ClaudeCode,
+    /// OpenAI chat-completions messages or Responses items, or a Codex rollout.
+    OpenAi,
+    /// Messages of the Anthropic API.
+    Anthropic,
+    /// Messages of Vercel's AI SDK: those of its user interface, or those for models.
+    AiSdk,
+    /// Messages of LangChain, serialised or plain, or the state of LangGraph.
+    LangChain,
+    /// A trajectory of SWE-agent or mini-swe-agent.
+    SweAgent,
+    /// An OpenHands event log.
+    OpenHands,
+    /// A gemini-cli chat recording, checkpoint, prompt log or telemetry file.
+    GeminiCli,
+    /// OpenTelemetry GenAI spans: OTLP/JSON, or a span a line.
+    OpenTelemetry,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 10] = [
+        Self::Trace,
+        Self::ClaudeCode,
+        Self::OpenAi,
+        Self::Anthropic,
+        Self::AiSdk,
+        Self::LangChain,
+        Self::SweAgent,
+        Self::OpenHands,
+        Self::GeminiCli,
+        Self::OpenTelemetry,
+    ];
+
+    /// The name by which the format is asked for.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::ClaudeCode => "claude-code",
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::AiSdk => "ai-sdk",
+            Self::LangChain => "langchain",
+            Self::SweAgent => "swe-agent",
+            Self::OpenHands => "openhands",
+            Self::GeminiCli => "gemini-cli",
+            Self::OpenTelemetry => "opentelemetry",
+        }
+    }
+
+    /// The format of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 /// Why a line, or a part of it, was left out.
@@ -36,7 +107,7 @@ pub struct LineError {
 pub struct Transcript {
     /// The format it was read as.
     pub format: Format,
-    /// What happened, in file order.
+    /// What happened, in file order; spans in the order of time.
     pub events: Vec<TraceEvent>,
     /// The line each event came from, from 1.
     pub lines: Vec<u32>,
@@ -51,24 +122,33 @@ impl Transcript {
     }
 
     fn fail(&mut self, line: u32, mut error: Error) {
-        // Each line is parsed on its own, so the parser's line number is always 1.
+        // Each piece is parsed on its own, and the line is told beside the message.
         error.message = error.message.replace(" at line 1 column ", " at column ");
         self.errors.push(LineError { line, error });
     }
 }
 
-/// Reads a session. Without a format the first lines that can be parsed decide; a file that none of them decides is
-/// read as a trace. Blank lines, a byte order mark and CRLF are no errors.
+/// Reads a session: JSON lines, a document that holds its entries in a list, or several of them. Without a format the
+/// first entries that tell decide; messages that nothing tells apart are read as OpenAI's, anything else as a trace.
+/// Blank lines, a byte order mark and CRLF are no errors.
 #[must_use]
 pub fn read(text: &str, format: Option<Format>) -> Transcript {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = || (1u32..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
-    let format = format.or_else(|| lines().take(100).find_map(|(_, line)| detect(line))).unwrap_or(Format::Trace);
+    let documents = pieces::documents(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let format = format.unwrap_or_else(|| detect::detect(&documents));
     let transcript = Transcript { format, events: Vec::new(), lines: Vec::new(), errors: Vec::new() };
-    match format {
-        Format::Trace => trace::read(lines(), transcript),
-        Format::ClaudeCode => claude_code::read(lines(), transcript),
-    }
+    let read = match format {
+        Format::Trace => trace::read,
+        Format::ClaudeCode => claude_code::read,
+        Format::OpenAi => openai::read,
+        Format::Anthropic => anthropic::read,
+        Format::AiSdk => ai_sdk::read,
+        Format::LangChain => langchain::read,
+        Format::SweAgent => swe_agent::read,
+        Format::OpenHands => openhands::read,
+        Format::GeminiCli => gemini_cli::read,
+        Format::OpenTelemetry => otel::read,
+    };
+    read(&documents, transcript)
 }
 
 /// [`read`] as JSON text: `{"format", "events": […], "lines": […], "errors": [{"line", "error"}]}`.
@@ -76,45 +156,15 @@ pub fn read(text: &str, format: Option<Format>) -> Transcript {
 /// # Errors
 /// `invalid-argument` at `format`.
 pub fn read_json(text: &str, format: Option<&str>) -> Result<String, Error> {
-    let format = match format {
-        None => None,
-        Some("trace") => Some(Format::Trace),
-        Some("claude-code") => Some(Format::ClaudeCode),
-        Some(other) => {
-            let error = Error::new(ErrorCode::InvalidArgument, "unknown format, expected `trace` or `claude-code`");
-            return Err(error.at("format").with(other));
+    let format = match format.map(|name| Format::named(name).ok_or(name)).transpose() {
+        Ok(format) => format,
+        Err(name) => {
+            let names = Format::ALL.map(|format| format!("`{}`", format.name())).join(", ");
+            let message = format!("unknown format, expected one of {names}");
+            return Err(Error::new(ErrorCode::InvalidArgument, message).at("format").with(name));
         }
     };
     Ok(crate::json::to_string(&read(text, format)))
-}
-
-/// What a line says about the format of its file, if anything.
-fn detect(line: &str) -> Option<Format> {
-    let map = object(line).ok()?;
-    if map.contains_key("events") {
-        return Some(Format::Trace);
-    }
-    // `progress` and `system` lines exist in more than one format; the threading keys only in one.
-    if ["sessionId", "session_id", "parentUuid", "leafUuid", "isSidechain"].iter().any(|key| map.contains_key(*key)) {
-        return Some(Format::ClaudeCode);
-    }
-    let kind = map.get("type")?.as_str()?;
-    if matches!(kind, "user" | "assistant") && map.get("message").is_some_and(Value::is_object) {
-        return Some(Format::ClaudeCode);
-    }
-    let known = match crate::json::trace_event(line) {
-        Ok(_) => true,
-        Err(error) => error.code != ErrorCode::UnknownEvent,
-    };
-    known.then_some(Format::Trace)
-}
-
-/// Parses a line that must hold an object.
-fn object(line: &str) -> Result<Map<String, Value>, Error> {
-    match json::value(line)? {
-        Value::Object(map) => Ok(map),
-        other => Err(Error::new(ErrorCode::InvalidEvent, "expected an object").with(other)),
-    }
 }
 
 /// An error about a field of a foreign format.

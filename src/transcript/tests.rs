@@ -1,4 +1,5 @@
 use super::*;
+use alloc::{borrow::ToOwned, string::ToString, vec};
 use proptest::prelude::*;
 
 fn claude(lines: &[&str]) -> Transcript {
@@ -463,26 +464,160 @@ fn the_string_door() -> Result<(), Error> {
     }
     let claude = read_json(r#"{"type":"user","message":{"content":"x"}}"#, Some("claude-code"))?;
     assert!(claude.starts_with(r#"{"format":"claude-code","events":[{"type":"message""#), "{claude}");
-    let error = read_json(text, Some("codex")).unwrap_err();
+    let error = read_json(text, Some("xml")).unwrap_err();
     assert_eq!(
         (error.code, error.field.as_deref(), error.value.as_deref()),
-        (ErrorCode::InvalidArgument, Some("format"), Some("codex"))
+        (ErrorCode::InvalidArgument, Some("format"), Some("xml"))
     );
-    for format in [Format::Trace, Format::ClaudeCode] {
+    for format in Format::ALL {
         let name = crate::json::to_string(&format);
-        assert_eq!(serde_json::from_str::<Format>(&name).unwrap(), format);
+        assert_eq!(Format::named(name.trim_matches('"')), Some(format));
         let empty = read_json("", Some(name.trim_matches('"')))?;
         assert_eq!(empty, format!(r#"{{"format":{name},"events":[],"lines":[],"errors":[]}}"#));
     }
     Ok(())
 }
 
+/// Words that make random JSON look like one of the formats.
+fn word() -> impl Strategy<Value = String> {
+    proptest::sample::select(vec![
+        "type",
+        "role",
+        "content",
+        "parts",
+        "messages",
+        "tool_calls",
+        "toolCalls",
+        "function",
+        "name",
+        "args",
+        "arguments",
+        "user",
+        "assistant",
+        "tool",
+        "model",
+        "gemini",
+        "ai",
+        "human",
+        "data",
+        "lc",
+        "kwargs",
+        "id",
+        "call_id",
+        "action",
+        "observation",
+        "cause",
+        "extras",
+        "kind",
+        "ActionEvent",
+        "ObservationEvent",
+        "source",
+        "timestamp",
+        "history",
+        "trajectory",
+        "resourceSpans",
+        "scopeSpans",
+        "spans",
+        "attributes",
+        "key",
+        "value",
+        "stringValue",
+        "traceId",
+        "spanId",
+        "gen_ai.operation.name",
+        "execute_tool",
+        "gen_ai.tool.name",
+        "functionCall",
+        "functionResponse",
+        "response",
+        "function_call",
+        "function_call_output",
+        "output",
+        "status",
+        "error",
+        "state",
+        "output-error",
+        "tool-x",
+        "toolCallId",
+        "events",
+        "output",
+        "text",
+        "event.name",
+        "gemini_cli.tool_call",
+        "function_name",
+    ])
+    .prop_map(str::to_owned)
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        word().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 96, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            proptest::collection::vec((word(), inner), 0..6).prop_map(|pairs| pairs.into_iter().collect()),
+        ]
+    })
+}
+
+/// What holds of every transcript: each event and each error has a line of the text, and what is read the door accepts.
+fn sound(text: &str, transcript: &Transcript) -> Result<(), TestCaseError> {
+    let last = u32::try_from(text.split('\n').count()).unwrap();
+    prop_assert_eq!(transcript.events.len(), transcript.lines.len());
+    let lines = transcript.lines.iter().copied().chain(transcript.errors.iter().map(|found| found.line));
+    for line in lines {
+        prop_assert!((1..=last).contains(&line), "line {} of {}", line, last);
+    }
+    if transcript.format != Format::OpenTelemetry {
+        prop_assert!(transcript.lines.is_sorted());
+    }
+    for event in &transcript.events {
+        let event = crate::json::to_string(event);
+        prop_assert!(crate::json::trace_event(&event).is_ok(), "{}", event);
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
-    fn any_text_is_a_transcript(text in any::<String>(), claude in any::<bool>()) {
-        let format = if claude { Format::ClaudeCode } else { Format::Trace };
-        let transcript = read(&text, Some(format));
-        prop_assert_eq!(transcript.events.len(), transcript.lines.len());
-        prop_assert!(transcript.lines.is_sorted());
+    fn any_text_is_a_transcript(text in any::<String>()) {
+        for format in Format::ALL.map(Some).into_iter().chain([None]) {
+            sound(&text, &read(&text, format))?;
+        }
+    }
+
+    #[test]
+    fn any_json_is_a_transcript(values in proptest::collection::vec(any_json(), 1..6), pretty in any::<bool>(), cut in any::<u16>()) {
+        let show = |value: &Value| if pretty { format!("{value:#}") } else { value.to_string() };
+        let whole = values.iter().map(show).collect::<Vec<_>>().join("\n");
+        let end = (0..=usize::from(cut) % (whole.len() + 1)).rev().find(|end| whole.is_char_boundary(*end)).unwrap();
+        for text in [whole.as_str(), whole.get(..end).unwrap_or_default()] {
+            for format in Format::ALL.map(Some).into_iter().chain([None]) {
+                sound(text, &read(text, format))?;
+            }
+        }
+    }
+
+    /// A broken line costs itself and nothing else, in every format that is written in lines.
+    #[test]
+    fn a_broken_line_costs_one_error(values in proptest::collection::vec(any_json(), 1..6), at in any::<prop::sample::Index>()) {
+        let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+        let place = at.index(lines.len() + 1);
+        let mut broken = lines.clone();
+        broken.insert(place, r#"{"type": "user", "content": "cut o"#.to_owned());
+        for format in Format::ALL {
+            // One scenario ends a trace.
+            if format == Format::Trace && lines.iter().any(|line| line.contains("events")) {
+                continue;
+            }
+            let [whole, broken] = [&lines, &broken].map(|lines| read(&lines.join("\n"), Some(format)));
+            prop_assert_eq!(broken.errors.len(), whole.errors.len() + 1);
+            prop_assert_eq!(broken.events.len(), whole.events.len());
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! that ever broke one, so a crash that was mended stays mended.
 
 use loopwarden::model::{Config, Scope, Verdict};
+use loopwarden::transcript::{Format, read};
 use loopwarden::{Detector, json};
 use sha2::{Digest, Sha256};
 
@@ -68,6 +69,24 @@ pub(crate) fn text(data: &[u8]) {
             let event = json::event(event).unwrap_or_else(|error| broken(&error));
             let verdict = detector.record(&event).unwrap_or_else(|error| broken(&error));
             safe_to_show(&verdict);
+        }
+    }
+}
+
+/// Recorded runs: the text as every format. What is read has a line each, and the detector takes it or says why not.
+pub(crate) fn transcript(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let last = text.split('\n').count();
+    for format in Format::ALL.map(Some).into_iter().chain([None]) {
+        let transcript = read(&text, format);
+        assert_eq!(transcript.events.len(), transcript.lines.len());
+        let lines = transcript.lines.iter().copied().chain(transcript.errors.iter().map(|found| found.line));
+        assert!(lines.into_iter().all(|line| (1..=last).contains(&(line as usize))), "a line that is none: {format:?}");
+        let mut detector = json::detector("").unwrap_or_else(|error| broken(&error));
+        for event in &transcript.events {
+            // The door reads what it wrote; the detector may still refuse it, such as for its depth.
+            reread(&json::to_string(&event.event));
+            let _ = detector.record(&event.event);
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TARGETS: [&str; 3] = ["json_door", "snapshot", "text"];
+const TARGETS: [&str; 4] = ["json_door", "snapshot", "text", "transcript"];
 
 /// What makes libFuzzer see coverage and comparisons. The passes are LLVM's own, so no nightly compiler is needed.
 const FLAGS: [&str; 7] = [
@@ -128,6 +128,9 @@ fn seeds(workspace: &Workspace, home: &Path) -> Result<()> {
             seed(home, "json_door", door.as_bytes())?;
             seed(home, "snapshot", &detector.snapshot())?;
         }
+    }
+    for path in files(&workspace.root.join("tests/transcripts"))? {
+        seed(home, "transcript", &fs::read(path)?)?;
     }
     let mut words = BTreeSet::new();
     for (_, schema) in loopwarden::model::schemas() {

@@ -4,15 +4,17 @@ import { performance } from "node:perf_hooks";
 import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Level, Scenario } from "../generated/types.ts";
+import { readTranscript, type TranscriptFormat } from "../transcript.ts";
 import { level, parse, UsageError } from "./args.ts";
-import { configText, InputError, lines } from "./input.ts";
+import { configText, InputError, lines, text } from "./input.ts";
 import { member, parts, without } from "./raw.ts";
 import { painter, reaches } from "./style.ts";
 
 export const help: string = `Usage: loopwarden eval PATH… [--level LEVEL] [--config FILE] [--json]
 
 Scores scenario files: one scenario a line, {"id", "events": […], "expect": "loop" | "no-loop", …}, plain or gzip.
-A folder stands for its *.jsonl and *.jsonl.gz files, at any depth.
+A folder stands for its *.jsonl, *.jsonl.gz and *.traj files, at any depth. A file in any format that \`replay\` reads is
+one run without a label; where each line holds a whole run in a list, with "expect" or "success" beside it, these count.
 
   --level LEVEL   what counts as an alarm: observe, nudge (default), block, gate or halt
   --config FILE   the configuration for scenarios that bring none of their own
@@ -38,6 +40,8 @@ export interface Score {
   false: string[];
   success: { runs: number; alarms: number };
   failure: { runs: number; alarms: number };
+  /** Recorded runs without any label; absent where there is none. */
+  unlabelled?: { runs: number; alarms: number };
   events: number;
   /** Events and lines that were refused; each is reported on stderr. */
   refused: number;
@@ -60,7 +64,11 @@ const empty = (file: string): Score => ({
   seconds: 0,
 });
 
-type Labels = Pick<Scenario, "expect" | "expectAt" | "firstAt" | "success"> & { id?: unknown; events?: unknown };
+type Labels = Pick<Scenario, "config" | "expect" | "expectAt" | "firstAt" | "success"> & {
+  id?: unknown;
+  events?: unknown;
+};
+type Refuse = (error: unknown, where?: string) => void;
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, {
@@ -93,8 +101,8 @@ async function scenarioFiles(path: string): Promise<string[]> {
   });
   if (!info.isDirectory()) return [path];
   const names = await readdir(path, { recursive: true });
-  const files = names.filter((name) => /\.jsonl(\.gz)?$/.test(name)).sort();
-  if (files.length === 0) throw new InputError(`${path}: holds no *.jsonl or *.jsonl.gz file`);
+  const files = names.filter((name) => /\.(jsonl(\.gz)?|traj)$/.test(name)).sort();
+  if (files.length === 0) throw new InputError(`${path}: holds no *.jsonl, *.jsonl.gz or *.traj file`);
   return files.map((name) => join(path, name));
 }
 
@@ -117,38 +125,116 @@ async function scoreFile(
   const score = empty(file);
   const start = performance.now();
   let number = 0;
+  const refuseAt =
+    (line: number): Refuse =>
+    (error, where = "") => {
+      score.refused++;
+      process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${file}:${line}: ${where}${reason(error)}\n`);
+    };
   for await (const line of lines(file)) {
     number++;
     if (line.trim() === "") continue;
-    const refuse = (error: unknown, where = "") => {
-      score.refused++;
-      process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${file}:${number}: ${where}${reason(error)}\n`);
-    };
-    let labels: Labels;
-    try {
-      labels = JSON.parse(line);
-    } catch (error) {
-      refuse(error);
-      continue;
+    const refuse = refuseAt(number);
+    const labels = parsed(line);
+    if (labels instanceof SyntaxError || !Array.isArray(labels?.events)) {
+      // The first line tells whether the file holds scenarios.
+      const runs = score.scenarios + score.refused === 0 ? await recorded(file) : undefined;
+      if (runs === undefined) {
+        refuse(
+          labels instanceof SyntaxError
+            ? labels
+            : new InputError("expected a scenario: an object with `id` and a list of `events`"),
+        );
+        continue;
+      }
+      for (const run of runs) {
+        for (const { line: at, error } of run.errors) refuseAt(at)(error);
+        const { first, events } = judged(run.scenario, least, config, (index, error) =>
+          refuseAt(run.lines[index ?? -1] ?? run.line)(error, index === undefined ? "config: " : ""),
+        );
+        score.events += events;
+        grade(score, run.labels, first, true);
+        tell(++score.scenarios, false);
+      }
+      break;
     }
-    if (!Array.isArray(labels?.events)) {
-      refuse(new InputError("expected a scenario: an object with `id` and a list of `events`"));
-      continue;
-    }
-    let first: number | undefined;
-    try {
-      const reached = judge(line, least, config, (index, error) => refuse(error, `events[${index}]: `));
-      first = reached.first;
-      score.events += reached.events;
-    } catch (error) {
-      refuse(error, "config: ");
-    }
+    const { first, events } = judged(line, least, config, (index, error) =>
+      refuse(error, index === undefined ? "config: " : `events[${index}]: `),
+    );
+    score.events += events;
     grade(score, labels, first);
     tell(++score.scenarios, false);
   }
   tell(score.scenarios, true);
   score.seconds = round((performance.now() - start) / 1000);
   return score;
+}
+
+function parsed(line: string): Labels | SyntaxError {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    if (error instanceof SyntaxError) return error;
+    throw error;
+  }
+}
+
+/** Lists that hold a whole run in one line. */
+const RUNS = ["messages", "trajectory", "history", "items", "input", "contents", "resourceSpans", "spans"];
+
+interface Run {
+  line: number;
+  labels: Labels;
+  /** The events as a scenario. */
+  scenario: string;
+  lines: number[];
+  errors: { line: number; error: LoopwardenError }[];
+}
+
+/** The runs of a file that another program wrote; none where it holds scenarios or single events. */
+async function recorded(file: string): Promise<Run[] | undefined> {
+  const whole = await text(file);
+  const { format } = readTranscript(whole);
+  if (format === "trace") return undefined;
+  const rows = whole.split("\n").map((row, index) => ({ row, line: index + 1, labels: parsed(row.trim() || "null") }));
+  const labelled = rows.filter(({ labels }) => isLabelledRun(labels));
+  if (labelled.length === 0) return [oneRun(whole, format, 1, { id: file })];
+  return rows
+    .filter(({ row }) => row.trim() !== "")
+    .map(({ row, line, labels }) => oneRun(row, format, line, labels instanceof SyntaxError ? {} : labels));
+}
+
+function isLabelledRun(labels: Labels | SyntaxError | null): boolean {
+  if (labels === null || typeof labels !== "object" || labels instanceof SyntaxError) return false;
+  const hasLabel = labels.expect !== undefined || typeof labels.success === "boolean";
+  return hasLabel && RUNS.some((key) => Array.isArray((labels as Record<string, unknown>)[key]));
+}
+
+/** One run; `first` is the line of the file on which its text begins. */
+function oneRun(source: string, format: TranscriptFormat, first: number, labels: Labels): Run {
+  const { events, lines, errors } = readTranscript(source, format);
+  return {
+    line: first,
+    labels,
+    scenario: JSON.stringify({ config: labels.config ?? undefined, events }),
+    lines: lines.map((line) => line + first - 1),
+    errors: errors.map(({ line, error }) => ({ line: line + first - 1, error: new LoopwardenError(error) })),
+  };
+}
+
+/** What {@link judge} says; a configuration that is wrong is refused, with no index. */
+function judged(
+  scenario: string,
+  least: Level,
+  config: string,
+  refuse: (index: number | undefined, error: unknown) => void,
+): { first: number | undefined; events: number } {
+  try {
+    return judge(scenario, least, config, refuse);
+  } catch (error) {
+    refuse(undefined, error);
+    return { first: undefined, events: 0 };
+  }
 }
 
 /** Runs the events of a scenario and tells the index of the first one whose verdict reached the level. */
@@ -177,7 +263,12 @@ function judge(
 }
 
 /** Adds what the specification's scoring says of one scenario. */
-function grade(score: Score, { id, expect, expectAt, firstAt, success }: Labels, first: number | undefined): void {
+function grade(
+  score: Score,
+  { id, expect, expectAt, firstAt, success }: Labels,
+  first: number | undefined,
+  isRecorded = false,
+): void {
   const alarm = first !== undefined;
   if (expect === "loop") {
     const at = expectAt ?? undefined;
@@ -196,6 +287,10 @@ function grade(score: Score, { id, expect, expectAt, firstAt, success }: Labels,
     const runs = success ? score.success : score.failure;
     runs.runs++;
     if (alarm) runs.alarms++;
+  } else if (isRecorded) {
+    score.unlabelled ??= { runs: 0, alarms: 0 };
+    score.unlabelled.runs++;
+    if (alarm) score.unlabelled.alarms++;
   }
 }
 
@@ -225,6 +320,10 @@ function add(total: Score, score: Score): void {
     total[key].runs += score[key].runs;
     total[key].alarms += score[key].alarms;
   }
+  if (score.unlabelled === undefined) return;
+  total.unlabelled ??= { runs: 0, alarms: 0 };
+  total.unlabelled.runs += score.unlabelled.runs;
+  total.unlabelled.alarms += score.unlabelled.alarms;
 }
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
@@ -232,13 +331,16 @@ const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 function table(scores: Score[], least: Level): string {
   const paint = painter(process.stdout);
   const of = (part: number, whole: number) => (whole === 0 ? "–" : `${part}/${whole}`);
-  const head = ["file", "caught", "false alarms", "in successes", "in failures", "events", "refused", "seconds"];
+  const isUnlabelled = scores.some((score) => score.unlabelled !== undefined);
+  const head = ["file", "caught", "false alarms", "in successes", "in failures"];
+  head.push(...(isUnlabelled ? ["unlabelled"] : []), "events", "refused", "seconds");
   const rows = scores.map((score) => [
     score.file,
     of(score.caught, score.loops),
     of(score.falseAlarms, score.noLoops),
     of(score.success.alarms, score.success.runs),
     of(score.failure.alarms, score.failure.runs),
+    ...(isUnlabelled ? [of(score.unlabelled?.alarms ?? 0, score.unlabelled?.runs ?? 0)] : []),
     String(score.events),
     String(score.refused),
     score.seconds.toFixed(2),

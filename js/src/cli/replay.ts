@@ -2,8 +2,8 @@ import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
-import { readTranscript, type TranscriptFormat } from "../transcript.ts";
-import { level, parse, UsageError } from "./args.ts";
+import { FORMATS, readTranscript, type TranscriptFormat } from "../transcript.ts";
+import { level, nearest, parse, UsageError } from "./args.ts";
 import { configText, InputError, text } from "./input.ts";
 import { LEVEL_STYLE, LEVELS, painter, reaches, short, wrapped } from "./style.ts";
 
@@ -16,7 +16,9 @@ on.
 
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
   --config FILE    the configuration (JSON); the recommended one where absent
-  --format FORMAT  claude-code (a session's .jsonl) or trace (Loopwarden's own); recognised where absent
+  --format FORMAT  one of ${FORMATS.slice(0, 5).join(", ")},
+                   ${FORMATS.slice(5).join(", ")};
+                   recognised where absent
   --json           one verdict a line instead of the story
 
 Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage, 3 the level was reached.
@@ -71,8 +73,11 @@ export async function run(args: string[]): Promise<number> {
 }
 
 function transcriptFormat(name: string | undefined): TranscriptFormat | undefined {
-  if (name === undefined || name === "trace" || name === "claude-code") return name;
-  throw new UsageError(`--format ${name}: expected trace or claude-code`);
+  const format = FORMATS.find((known) => known === name);
+  if (name === undefined || format !== undefined) return format;
+  const near = nearest(name, FORMATS);
+  const meant = near ? `, did you mean ${near}?` : `: expected one of ${FORMATS.join(", ")}`;
+  throw new UsageError(`--format ${name}${meant}`);
 }
 
 /** Tells a run as it unfolds. */

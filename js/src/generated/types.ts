@@ -142,7 +142,7 @@ export type ErrorCode =
   | "snapshot-version"
   | "invalid-argument";
 /**
- * A telemetry record: what a host logs, under the names that the systems it comes from gave it.
+ * A telemetry record: what a host logs.
  */
 export type LoopRecord =
   | {
@@ -164,9 +164,9 @@ export type LoopRecord =
        */
       loopCount: number;
       /**
-       * Why it counts.
+       * Why it counts: the document's `orchestrator_reasoning`.
        */
-      reasoning: string;
+      orchestratorReasoning: string;
       /**
        * The task.
        */
@@ -212,6 +212,10 @@ export type LoopRecord =
        * Digests of the last diffs, oldest first.
        */
       diffHashes: string[];
+      /**
+       * Digests of the last documents, oldest first.
+       */
+      docsHashes?: string[];
       event: "loop.halted";
       /**
        * Digests of the last sets of failing tests, oldest first.
@@ -528,7 +532,7 @@ export interface Memory {
    */
   idleMs?: number;
   /**
-   * Runs kept at once, 1 to 65536; the least recently used goes first.
+   * Runs kept at once, 1 to 4096; the least recently used goes first.
    */
   maxRuns?: number;
 }
@@ -1792,6 +1796,14 @@ export interface Metrics {
    */
   runsEvicted: number;
   /**
+   * Phases, transitions, nodes, cycles, failures and requests that were forgotten one by one, because a run had more of them than it keeps.
+   */
+  taskPartsEvicted: number;
+  /**
+   * Tasks that a run forgot with all that it had counted about them, because more than 32 were worked on or what is kept about them took too much: the one worked on the longest ago goes first.
+   */
+  tasksEvicted: number;
+  /**
    * Recorded transitions that were refused because they had been made too often.
    */
   transitionsBlocked: number;
@@ -1839,7 +1851,7 @@ export interface LoopMetrics {
    */
   resolutionMs: number;
   /**
-   * Gates that a reset or `continue` answered, and the event time between both.
+   * Gates that a human answered, with `human-intervention` or `continue`; a task that is completed behind its gate is none.
    */
   resolved: number;
   /**
@@ -2094,6 +2106,12 @@ export interface Status {
    */
   loopReason?: string;
   /**
+   * Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the task that was last active where the scope names none.
+   */
+  nodes?: {
+    [k: string]: NodeStanding;
+  };
+  /**
    * Phases per task; the task without a name has the empty one.
    */
   phases?: {
@@ -2155,9 +2173,13 @@ export interface CycleStatus {
    */
   cycleId: string;
   /**
-   * Digests of the last diffs, oldest first; like the other two only of the cycle that was last active.
+   * Digests of the last diffs, oldest first; like the other three only of the cycle that was last active.
    */
   diffHashes: string[];
+  /**
+   * Digests of the last documents, oldest first.
+   */
+  docsHashes?: string[];
   /**
    * The node whose turn begins an iteration.
    */
@@ -2190,6 +2212,23 @@ export interface CycleStatus {
    * The latest numbers of failing tests while the cycle was active, oldest first, as `7 → 4 → 2`.
    */
   trend?: string;
+}
+/**
+ * Where a node of the workflow stands.
+ */
+export interface NodeStanding {
+  /**
+   * Milliseconds that its turns may still take together, where they are limited.
+   */
+  runtimeMsLeft?: number;
+  /**
+   * Turns it has ended.
+   */
+  turns: number;
+  /**
+   * Turns that are left, where they are limited.
+   */
+  turnsLeft?: number;
 }
 /**
  * Where one task stands in its workflow.

@@ -2,8 +2,8 @@
 
 use crate::model::{Collaboration, Error, ErrorCode};
 use crate::rules::{Cx, States};
-use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Embedding, Key, Request, key};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
+use crate::text::{CONCEPTS, Embedding, Key, Request, key};
 use alloc::{format, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ const SEEN: usize = 3;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Chain {
     asked: Ring<Asked>,
+    /// Requests that had to make room.
+    lost: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -140,7 +142,7 @@ impl Chain {
             }
             None => self.ring(&mut asked, threshold),
         };
-        self.asked.push(asked, REQUESTS);
+        self.lost = self.lost.saturating_add(self.asked.push_counted(asked, REQUESTS));
         self.trim();
         again
     }
@@ -199,9 +201,26 @@ impl Chain {
     }
 
     pub(super) fn forget(&mut self, root: Key) {
-        let mut kept = Ring::default();
-        self.asked.iter().filter(|asked| asked.root != root).cloned().for_each(|asked| kept.push(asked, REQUESTS));
-        self.asked = kept;
+        self.asked.retain(|asked| asked.root != root);
+    }
+
+    /// Bytes it takes at most.
+    pub(super) fn weight(&self) -> usize {
+        const REQUEST: usize = 5 * KEY_BYTES + 5 * CONCEPTS + 14;
+        let asked = |asked: &Asked| {
+            let embedded = asked.embedding.as_ref().map_or(0, |embedding| embedding.bytes() + 4);
+            let earlier: usize = asked.earlier.iter().map(Sighting::weight).sum();
+            REQUEST + embedded + asked.sighting.weight() + earlier + asked.onset.weight()
+        };
+        self.asked.iter().map(asked).sum()
+    }
+
+    pub(super) fn shed(&mut self) -> u64 {
+        self.asked.halve()
+    }
+
+    pub(super) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost)
     }
 
     pub(super) fn fits(&self) -> bool {

@@ -14,6 +14,25 @@ fn equal_failures() {
 }
 
 #[test]
+fn what_it_recommends_goes_up() {
+    use crate::model::Recommendation::{ChangeApproach, Continue, Escalate, Rollback};
+    let said = |script: &str| Script::new("{}").play(script).recommended();
+    assert_eq!(said("+f:a +f:a +f:a +f:a"), [Continue, ChangeApproach, ChangeApproach, Escalate]);
+    assert_eq!(said("+c:a>b:x1 +c:a>b:x1 +c:a>b:x1 +c:a>b:x1"), [Continue, ChangeApproach, ChangeApproach, Escalate]);
+    assert_eq!(said("+f:a +e:stalled"), [Continue, ChangeApproach]);
+    // Back to a better state, from the first regression on and at the gate.
+    assert_eq!(said("+f:a +e:regressing"), [Continue, Rollback]);
+    let alone = r#"{"rules":{"unchanged-failures":{"enabled":false}}}"#;
+    assert_eq!(
+        Script::new(alone).play("+t:1 +f:a +t:3 +f:b +t:5 +f:c +t:8 +f:d +t:9 +f:e").recommended(),
+        [Continue, Continue, Continue, Continue, Continue, Rollback, Continue, Rollback, Continue, Rollback]
+    );
+    // Where the mode is to watch only, nothing is recommended.
+    let shadow = Script::new(r#"{"mode":"shadow"}"#).play("+f:a +f:a +f:a").recommended();
+    assert_eq!(shadow, [Continue; 3]);
+}
+
+#[test]
 fn a_threshold_by_its_two_names() {
     for config in [r#"{"failures":{"gateThreshold":2}}"#, r#"{"rules":{"task-loop":{"nudge":0,"gate":2}}}"#] {
         Script::new(config).play("+f:a +f:a +f:a").expect(RULE, &[(1, Observe), (2, Gate)]);

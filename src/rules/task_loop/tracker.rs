@@ -2,7 +2,7 @@
 
 use crate::model::{EvaluationVerdict, Event, Marker, Progress};
 use crate::rules::Cx;
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,13 @@ impl Reason {
 impl Counter {
     pub(super) fn new(task: Key) -> Self {
         Self { task, name: None, count: 0, onset: None, gated: None, reason: Reason::Nothing, at: None }
+    }
+
+    /// Bytes it takes at most.
+    pub(super) fn weight(&self) -> usize {
+        let said = if let Reason::Said(text) = &self.reason { text.len() } else { 0 };
+        let onset = self.onset.map_or(0, |onset| onset.weight());
+        KEY_BYTES + self.name.as_ref().map_or(0, String::len) + said + onset + 40
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -318,6 +325,13 @@ impl Tracker {
         }
         text.push_str("Is the work progressing, stalled, regressing, or held up by something external?");
         text
+    }
+
+    /// Bytes it takes at most.
+    pub(super) fn weight(&self) -> usize {
+        let past =
+            |past: &Past| 2 * KEY_BYTES + past.signature.len() + past.sighting.weight() + past.onset.weight() + 4;
+        6 * KEY_BYTES + 5 * READINGS + 70 + self.failures.iter().map(past).sum::<usize>()
     }
 
     pub(super) fn fits(&self) -> bool {

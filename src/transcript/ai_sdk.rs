@@ -1,0 +1,206 @@
+//! Messages of Vercel's AI SDK: those of its user interface, whose `parts` hold calls with what became of them, and
+//! those for models, whose `content` does.
+
+use super::Transcript;
+use super::content::{content_text, failed, flag, list, output_text, text, text_at, told};
+use super::out::{Lists, Out, Part};
+use super::pieces::Piece;
+use crate::model::{Context, Outcome, Role, ToolResult};
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+use serde_json::{Map, Value};
+
+pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
+    let mut out = Out::new(transcript);
+    out.walk(documents, Lists::All(&["messages"]), |out, part| match part {
+        Part::Head(map) => {
+            let context = out.context();
+            out.said(&context, Role::System, "system", map.get("system"));
+        }
+        Part::Entry(map) => message(out, &map),
+    });
+    out.transcript
+}
+
+fn message(out: &mut Out, map: &Map<String, Value>) {
+    let mut context = out.context();
+    context.at = out.time("createdAt", map.get("createdAt"));
+    let role = match map.get("role") {
+        Some(Value::String(role)) => role.as_str(),
+        other => return out.fail("role", "the role of the message", other),
+    };
+    out.end_round();
+    let (field, content) = match map.get("parts") {
+        Some(parts) => ("parts", Some(parts)),
+        None => ("content", map.get("content")),
+    };
+    match role {
+        "user" => said(out, &context, Role::User, field, content),
+        "system" => said(out, &context, Role::System, field, content),
+        "assistant" | "tool" => {
+            match content {
+                Some(Value::Array(parts)) => assistant(out, context.clone(), field, parts),
+                content => {
+                    context.round = Some(out.round());
+                    out.said(&context, Role::Assistant, field, content);
+                }
+            }
+            // Before version 5, calls could stand beside the text.
+            if field == "content" {
+                invocations(out, &mut context, map);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A text of a person or the host: of parts, those that are text or a file.
+fn said(out: &mut Out, context: &Context, role: Role, field: &str, content: Option<&Value>) {
+    match content {
+        Some(Value::Array(parts)) => {
+            let shown = |part: &&Value| matches!(text_at(part, &["type"]), Some("text" | "file" | "image"));
+            let parts: Vec<Value> = parts.iter().filter(shown).cloned().collect();
+            if let Some(text) = content_text(&Value::Array(parts)).filter(|text| !text.is_empty()) {
+                out.message(context, role, None, text);
+            }
+        }
+        content => out.said(context, role, field, content),
+    }
+}
+
+/// The parts of one message: of each step first what was called, then what came of it.
+fn assistant(out: &mut Out, context: Context, field: &str, parts: &[Value]) {
+    let mut results = Vec::new();
+    let mut called = context.clone();
+    called.round = Some(out.round());
+    for (index, part) in parts.iter().enumerate() {
+        let kind = match part.get("type") {
+            Some(Value::String(kind)) => kind.as_str(),
+            _ => {
+                out.fail(&format!("{field}[{index}]"), "a part with a type", Some(part));
+                continue;
+            }
+        };
+        match kind {
+            "step-start" => {
+                answer(out, &context, &mut results);
+                if index > 0 {
+                    out.end_round();
+                }
+                called.round = Some(out.round());
+            }
+            "text" => out.said(&called, Role::Assistant, &format!("{field}[{index}].text"), part.get("text")),
+            "reasoning" => out.reasoning(&called, text_at(part, &["text"]).or_else(|| text_at(part, &["reasoning"]))),
+            "tool-call" => {
+                let name = part.get("toolName");
+                call(out, &called, &format!("{field}[{index}].toolName"), name, part);
+            }
+            "tool-result" => results.extend(result(part)),
+            "tool-approval-request" | "tool-approval-response" => {}
+            "tool-invocation" => {
+                if let Some(Value::Object(invocation)) = part.get("toolInvocation") {
+                    results.extend(invoked(out, &called, invocation));
+                }
+            }
+            "dynamic-tool" => results.extend(ui_tool(out, &called, index, part.get("toolName"), part)),
+            _ => {
+                if let Some(tool) = kind.strip_prefix("tool-") {
+                    results.extend(ui_tool(out, &called, index, Some(&Value::String(tool.to_owned())), part));
+                }
+            }
+        }
+    }
+    answer(out, &context, &mut results);
+}
+
+fn answer(out: &mut Out, context: &Context, results: &mut Vec<ToolResult>) {
+    for result in results.drain(..) {
+        out.result(context, result);
+    }
+}
+
+fn call(out: &mut Out, context: &Context, field: &str, name: Option<&Value>, part: &Value) -> bool {
+    let Some(Value::String(tool)) = name else {
+        out.fail(field, "the name of a tool", name);
+        return false;
+    };
+    let args = ["input", "rawInput", "args"].iter().find_map(|key| part.get(*key).filter(|args| !args.is_null()));
+    out.call(context, tool.clone(), args, call_id(part));
+    true
+}
+
+fn call_id(part: &Value) -> Option<String> {
+    text_at(part, &["toolCallId"]).map(str::to_owned)
+}
+
+/// A call of a message of the user interface, and what became of it so far.
+fn ui_tool(out: &mut Out, context: &Context, index: usize, name: Option<&Value>, part: &Value) -> Option<ToolResult> {
+    let state = text_at(part, &["state"]).unwrap_or_default();
+    // Arguments that are still streaming are no call yet.
+    if state == "input-streaming" || !call(out, context, &format!("parts[{index}].toolName"), name, part) {
+        return None;
+    }
+    let refused = part.get("approval").is_some_and(|approval| approval.get("approved") == Some(&Value::Bool(false)));
+    let (outcome, output) = match state {
+        "output-available" if part.get("preliminary") == Some(&Value::Bool(true)) => return None,
+        "output-available" => (part.get("output").map_or(Outcome::Ok, told), output_text(part.get("output"))),
+        "output-error" => {
+            let text = text_at(part, &["errorText"]).unwrap_or_default();
+            (failed(text), text.to_owned())
+        }
+        "output-denied" | "approval-responded" if refused || state == "output-denied" => {
+            (Outcome::Denied, text_at(part, &["approval", "reason"]).unwrap_or_default().to_owned())
+        }
+        _ => return None,
+    };
+    Some(ToolResult { call_id: call_id(part), outcome, output, ..ToolResult::default() })
+}
+
+/// A result of a message for models.
+fn result(part: &Value) -> Option<ToolResult> {
+    let output = part.get("output").or_else(|| part.get("result"))?;
+    let value = output.get("value");
+    let (outcome, output) = match (text_at(output, &["type"]), value) {
+        (Some("error-text" | "error-json"), value) => {
+            let text = output_text(value);
+            (failed(&text), text)
+        }
+        (Some("execution-denied"), _) => (Outcome::Denied, text_at(output, &["reason"]).unwrap_or_default().to_owned()),
+        (Some("text" | "json" | "content"), Some(value)) => (told(value), output_text(Some(value))),
+        _ if part.get("isError") == Some(&Value::Bool(true)) => (Outcome::Error, output_text(Some(output))),
+        _ => (told(output), output_text(Some(output))),
+    };
+    let tool = text_at(part, &["toolName"]).map(str::to_owned);
+    Some(ToolResult { call_id: call_id(part), tool, outcome, output, ..ToolResult::default() })
+}
+
+/// Calls of version 4, beside the text of a message.
+fn invocations(out: &mut Out, context: &mut Context, map: &Map<String, Value>) {
+    let mut results = Vec::new();
+    context.round = Some(out.round());
+    for invocation in list(map, "toolInvocations") {
+        match invocation {
+            Value::Object(invocation) => results.extend(invoked(out, context, invocation)),
+            other => out.fail("toolInvocations", "objects", Some(other)),
+        }
+    }
+    context.round = None;
+    answer(out, context, &mut results);
+}
+
+/// A call of version 4.
+fn invoked(out: &mut Out, context: &Context, invocation: &Map<String, Value>) -> Option<ToolResult> {
+    let state = text(invocation, "state");
+    let part = Value::Object(invocation.clone());
+    if state == Some("partial-call")
+        || !call(out, context, "toolInvocation.toolName", invocation.get("toolName"), &part)
+    {
+        return None;
+    }
+    if state != Some("result") {
+        return None;
+    }
+    let outcome =
+        if flag(invocation, "isError") { Outcome::Error } else { invocation.get("result").map_or(Outcome::Ok, told) };
+    let output = output_text(invocation.get("result"));
+    Some(ToolResult { call_id: call_id(&part), outcome, output, ..ToolResult::default() })
+}

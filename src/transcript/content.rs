@@ -1,0 +1,215 @@
+//! What most formats share: content that is a text or a list of blocks, arguments that are JSON or the text of it, and
+//! texts that tell how a call ended where the format has no field for it.
+
+use crate::json;
+use crate::model::Outcome;
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+};
+use serde_json::{Map, Value};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub(super) fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    map.get(key)?.as_str()
+}
+
+pub(super) fn flag(map: &Map<String, Value>, key: &str) -> bool {
+    map.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The text at a path of keys.
+pub(super) fn text_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
+    at(value, path)?.as_str()
+}
+
+pub(super) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, key| value.get(*key))
+}
+
+/// The list under a key; an empty one where there is none.
+pub(super) fn list<'a>(map: &'a Map<String, Value>, key: &str) -> &'a [Value] {
+    map.get(key).and_then(Value::as_array).map_or(&[], |list| list.as_slice())
+}
+
+/// The texts of a content that is a text or a list of blocks, a line each; other blocks stand as their kind and, where
+/// they carry data, a digest: a new screenshot is another answer. None for what is neither.
+pub(super) fn content_text(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(blocks) => {
+            let mut all = String::new();
+            for (index, block) in blocks.iter().enumerate() {
+                if index > 0 {
+                    all.push('\n');
+                }
+                match block_text(block) {
+                    Some(text) => all.push_str(text),
+                    None => all.push_str(&picture(block)),
+                }
+            }
+            Some(all)
+        }
+        _ => None,
+    }
+}
+
+/// The text of a block: of `{"type": …, "text": …}` and its relatives, or of a bare text.
+pub(super) fn block_text(block: &Value) -> Option<&str> {
+    match block {
+        Value::String(text) => Some(text),
+        _ => ["text", "refusal"].iter().find_map(|key| block.get(key)?.as_str()),
+    }
+}
+
+pub(super) fn picture(block: &Value) -> String {
+    let kind = block.get("type").and_then(Value::as_str).unwrap_or("block");
+    let places: [&[&str]; 6] = [
+        &["source", "data"],
+        &["image_url", "url"],
+        &["image_url"],
+        &["data"],
+        &["inlineData", "data"],
+        &["input_audio", "data"],
+    ];
+    match places.iter().find_map(|path| text_at(block, path)) {
+        Some(data) => format!("[{kind} {:016x}]", xxh3_64(data.as_bytes())),
+        None => format!("[{kind}]"),
+    }
+}
+
+/// An output of any shape: its text where it is one or holds one, otherwise its JSON text.
+pub(super) fn output_text(output: Option<&Value>) -> String {
+    match output {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) if !blocks.is_empty() && blocks.iter().all(is_block) => {
+            content_text(&Value::Array(blocks.clone())).unwrap_or_default()
+        }
+        // What tools of the Model Context Protocol answer.
+        Some(Value::Object(map)) if list(map, "content").iter().any(is_block) => {
+            map.get("content").and_then(content_text).unwrap_or_default()
+        }
+        Some(other) => other.to_string(),
+    }
+}
+
+fn is_block(value: &Value) -> bool {
+    value.get("type").is_some_and(Value::is_string)
+}
+
+/// How a call ended, from an output alone: an error where the output begins as errors do or is an object that says so.
+/// An error somewhere in a text is none: tools quote them.
+pub(super) fn told(output: &Value) -> Outcome {
+    let fails = |map: &Map<String, Value>| {
+        flag(map, "isError")
+            || flag(map, "is_error")
+            || map.get("success") == Some(&Value::Bool(false))
+            || match map.get("error") {
+                None | Some(Value::Null | Value::Bool(false)) => false,
+                Some(Value::String(text)) => !text.is_empty(),
+                Some(_) => true,
+            }
+    };
+    match output {
+        Value::Object(map) if fails(map) => Outcome::Error,
+        Value::String(text) => told_by_text(text, fails),
+        Value::Array(blocks) => {
+            blocks.iter().find_map(block_text).map_or(Outcome::Ok, |text| told_by_text(text, fails))
+        }
+        _ => Outcome::Ok,
+    }
+}
+
+fn told_by_text(text: &str, fails: impl Fn(&Map<String, Value>) -> bool) -> Outcome {
+    const ERRORS: [&str; 7] = [
+        "Error:",
+        "error:",
+        "ERROR:",
+        "Error executing tool",
+        "Error invoking tool",
+        "An error occurred",
+        "Traceback (most recent call last)",
+    ];
+    let text = text.trim_start();
+    if text.starts_with('{')
+        && let Ok(Value::Object(map)) = json::value(text)
+    {
+        return if fails(&map) { Outcome::Error } else { Outcome::Ok };
+    }
+    if ERRORS.iter().any(|start| text.starts_with(start)) { failed(text) } else { Outcome::Ok }
+}
+
+/// The kind of a failure whose text says more than that it is one.
+pub(super) fn failed(text: &str) -> Outcome {
+    let text = text.trim_start();
+    let text = text.strip_prefix("Error: ").unwrap_or(text);
+    let starts = |with: &[&str]| with.iter().any(|start| text.starts_with(start));
+    let holds = |with: &[&str]| {
+        let first = text.lines().next().unwrap_or_default();
+        with.iter().any(|part| first.contains(part))
+    };
+    if starts(&["No such tool", "Unknown tool", "Model tried to call unavailable tool"])
+        || (starts(&["Tool "]) && holds(&["not found", "is not a valid tool", "does not exist", "not registered"]))
+    {
+        Outcome::UnknownTool
+    } else if starts(&[
+        "Invalid input for tool",
+        "Invalid arguments",
+        "Invalid parameters",
+        "InputValidationError",
+        "Error validating",
+        "Received tool input did not match expected schema",
+        "params must ",
+        "params/",
+    ]) {
+        Outcome::Invalid
+    } else if starts(&[
+        "Command timed out",
+        "Request timed out",
+        "Timed out",
+        "Timeout",
+        "timeout",
+        "The command timed out",
+    ]) {
+        Outcome::Timeout
+    } else {
+        Outcome::Error
+    }
+}
+
+/// Arguments as they are given: JSON, or the text of it; text that is no JSON stays text.
+pub(super) fn arguments(given: Option<&Value>) -> (Option<Value>, Option<String>) {
+    match given {
+        None | Some(Value::Null) => (None, None),
+        Some(Value::String(text)) if text.trim().is_empty() => (None, None),
+        Some(Value::String(text)) => match json::value(text) {
+            Ok(args @ (Value::Object(_) | Value::Array(_))) => (Some(args), None),
+            _ => (None, Some(text.to_owned())),
+        },
+        Some(args) => (Some(args.clone()), None),
+    }
+}
+
+/// A number after a label at the start of one of the first lines, such as `Exit code: 2`.
+pub(super) fn number_after(text: &str, label: &str) -> Option<i32> {
+    text.lines().take(8).find_map(|line| {
+        let rest = line.trim_start().strip_prefix(label)?;
+        let rest = rest.trim_start_matches([':', ' ']);
+        rest.split(|c: char| c.is_whitespace() || c == '<').next()?.parse().ok()
+    })
+}
+
+/// A number from 0 as text, or a text as it is: ids come as both.
+pub(super) fn id(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+pub(super) fn code(value: Option<&Value>) -> Option<i32> {
+    i32::try_from(value?.as_i64()?).ok()
+}

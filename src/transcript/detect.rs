@@ -1,0 +1,235 @@
+//! What a text is, by its first entries.
+
+use super::pieces::Piece;
+use super::{Format, otel};
+use crate::json;
+use crate::model::ErrorCode;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use serde_json::{Map, Value};
+
+/// Documents, and entries of each, that may decide.
+const LOOKED_AT: usize = 100;
+
+/// Longer members of a document are not parsed to tell what it is.
+const SMALL: usize = 4096;
+
+/// Lists that hold entries, in any format.
+const LISTS: [&str; 10] =
+    ["messages", "trajectory", "history", "clientHistory", "contents", "input", "items", "events", "output", "choices"];
+
+/// Whether an entry looks like one of a format.
+type Sign = fn(&Map<String, Value>) -> bool;
+
+/// The signs of each format: the first that is seen in an entry decides, so what looks like something else as well
+/// stands before it.
+const SIGNS: [(Format, Sign); 11] = [
+    (Format::OpenTelemetry, open_telemetry),
+    (Format::GeminiCli, gemini_cli),
+    (Format::SweAgent, swe_agent),
+    (Format::OpenHands, open_hands),
+    (Format::LangChain, lang_chain),
+    (Format::AiSdk, ai_sdk),
+    (Format::Anthropic, anthropic),
+    (Format::OpenAi, open_ai),
+    (Format::ClaudeCode, claude_code),
+    (Format::Trace, scenario),
+    (Format::Trace, trace),
+];
+
+/// The format that the first decisive entry is of. Messages that nothing tells apart are taken as OpenAI's, anything
+/// else as a trace.
+pub(super) fn detect(documents: &[Piece<'_>]) -> Format {
+    let mut messages = false;
+    for document in documents.iter().take(LOOKED_AT) {
+        for map in samples(*document) {
+            if let Some((format, _)) = SIGNS.iter().find(|(_, sign)| sign(&map)) {
+                return *format;
+            }
+            messages |= is_text(&map, "role") && map.contains_key("content");
+        }
+    }
+    if messages { Format::OpenAi } else { Format::Trace }
+}
+
+/// A document without its long members, and the first entries of its lists.
+fn samples(document: Piece<'_>) -> Vec<Map<String, Value>> {
+    let mut samples = Vec::new();
+    if document.is_object() {
+        let mut head = Map::new();
+        for (key, piece) in document.inside().pieces {
+            let value = match piece.text.len() {
+                0..=SMALL => piece.value().ok(),
+                _ if piece.is_list() => Some(Value::Array(Vec::new())),
+                _ if piece.is_object() => Some(Value::Object(Map::new())),
+                _ => Some(Value::String(Default::default())),
+            };
+            let Some(value) = value else {
+                // A list with a broken entry in it is a list.
+                if piece.is_list() {
+                    head.insert(key.to_owned(), Value::Array(Vec::new()));
+                }
+                continue;
+            };
+            head.insert(key.to_owned(), value);
+        }
+        samples.push(head);
+    }
+    let lists = document.inside().pieces.into_iter().filter(|(key, piece)| LISTS.contains(key) && piece.is_list());
+    let lists = if document.is_list() { alloc::vec![document] } else { lists.map(|(_, piece)| piece).collect() };
+    for list in lists {
+        for (_, entry) in list.inside().pieces.into_iter().take(LOOKED_AT) {
+            let entries = if entry.is_list() { entry.inside().pieces } else { alloc::vec![("", entry)] };
+            samples.extend(entries.into_iter().filter_map(|(_, entry)| entry.object().ok()));
+        }
+    }
+    samples
+}
+
+fn is_text(map: &Map<String, Value>, key: &str) -> bool {
+    map.get(key).is_some_and(Value::is_string)
+}
+
+fn word<'a>(map: &'a Map<String, Value>, key: &str) -> &'a str {
+    map.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn has_any(map: &Map<String, Value>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| map.contains_key(*key))
+}
+
+fn elements<'a>(map: &'a Map<String, Value>, key: &str) -> &'a [Value] {
+    map.get(key).and_then(Value::as_array).map_or(&[], |list| list.as_slice())
+}
+
+/// Whether some block of the content has one of these types.
+fn block_of(map: &Map<String, Value>, key: &str, types: &[&str]) -> bool {
+    elements(map, key)
+        .iter()
+        .any(|block| block.get("type").and_then(Value::as_str).is_some_and(|kind| types.contains(&kind)))
+}
+
+fn open_telemetry(map: &Map<String, Value>) -> bool {
+    let id = has_any(map, &["spanId", "span_id", "traceId"])
+        || map.get("context").is_some_and(|context| context.get("span_id").is_some());
+    otel::CONTAINERS.iter().any(|key| map.get(*key).is_some_and(Value::is_array))
+        || (id && has_any(map, &["attributes", "startTimeUnixNano"]))
+}
+
+fn gemini_cli(map: &Map<String, Value>) -> bool {
+    let telemetry = |attributes: &Value| {
+        let name = attributes.get("event.name").and_then(Value::as_str);
+        name.is_some_and(|name| name.starts_with("gemini_cli."))
+    };
+    let function = |part: &Value| part.get("functionCall").or_else(|| part.get("functionResponse")).is_some();
+    has_any(map, &["projectHash", "$rewindTo", "$set"])
+        || (is_text(map, "sessionId") && map.contains_key("messageId") && is_text(map, "message"))
+        || map.get("attributes").is_some_and(telemetry)
+        || word(map, "type") == "gemini"
+        || (word(map, "role") == "model" && map.contains_key("parts"))
+        || elements(map, "parts").iter().any(function)
+        || (word(map, "role") == "user" && !elements(map, "parts").is_empty() && !typed(elements(map, "parts")))
+}
+
+fn swe_agent(map: &Map<String, Value>) -> bool {
+    let info = |info: &Value| info.get("mini_version").or_else(|| info.get("exit_status")).is_some();
+    word(map, "trajectory_format").starts_with("mini-swe-agent")
+        || (map.get("info").is_some_and(info) && has_any(map, &["trajectory", "history", "messages"]))
+        || (is_text(map, "action") && is_text(map, "observation") && has_any(map, &["thought", "response", "state"]))
+        || (is_text(map, "message_type") && is_text(map, "role"))
+}
+
+fn open_hands(map: &Map<String, Value>) -> bool {
+    const KINDS: [&str; 6] = [
+        "SystemPromptEvent",
+        "MessageEvent",
+        "ActionEvent",
+        "ObservationEvent",
+        "AgentErrorEvent",
+        "ConversationStateUpdateEvent",
+    ];
+    KINDS.contains(&word(map, "kind"))
+        || (is_text(map, "action") && has_any(map, &["args", "source"]))
+        || (is_text(map, "observation") && has_any(map, &["extras", "cause", "source"]))
+}
+
+fn lang_chain(map: &Map<String, Value>) -> bool {
+    const TYPES: [&str; 11] = [
+        "human",
+        "ai",
+        "tool",
+        "HumanMessage",
+        "AIMessage",
+        "ToolMessage",
+        "SystemMessage",
+        "HumanMessageChunk",
+        "AIMessageChunk",
+        "FunctionMessage",
+        "ToolMessageChunk",
+    ];
+    let held = |key: &str| map.get(key).is_some_and(|inner| inner.get("content").is_some());
+    let called = |call: &Value| call.get("args").is_some();
+    let node = |node: &Value| node.get("messages").and_then(Value::as_array).is_some();
+    (map.contains_key("lc") && map.contains_key("kwargs"))
+        || (is_text(map, "type") && held("data"))
+        || (TYPES.contains(&word(map, "type")) && map.contains_key("content"))
+        || elements(map, "tool_calls").iter().any(called)
+        || map.contains_key("invalid_tool_calls")
+        || (!map.is_empty() && !has_any(map, &["type", "role"]) && map.values().all(node))
+}
+
+/// Whether the parts of a message are not those of Gemini's API, which have no type.
+fn typed(parts: &[Value]) -> bool {
+    parts.iter().any(|part| part.get("type").is_some())
+}
+
+fn ai_sdk(map: &Map<String, Value>) -> bool {
+    is_text(map, "role")
+        && (typed(elements(map, "parts"))
+            || map.get("toolInvocations").is_some_and(Value::is_array)
+            || block_of(
+                map,
+                "content",
+                &["tool-call", "tool-result", "tool-approval-request", "tool-approval-response"],
+            ))
+}
+
+fn anthropic(map: &Map<String, Value>) -> bool {
+    const BLOCKS: [&str; 6] =
+        ["tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result"];
+    matches!(word(map, "role"), "user" | "assistant")
+        && (block_of(map, "content", &BLOCKS) || (word(map, "type") == "message" && map.contains_key("stop_reason")))
+}
+
+fn open_ai(map: &Map<String, Value>) -> bool {
+    const ITEMS: [&str; 3] = ["function_call", "custom_tool_call", "item_reference"];
+    const LINES: [&str; 4] = ["session_meta", "response_item", "event_msg", "turn_context"];
+    let kind = word(map, "type");
+    let function = |call: &Value| call.get("function").or_else(|| call.get("custom")).is_some();
+    (LINES.contains(&kind) && map.contains_key("payload"))
+        || ITEMS.contains(&kind)
+        || kind.ends_with("_call_output")
+        || (kind.ends_with("_call") && is_text(map, "id"))
+        || (kind == "reasoning" && has_any(map, &["summary", "encrypted_content"]))
+        || (kind == "message" && is_text(map, "role") && map.contains_key("content") && !map.contains_key("text"))
+        || elements(map, "tool_calls").iter().any(function)
+        || (is_text(map, "role") && map.contains_key("function_call"))
+        || matches!(word(map, "role"), "developer" | "tool" | "function")
+        || matches!(word(map, "object"), "response" | "chat.completion")
+}
+
+fn claude_code(map: &Map<String, Value>) -> bool {
+    // `progress` and `system` lines exist in more than one format; the threading keys only in one.
+    const THREADING: [&str; 5] = ["sessionId", "session_id", "parentUuid", "leafUuid", "isSidechain"];
+    let kind = word(map, "type");
+    (!kind.is_empty() && has_any(map, &THREADING))
+        || (matches!(kind, "user" | "assistant") && map.get("message").is_some_and(Value::is_object))
+}
+
+fn scenario(map: &Map<String, Value>) -> bool {
+    map.contains_key("events")
+}
+
+fn trace(map: &Map<String, Value>) -> bool {
+    is_text(map, "type")
+        && !json::trace_event(&json::to_string(map)).is_err_and(|error| error.code == ErrorCode::UnknownEvent)
+}

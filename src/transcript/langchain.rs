@@ -1,0 +1,135 @@
+//! Messages of LangChain: as its constructors serialise them (`lc`, `id`, `kwargs`), as it stores them (`type`, `data`)
+//! and plain; alone, in lists, or in the state that LangGraph writes after each node.
+
+use super::Transcript;
+use super::content::{self, failed, list, output_text, text, told};
+use super::openai;
+use super::out::{Lists, Out, Part};
+use super::pieces::Piece;
+use crate::model::{Context, Outcome, Role, ToolResult};
+use alloc::{borrow::ToOwned, format, string::String};
+use serde_json::{Map, Value};
+
+/// Keys of a state that are no nodes.
+const NO_NODES: [&str; 6] = ["values", "channel_values", "data", "output", "input", "state"];
+
+pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
+    let mut out = Out::new(transcript);
+    out.walk(documents, Lists::All(&["messages"]), |out, part| {
+        if let Part::Entry(map) = part {
+            let context = out.context();
+            entry(out, context, &map);
+        }
+    });
+    out.transcript
+}
+
+fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {
+    if let (Some(Value::Object(fields)), Some(Value::Array(id))) = (map.get("kwargs"), map.get("id")) {
+        let class = id.last().and_then(Value::as_str).unwrap_or_default();
+        return message(out, context, class, fields);
+    }
+    match (map.get("type").or_else(|| map.get("role")), map.get("data")) {
+        (Some(Value::String(kind)), Some(Value::Object(fields))) => message(out, context, kind, fields),
+        (Some(Value::String(kind)), _) => message(out, context, kind, map),
+        (None, _) if map.values().any(|node| node.get("messages").is_some()) => {
+            for (name, node) in map {
+                let Some(Value::Array(messages)) = node.get("messages") else { continue };
+                let agent = (!NO_NODES.contains(&name.as_str())).then(|| name.clone());
+                let context = Context { agent, ..context.clone() };
+                let length = out.path.len();
+                for (index, inner) in messages.iter().enumerate() {
+                    out.path.push_str(&format!("{name}.messages[{index}]."));
+                    match inner {
+                        Value::Object(map) if !map.contains_key("messages") => entry_of_node(out, context.clone(), map),
+                        other => out.fail("", "a message", Some(other)),
+                    }
+                    out.path.truncate(length);
+                }
+            }
+        }
+        (other, _) => out.fail("type", "the type of the message", other),
+    }
+}
+
+/// A message within the state of a node, which holds no further state.
+fn entry_of_node(out: &mut Out, context: Context, map: &Map<String, Value>) {
+    if map.contains_key("type") || map.contains_key("role") || map.contains_key("kwargs") {
+        entry(out, context, map);
+    } else {
+        out.fail("type", "the type of the message", None);
+    }
+}
+
+fn message(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value>) {
+    let kind = match kind.trim_end_matches("Chunk").trim_end_matches("Message") {
+        // Messages of any role name it.
+        "Chat" | "chat" | "Generic" | "generic" => text(map, "role").unwrap_or_default(),
+        kind => kind,
+    };
+    let content = map.get("content");
+    match kind {
+        "Human" | "human" | "user" => {
+            out.end_round();
+            out.said(&context, Role::User, "content", content);
+        }
+        "System" | "system" | "developer" => out.said(&context, Role::System, "content", content),
+        "AI" | "ai" | "assistant" => {
+            out.end_round();
+            context.round = Some(out.round());
+            if let Some(name) = text(map, "name") {
+                context.agent = Some(name.to_owned());
+            }
+            said(out, &context, content);
+            calls(out, &context, map);
+        }
+        "Tool" | "tool" | "Function" | "function" => {
+            out.end_round();
+            result(out, &context, map);
+        }
+        _ => {}
+    }
+}
+
+/// Text and reasoning; calls are listed beside the content.
+fn said(out: &mut Out, context: &Context, content: Option<&Value>) {
+    let Some(Value::Array(blocks)) = content else {
+        return out.said(context, Role::Assistant, "content", content);
+    };
+    for block in blocks {
+        let thought = ["thinking", "reasoning"].iter().find_map(|key| block.get(*key)?.as_str());
+        match content::block_text(block) {
+            Some("") => {}
+            Some(text) => out.message(context, Role::Assistant, None, text),
+            None => out.reasoning(context, thought),
+        }
+    }
+}
+
+fn calls(out: &mut Out, context: &Context, map: &Map<String, Value>) {
+    // What a provider answered stays beside what was made of it; it counts where nothing was.
+    match map.get("additional_kwargs") {
+        Some(Value::Object(raw))
+            if list(map, "tool_calls").is_empty() && list(map, "invalid_tool_calls").is_empty() =>
+        {
+            openai::calls(out, context, raw);
+        }
+        _ => openai::calls(out, context, map),
+    }
+    for call in list(map, "invalid_tool_calls") {
+        // A call without a name cannot be told from others.
+        if let Some(name) = call.get("name").and_then(Value::as_str) {
+            out.call(context, name.to_owned(), call.get("args"), content::id(call.get("id")));
+        }
+    }
+}
+
+fn result(out: &mut Out, context: &Context, map: &Map<String, Value>) {
+    let output = output_text(map.get("content"));
+    let outcome = match text(map, "status") {
+        Some("error") => failed(&output),
+        _ => map.get("content").map_or(Outcome::Ok, told),
+    };
+    let (call_id, tool) = (content::id(map.get("tool_call_id")), text(map, "name").map(str::to_owned));
+    out.result(context, ToolResult { call_id, tool, outcome, output, ..ToolResult::default() });
+}

@@ -1,0 +1,246 @@
+//! Event logs of OpenHands: actions and observations that name their `cause` (its server), and events by `kind` (its
+//! software-agent SDK). Bookkeeping events are left out.
+
+use super::Transcript;
+use super::content::{self, arguments, at, code, content_text, failed, output_text, text, text_at};
+use super::out::{Lists, Out, Part};
+use super::pieces::Piece;
+use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
+use alloc::{
+    borrow::ToOwned,
+    collections::BTreeMap,
+    string::{String, ToString},
+    vec::Vec,
+};
+use serde_json::{Map, Value};
+
+/// Fields of an action's arguments that are not what the tool does.
+const NO_ARGUMENTS: [&str; 9] = [
+    "thought",
+    "thoughts",
+    "hidden",
+    "blocking",
+    "confirmation_state",
+    "is_confirmed",
+    "security_risk",
+    "translated_ipython_code",
+    "browsergym_send_msg_to_user",
+];
+
+pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
+    let mut out = Out::new(transcript);
+    let mut reader = Reader { calls: BTreeMap::new(), delegates: Vec::new() };
+    out.walk(documents, Lists::First(&["history", "trajectory", "events", "items"]), |out, part| match part {
+        Part::Head(_) => reader = Reader { calls: BTreeMap::new(), delegates: Vec::new() },
+        Part::Entry(map) => reader.event(out, &map),
+    });
+    out.transcript
+}
+
+struct Reader {
+    /// Call ids, by the id of the action.
+    calls: BTreeMap<String, String>,
+    /// Agents that a task was handed to, innermost last.
+    delegates: Vec<String>,
+}
+
+impl Reader {
+    fn event(&mut self, out: &mut Out, map: &Map<String, Value>) {
+        let mut context = out.context();
+        context.at = out.time("timestamp", map.get("timestamp"));
+        context.agent = self.delegates.last().cloned();
+        if let Some(Value::String(kind)) = map.get("kind") {
+            return sdk_event(out, context, kind, map);
+        }
+        match (map.get("action"), map.get("observation")) {
+            (Some(Value::String(action)), _) => self.action(out, context, action, map),
+            (_, Some(Value::String(observation))) => self.observation(out, context, observation, map),
+            (None, None) => out.fail("action", "an action or an observation", None),
+            (Some(Value::Null) | None, other) => out.fail("observation", "the name of the observation", other),
+            (other, _) => out.fail("action", "the name of the action", other),
+        }
+    }
+
+    fn action(&mut self, out: &mut Out, mut context: Context, action: &str, map: &Map<String, Value>) {
+        let none = Map::new();
+        let args = map.get("args").and_then(Value::as_object).unwrap_or(&none);
+        let content = text(args, "content").or_else(|| text(map, "message")).unwrap_or_default();
+        let by_user = text(map, "source") == Some("user");
+        match action {
+            "message" if by_user => {
+                out.end_round();
+                return out.message(&context, Role::User, None, content);
+            }
+            "system" => return out.message(&context, Role::System, None, content),
+            "recall"
+            | "change_agent_state"
+            | "null"
+            | "condensation_request"
+            | "pause"
+            | "resume"
+            | "stop"
+            | "send_pr"
+            | "push" => {
+                return;
+            }
+            "condensation" => return out.host(&context, HostKind::Compaction, None),
+            _ => {}
+        }
+        let metadata = map.get("tool_call_metadata").unwrap_or(&Value::Null);
+        // The calls of one answer of the model share its id.
+        let response = text_at(metadata, &["model_response", "id"]).map(str::to_owned);
+        context.round = response.or_else(|| content::id(map.get("id")));
+        match action {
+            "message" => return out.message(&context, Role::Assistant, None, content),
+            "finish" | "reject" => {
+                let last =
+                    ["final_thought", "thought"].iter().find_map(|key| text(args, key).filter(|text| !text.is_empty()));
+                return out.message(&context, Role::Assistant, None, last.unwrap_or(content));
+            }
+            _ => {}
+        }
+        if action != "think"
+            && let Some(thought) = text(args, "thought").filter(|text| !text.is_empty())
+        {
+            out.message(&context, Role::Assistant, None, thought);
+        }
+        let id = content::id(map.get("id"));
+        let call_id = text_at(metadata, &["tool_call_id"]).map(str::to_owned).or_else(|| id.clone());
+        let tool = match (action, text(args, "agent")) {
+            ("delegate", Some(agent)) => {
+                // As deep as hand-overs can be followed.
+                if self.delegates.len() < 64 {
+                    self.delegates.push(agent.to_owned());
+                }
+                ["delegate:", agent].concat()
+            }
+            _ => text_at(metadata, &["function_name"]).unwrap_or(action).to_owned(),
+        };
+        if let (Some(id), Some(call_id)) = (id, &call_id) {
+            self.calls.insert(id, call_id.clone());
+        }
+        let mut told = args.clone();
+        told.retain(|key, value| !NO_ARGUMENTS.contains(&key.as_str()) && !value.is_null());
+        if action == "think" {
+            told = args.clone();
+        }
+        out.call(&context, tool, Some(&Value::Object(told)), call_id);
+    }
+
+    fn observation(&mut self, out: &mut Out, mut context: Context, observation: &str, map: &Map<String, Value>) {
+        if observation == "delegate" {
+            self.delegates.pop();
+            context.agent = self.delegates.last().cloned();
+        }
+        let output = match map.get("content").or_else(|| map.get("message")) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            other => return out.fail("content", "text", other),
+        };
+        let extras = map.get("extras").unwrap_or(&Value::Null);
+        let named = text_at(map.get("tool_call_metadata").unwrap_or(&Value::Null), &["tool_call_id"]);
+        let cause = content::id(map.get("cause"));
+        let call_id = named.map(str::to_owned).or_else(|| self.calls.get(&cause?).cloned());
+        if call_id.is_none() {
+            // What the host tells the agent of an answer that was no call.
+            if observation == "error" && !output.is_empty() {
+                out.not_executed(&context, output);
+            }
+            return;
+        }
+        let exit_code = code(at(extras, &["metadata", "exit_code"]).or_else(|| extras.get("exit_code")));
+        let suffix = text_at(extras, &["metadata", "suffix"]).unwrap_or_default();
+        let timed_out = exit_code == Some(-1) && (suffix.contains("timed out") || suffix.contains("no new output"));
+        let outcome = match observation {
+            "error" => failed(&output),
+            "user_rejected" => Outcome::Denied,
+            _ if timed_out || extras.get("timeout") == Some(&Value::Bool(true)) => Outcome::Timeout,
+            _ if at(extras, &["error"]).and_then(Value::as_bool) == Some(true) => Outcome::Error,
+            // Editors answer what went wrong as text.
+            _ if output.starts_with("ERROR:") => Outcome::Error,
+            _ => Outcome::Ok,
+        };
+        // -1 stands for a command that has not ended.
+        let exit_code = exit_code.filter(|code| *code != -1);
+        out.result(&context, ToolResult { call_id, outcome, output, exit_code, ..ToolResult::default() });
+    }
+}
+
+/// An event of the SDK.
+fn sdk_event(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value>) {
+    let call_id = content::id(map.get("tool_call_id"));
+    let tool = text(map, "tool_name").map(str::to_owned);
+    match kind {
+        "SystemPromptEvent" => {
+            let prompt = map.get("system_prompt").map(|prompt| prompt.get("text").unwrap_or(prompt));
+            out.said(&context, Role::System, "system_prompt", prompt);
+        }
+        "MessageEvent" => {
+            let message = map.get("llm_message").unwrap_or(&Value::Null);
+            let by_user = text(map, "source").or_else(|| text_at(message, &["role"])) == Some("user");
+            if by_user {
+                out.end_round();
+            } else {
+                context.round = text(map, "llm_response_id").or_else(|| text(map, "id")).map(str::to_owned);
+            }
+            let role = if by_user { Role::User } else { Role::Assistant };
+            out.said(&context, role, "llm_message.content", message.get("content"));
+        }
+        "ActionEvent" => {
+            context.round = text(map, "llm_response_id").or_else(|| text(map, "id")).map(str::to_owned);
+            out.reasoning(&context, text(map, "reasoning_content"));
+            out.said(&context, Role::Assistant, "thought", map.get("thought"));
+            let Some(tool) = tool else {
+                return out.fail("tool_name", "the name of the tool", map.get("tool_name"));
+            };
+            let call = map.get("tool_call").unwrap_or(&Value::Null);
+            let written = call.get("arguments").or_else(|| at(call, &["function", "arguments"]));
+            let args = match (map.get("action"), written) {
+                (_, Some(written)) if arguments(Some(written)).0.is_some() => Some(written.clone()),
+                (Some(Value::Object(action)), _) => {
+                    let mut action = action.clone();
+                    action.remove("kind");
+                    Some(Value::Object(action))
+                }
+                (_, written) => written.cloned(),
+            };
+            out.call(&context, tool, args.as_ref(), call_id.or_else(|| content::id(map.get("id"))));
+        }
+        "ObservationEvent" => {
+            let observation = map.get("observation").unwrap_or(&Value::Null);
+            let output = match ["content", "output", "error"].iter().find_map(|key| observation.get(*key)) {
+                Some(output @ (Value::Array(_) | Value::String(_))) => content_text(output).unwrap_or_default(),
+                _ => output_text(Some(observation)),
+            };
+            let is = |key: &str| observation.get(key).and_then(Value::as_bool) == Some(true);
+            let exit_code = code(at(observation, &["metadata", "exit_code"]).or_else(|| observation.get("exit_code")));
+            let outcome = if is("timeout") {
+                Outcome::Timeout
+            } else if is("is_error") || observation.get("error").is_some_and(Value::is_string) {
+                failed(&output)
+            } else {
+                Outcome::Ok
+            };
+            let call_id = call_id.or_else(|| content::id(map.get("action_id")));
+            let exit_code = exit_code.filter(|code| *code != -1);
+            out.result(&context, ToolResult { call_id, tool, outcome, output, exit_code, ..ToolResult::default() });
+        }
+        "AgentErrorEvent" => {
+            let output = text(map, "error").unwrap_or_default().to_string();
+            let outcome = failed(&output);
+            if call_id.is_some() {
+                out.result(&context, ToolResult { call_id, tool, outcome, output, ..ToolResult::default() });
+            } else if !output.is_empty() {
+                out.not_executed(&context, output);
+            }
+        }
+        "UserRejectObservation" => {
+            let output = text(map, "rejection_reason").unwrap_or_default().to_owned();
+            let (outcome, call_id) = (Outcome::Denied, call_id.or_else(|| content::id(map.get("action_id"))));
+            out.result(&context, ToolResult { call_id, tool, outcome, output, ..ToolResult::default() });
+        }
+        "Condensation" => out.host(&context, HostKind::Compaction, None),
+        "PauseEvent" | "InterruptEvent" => out.host(&context, HostKind::Intervention, Some("interrupt")),
+        _ => {}
+    }
+}

@@ -1,0 +1,288 @@
+//! What the readers write to.
+
+use super::content::{arguments, content_text};
+use super::pieces::Piece;
+use super::{Transcript, time, unexpected};
+use crate::model::{
+    Body, Channel, Context, Error, ErrorCode, Event, Host, HostKind, Message, Outcome, Role, ToolCall, ToolResult,
+    TraceEvent,
+};
+use alloc::{
+    borrow::ToOwned,
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use serde_json::{Map, Value};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The transcript so far, and where its reader is.
+pub(super) struct Out {
+    pub(super) transcript: Transcript,
+    /// The line of the entry that is read.
+    pub(super) line: u32,
+    /// Where the entry stands in its document, such as `messages[3].`; errors name fields behind it.
+    pub(super) path: String,
+    /// The run that entries belong to.
+    pub(super) run: Option<String>,
+    /// Names of the tools called, by call id: a result often names only its call.
+    tools: BTreeMap<String, String>,
+    rounds: u64,
+    in_round: bool,
+}
+
+/// What a document holds.
+pub(super) enum Part {
+    /// What stands beside the lists of a document, before their entries.
+    Head(Map<String, Value>),
+    Entry(Map<String, Value>),
+}
+
+/// Which of a document's lists are entries.
+#[derive(Clone, Copy)]
+pub(super) enum Lists {
+    /// All of these, one after the other.
+    All(&'static [&'static str]),
+    /// The first of these that is there and holds something.
+    First(&'static [&'static str]),
+}
+
+impl Out {
+    pub(super) fn new(transcript: Transcript) -> Self {
+        Self { transcript, line: 0, path: String::new(), run: None, tools: BTreeMap::new(), rounds: 0, in_round: false }
+    }
+
+    /// Goes through the entries of documents: an object is an entry, or a document whose lists are; a list holds
+    /// entries, or lists of them. What is broken is told, and the rest goes on.
+    pub(super) fn walk(&mut self, documents: &[Piece<'_>], lists: Lists, mut read: impl FnMut(&mut Self, Part)) {
+        let mut known = Conversations::default();
+        for document in documents {
+            if document.is_list() {
+                self.list(*document, "", 0, &mut read);
+                continue;
+            }
+            let keys = match lists {
+                Lists::All(keys) | Lists::First(keys) => keys,
+            };
+            let inside = document.is_object().then(|| document.inside());
+            let found = |key: &str| {
+                inside.iter().flat_map(|inside| &inside.pieces).find(|(name, piece)| *name == key && piece.is_list())
+            };
+            // An item of a conversation may have lists of its own under such names.
+            let item =
+                inside.iter().flat_map(|inside| &inside.pieces).any(|(name, _)| matches!(*name, "type" | "role"));
+            let wanted = keys.iter().filter(|key| !item || **key == "messages");
+            let mut entries: Vec<_> = wanted.filter_map(|key| found(key).copied()).collect();
+            if matches!(lists, Lists::First(_)) {
+                let full = entries.iter().position(|(_, list)| !list.inside().pieces.is_empty()).unwrap_or(0);
+                entries = entries.into_iter().skip(full).take(1).collect();
+            }
+            let (Some(inside), false) = (&inside, entries.is_empty()) else {
+                self.line = document.line;
+                self.path.clear();
+                match document.object() {
+                    Ok(map) => read(self, Part::Entry(map)),
+                    Err(error) => self.transcript.fail(document.line, error),
+                }
+                continue;
+            };
+            self.line = document.line;
+            self.path.clear();
+            let failures = self.transcript.errors.len();
+            let mut head = Map::new();
+            for (key, piece) in &inside.pieces {
+                if entries.iter().any(|(list, _)| list == key) {
+                    continue;
+                }
+                match piece.value() {
+                    Ok(value) => {
+                        head.insert((*key).to_owned(), value);
+                    }
+                    Err(error) => self.transcript.fail(piece.line, error),
+                }
+            }
+            let skip = known.enter(self, &head, entries.first().map(|(_, piece)| *piece), documents.len() > 1);
+            if skip == 0 {
+                read(self, Part::Head(head));
+            }
+            for (index, (key, piece)) in entries.iter().enumerate() {
+                self.list(*piece, key, if index == 0 { skip } else { 0 }, &mut read);
+            }
+            if !inside.closed && self.transcript.errors.len() == failures {
+                self.cut_off(document.line);
+            }
+        }
+    }
+
+    fn list(&mut self, list: Piece<'_>, name: &str, skip: usize, read: &mut impl FnMut(&mut Self, Part)) {
+        let inside = list.inside();
+        let failures = self.transcript.errors.len();
+        for (index, (_, piece)) in inside.pieces.iter().enumerate().skip(skip) {
+            self.line = piece.line;
+            self.path = format!("{name}[{index}].");
+            // Some tools write lists of pairs: a call and what came of it.
+            let pieces = if piece.is_list() { piece.inside().pieces } else { alloc::vec![("", *piece)] };
+            for (_, piece) in pieces {
+                self.line = piece.line;
+                match piece.object() {
+                    Ok(map) => read(self, Part::Entry(map)),
+                    Err(error) => self.transcript.fail(piece.line, error),
+                }
+            }
+        }
+        if !inside.closed && self.transcript.errors.len() == failures {
+            let line = inside.pieces.last().map_or(list.line, |(_, piece)| piece.line);
+            self.cut_off(line);
+        }
+    }
+
+    pub(super) fn cut_off(&mut self, line: u32) {
+        self.transcript.fail(line, Error::new(ErrorCode::InvalidJson, "the text ends before the document does"));
+    }
+
+    /// The context of what belongs to no agent.
+    pub(super) fn context(&self) -> Context {
+        Context { run: self.run.clone(), ..Context::default() }
+    }
+
+    /// The time in a field: a date and time, or a number of seconds or milliseconds.
+    pub(super) fn time(&mut self, field: &str, stamp: Option<&Value>) -> Option<i64> {
+        let stamp = stamp.filter(|stamp| !stamp.is_null())?;
+        let at = match stamp {
+            Value::String(text) => time::millis(text).or_else(|| time::millis(&format!("{text}Z"))),
+            // No agent ran before 1973 and none runs after 5138.
+            Value::Number(number) => match number.as_i64() {
+                Some(seconds @ 0..100_000_000_000) => Some(seconds.saturating_mul(1000)),
+                Some(millis) => Some(millis),
+                None => seconds_text(&number.to_string()),
+            },
+            _ => None,
+        };
+        if at.is_none() {
+            self.fail(field, "a date and time", Some(stamp));
+        }
+        at
+    }
+
+    pub(super) fn push(&mut self, context: &Context, body: Body) {
+        self.transcript.push(self.line, TraceEvent { event: Event { body, context: context.clone() }, pending: false });
+    }
+
+    pub(super) fn fail(&mut self, field: &str, expected: &str, found: Option<&Value>) {
+        let field = format!("{}{field}", self.path);
+        self.transcript.fail(self.line, unexpected(field, expected, found));
+    }
+
+    pub(super) fn message(&mut self, context: &Context, role: Role, channel: Option<Channel>, text: impl Into<String>) {
+        self.push(context, Body::Message(Message { role, channel, text: text.into(), digest: None }));
+    }
+
+    /// A message whose content is a text or a list of blocks; nothing where there is none.
+    pub(super) fn said(&mut self, context: &Context, role: Role, field: &str, content: Option<&Value>) {
+        match content {
+            None | Some(Value::Null) => {}
+            Some(content) => match content_text(content) {
+                Some(text) if text.is_empty() && role == Role::Assistant => {}
+                Some(text) => self.message(context, role, None, text),
+                None => self.fail(field, "text or a list of blocks", Some(content)),
+            },
+        }
+    }
+
+    pub(super) fn reasoning(&mut self, context: &Context, text: Option<&str>) {
+        // Redacted reasoning is written as an empty text.
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            self.message(context, Role::Assistant, Some(Channel::Reasoning), text);
+        }
+    }
+
+    pub(super) fn host(&mut self, context: &Context, kind: HostKind, name: Option<&str>) {
+        self.push(context, Body::Host(Host { kind, name: name.map(str::to_owned), detail: None }));
+    }
+
+    /// A call; its arguments are JSON, or the text of it.
+    pub(super) fn call(&mut self, context: &Context, tool: String, args: Option<&Value>, call_id: Option<String>) {
+        if let Some(id) = &call_id {
+            self.tools.insert(id.clone(), tool.clone());
+        }
+        let (args, raw_args) = arguments(args);
+        self.push(context, Body::ToolCall(ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() }));
+    }
+
+    /// A result; its tool is that of its call where it names none.
+    pub(super) fn result(&mut self, context: &Context, mut result: ToolResult) {
+        if result.tool.is_none() {
+            result.tool = result.call_id.as_ref().and_then(|id| self.tools.get(id)).cloned();
+        }
+        self.push(context, Body::ToolResult(result));
+    }
+
+    /// A refusal of an output that was no call.
+    pub(super) fn not_executed(&mut self, context: &Context, output: impl Into<String>) {
+        let output = output.into();
+        self.result(context, ToolResult { outcome: Outcome::NotExecuted, output, ..ToolResult::default() });
+    }
+
+    /// The assistant's turn: the one that goes on, or a new one.
+    pub(super) fn round(&mut self) -> String {
+        if !core::mem::replace(&mut self.in_round, true) {
+            self.rounds += 1;
+        }
+        self.rounds.to_string()
+    }
+
+    /// Whatever the assistant does next is another turn.
+    pub(super) fn end_round(&mut self) {
+        self.in_round = false;
+    }
+}
+
+/// `1767323045.678` as milliseconds, without floating point.
+fn seconds_text(text: &str) -> Option<i64> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).chain(*b"000").take(3);
+    let thousandths = digits.fold(0, |sum, digit| sum * 10 + i64::from(digit.saturating_sub(b'0')));
+    seconds.parse::<i64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
+}
+
+/// Keeps the conversations of a file apart.
+#[derive(Default)]
+struct Conversations {
+    count: u64,
+    /// Digests of the entries of the conversation before: logs of requests repeat all of it in each.
+    before: Vec<u64>,
+}
+
+impl Conversations {
+    /// Enters a document, and tells how many of its entries are known already.
+    fn enter(&mut self, out: &mut Out, head: &Map<String, Value>, entries: Option<Piece<'_>>, several: bool) -> usize {
+        const NAMES: [&str; 7] =
+            ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "id"];
+        let digests: Vec<u64> = if several {
+            entries
+                .iter()
+                .flat_map(|list| list.inside().pieces)
+                .map(|(_, piece)| xxh3_64(piece.text.as_bytes()))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        let known = self.before.len();
+        // A system prompt alone makes no conversation.
+        let goes_on = known > 1 && digests.starts_with(&self.before);
+        self.before = digests;
+        if goes_on {
+            return known;
+        }
+        // The answer of an API is a part of whatever conversation is in the file.
+        if head.get("object").is_some_and(Value::is_string) {
+            return 0;
+        }
+        self.count += 1;
+        let id = NAMES.iter().find_map(|name| super::content::id(head.get(*name)));
+        out.run = id.or_else(|| several.then(|| self.count.to_string()));
+        out.end_round();
+        0
+    }
+}

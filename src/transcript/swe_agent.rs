@@ -1,0 +1,207 @@
+//! Trajectories of SWE-agent (`.traj`) and of mini-swe-agent.
+//!
+//! A trajectory is a list of steps with `action` and `observation`; where there is only a `history` of messages, that is
+//! read. mini-swe-agent writes only messages: the action is the one shell block of an assistant message, or stands
+//! beside it, and the answer is the next message.
+
+use super::Transcript;
+use super::content::{self, code, content_text, flag, list, number_after, text, text_at, told};
+use super::openai;
+use super::out::{Lists, Out, Part};
+use super::pieces::Piece;
+use crate::model::{Context, Outcome, Role, ToolResult};
+use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
+use serde_json::{Map, Value, json};
+
+/// Commands that SWE-agent brings to the shell: each is a tool.
+const COMMANDS: [&str; 20] = [
+    "open",
+    "goto",
+    "scroll_up",
+    "scroll_down",
+    "create",
+    "edit",
+    "insert",
+    "search_dir",
+    "search_file",
+    "find_file",
+    "submit",
+    "exit_forfeit",
+    "exit_cost",
+    "str_replace_editor",
+    "view_image",
+    "filemap",
+    "click_mouse",
+    "open_site",
+    "set_cursors",
+    "type_text",
+];
+
+pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
+    let mut out = Out::new(transcript);
+    let mut reader = Reader { calls: VecDeque::new(), spoke: false, mini: false };
+    out.walk(documents, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
+        Part::Head(map) => {
+            let format = text(&map, "trajectory_format").unwrap_or_default();
+            let info = map.get("info").and_then(|info| info.get("mini_version"));
+            reader =
+                Reader { calls: VecDeque::new(), spoke: false, mini: format.starts_with("mini") || info.is_some() };
+        }
+        Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => step(out, &map),
+        Part::Entry(map) => reader.message(out, &map),
+    });
+    out.transcript
+}
+
+/// A step: what was thought, done and seen.
+fn step(out: &mut Out, map: &Map<String, Value>) {
+    let context = out.context();
+    out.end_round();
+    let called = Context { round: Some(out.round()), ..context.clone() };
+    let thought = ["thought", "response"].iter().find_map(|key| text(map, key).filter(|text| !text.trim().is_empty()));
+    if let Some(thought) = thought {
+        out.message(&called, Role::Assistant, None, thought.trim());
+    }
+    let observed = match map.get("observation") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        other => return out.fail("observation", "text", other),
+    };
+    match map.get("action") {
+        Some(Value::String(action)) if action.trim().is_empty() => {
+            if !observed.is_empty() {
+                out.not_executed(&context, observed);
+            }
+        }
+        Some(Value::String(action)) => {
+            let tool = command(out, &called, action, None);
+            answer(out, &context, ToolResult { tool: Some(tool), ..ToolResult::default() }, observed);
+        }
+        other => out.fail("action", "the text of the action", other),
+    }
+}
+
+/// The call of a command, and the name of its tool.
+fn command(out: &mut Out, context: &Context, action: &str, call_id: Option<String>) -> String {
+    let action = action.trim();
+    let word = action.split_whitespace().next().unwrap_or_default();
+    let tool = if COMMANDS.contains(&word) { word } else { "bash" };
+    out.call(context, tool.to_owned(), Some(&json!({ "command": action })), call_id);
+    tool.to_owned()
+}
+
+/// The result of a command.
+fn answer(out: &mut Out, context: &Context, result: ToolResult, observed: String) {
+    let starts = |with: &[&str]| with.iter().any(|start| observed.trim_start().starts_with(start));
+    let outcome = if starts(&["EXECUTION TIMED OUT", "COMMAND TIMED OUT", "The command '", "The last command"])
+        && (observed.contains("TIMED OUT") || observed.contains("timed out") || observed.contains("cancelled because"))
+    {
+        Outcome::Timeout
+    } else if starts(&["Operation '"]) && observed.contains("is not supported by this environment") {
+        Outcome::Denied
+    } else if starts(&["Your proposed edit has introduced new syntax error", "Your edit was not applied", "Invalid"]) {
+        Outcome::Error
+    } else {
+        told(&Value::String(observed.clone()))
+    };
+    out.result(context, ToolResult { outcome, output: observed, ..result });
+}
+
+/// Reads a list of messages.
+struct Reader {
+    /// Calls of the last assistant message that have no answer yet: id and tool.
+    calls: VecDeque<(Option<String>, Option<String>)>,
+    /// Whether the last message was the assistant's.
+    spoke: bool,
+    mini: bool,
+}
+
+impl Reader {
+    fn message(&mut self, out: &mut Out, map: &Map<String, Value>) {
+        // The demonstration is not the agent's run.
+        if flag(map, "is_demo") || text(map, "message_type") == Some("demonstration") {
+            return;
+        }
+        let mut context = out.context();
+        context.agent = text(map, "agent").filter(|agent| *agent != "main" && *agent != "primary").map(str::to_owned);
+        context.at = out.time("extra.timestamp", map.get("extra").and_then(|extra| extra.get("timestamp")));
+        match map.get("role") {
+            Some(Value::String(role)) => match role.as_str() {
+                "system" => out.said(&context, Role::System, "content", map.get("content")),
+                "assistant" => {
+                    self.assistant(out, context, map);
+                    self.spoke = true;
+                }
+                "user" | "tool" => {
+                    self.answer(out, &context, map);
+                    self.spoke = false;
+                }
+                _ => {}
+            },
+            other => out.fail("role", "the role of the message", other),
+        }
+    }
+
+    fn assistant(&mut self, out: &mut Out, mut context: Context, map: &Map<String, Value>) {
+        out.end_round();
+        context.round = Some(out.round());
+        self.calls.clear();
+        let content = map.get("content").and_then(content_text).unwrap_or_default();
+        let said = text(map, "thought").unwrap_or(&content);
+        if !said.is_empty() {
+            out.message(&context, Role::Assistant, None, said);
+        }
+        let written = map.get("extra").and_then(|extra| extra.get("actions")).and_then(Value::as_array);
+        if !list(map, "tool_calls").is_empty() {
+            openai::calls(out, &context, map);
+            self.calls.extend(list(map, "tool_calls").iter().map(|call| (content::id(call.get("id")), None)));
+        } else if let Some(actions) = written {
+            for action in actions {
+                let (id, action) = (content::id(action.get("tool_call_id")), action.get("command").unwrap_or(action));
+                if let Some(action) = action.as_str() {
+                    let tool = command(out, &context, action, id.clone());
+                    self.calls.push_back((id, Some(tool)));
+                }
+            }
+        } else if let Some(action) = text(map, "action").or_else(|| self.mini.then(|| shell_block(&content)).flatten())
+        {
+            let tool = command(out, &context, action, None);
+            self.calls.push_back((None, Some(tool)));
+        }
+    }
+
+    fn answer(&mut self, out: &mut Out, context: &Context, map: &Map<String, Value>) {
+        let Some(content) = map.get("content").and_then(content_text) else {
+            return out.fail("content", "text or a list of blocks", map.get("content"));
+        };
+        out.end_round();
+        let id = content::id(map.get("tool_call_id"))
+            .or_else(|| list(map, "tool_call_ids").first().and_then(|id| content::id(Some(id))));
+        let call = match &id {
+            Some(id) => self.calls.iter().position(|(other, _)| other.as_ref() == Some(id)),
+            None => (!self.calls.is_empty()).then_some(0),
+        };
+        let observed = text(map, "message_type") == Some("observation") || text(map, "role") == Some("tool");
+        match call.and_then(|index| self.calls.remove(index)) {
+            Some((call_id, tool)) => {
+                let extra = map.get("extra");
+                let exit_code = code(extra.and_then(|extra| extra.get("returncode")))
+                    .or_else(|| number_after(&content, "<returncode>"));
+                let raw = extra.and_then(|extra| text_at(extra, &["raw_output"]));
+                let result = ToolResult { call_id, tool, exit_code, ..ToolResult::default() };
+                answer(out, context, result, raw.map_or(content, str::to_owned));
+            }
+            // An answer to a message without an action says what was wrong with it.
+            None if observed || (self.spoke && self.mini) => out.not_executed(context, content),
+            None => out.message(context, Role::User, None, content),
+        }
+    }
+}
+
+/// The shell block of a message; none where there are several, which are not run.
+fn shell_block(content: &str) -> Option<&str> {
+    let mut blocks =
+        ["```bash\n", "```mswea_bash_command\n", "```sh\n"].iter().flat_map(|open| content.split(open).skip(1));
+    let (action, _) = blocks.next()?.split_once("\n```")?;
+    blocks.next().is_none().then_some(action)
+}
