@@ -117,7 +117,8 @@ export class AiSdkGuard {
    * Puts guidance before the model, after your own `prepareStep` if there is one. A run that goes on although it was
    * halted, because `stopWhen` is missing, ends here: it throws the {@link LoopHalt}.
    */
-  prepareStep<TOOLS extends ToolSet>(own?: PrepareStepFunction<TOOLS>): PrepareStepFunction<TOOLS> {
+  // biome-ignore lint/suspicious/noExplicitAny: it passes your runtime context on, whatever its type is.
+  prepareStep<TOOLS extends ToolSet>(own?: PrepareStepFunction<TOOLS, any>): PrepareStepFunction<TOOLS, any> {
     return async (options) => {
       if (this.guard.enabled) {
         if (options.stepNumber === 0) this.#opened(options.messages);

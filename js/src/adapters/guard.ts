@@ -82,6 +82,8 @@ export interface GuardedResult {
   error?: unknown;
   /** What became of the call; absent, told from `error` and from the `isError` of an MCP result. */
   outcome?: Outcome;
+  /** The answer is the host's or the adapter's own, and no evidence. */
+  synthetic?: boolean;
   /** The agent, where it is not the guard's own. */
   agent?: string;
 }
@@ -262,7 +264,7 @@ export class Guard {
       const { tool, callId, agent } = result;
       const answers = callId === undefined ? {} : this.#answers(stand, callId);
       if (!answers) return CONTINUE;
-      const context = this.#context(stand, agent);
+      const context = { ...this.#context(stand, agent), ...(result.synthetic && { synthetic: true }) };
       return this.#rule(shared, stand, { type: "tool-result", tool, ...outcome(result), ...context, ...answers });
     });
   }
@@ -310,11 +312,10 @@ export class Guard {
    * evidence. For hosts that hand a ruling's text over at once, too: call it then, and give what it returns.
    */
   guidance(): string | undefined {
-    const shared = this.#shared;
-    const stand = shared && this.#stand(shared);
-    if (!stand || stand.notes.length === 0) return undefined;
-    const text = stand.notes.splice(0).join("\n\n");
-    this.#safely(() => {
+    let text: string | undefined;
+    this.#safely((shared, stand) => {
+      if (stand.notes.length === 0) return CONTINUE;
+      text = stand.notes.splice(0).join("\n\n");
       this.#record(shared, { type: "message", role: "user", text, synthetic: true, ...this.#context(stand) });
       return CONTINUE;
     });
@@ -348,6 +349,8 @@ export class Guard {
       const [version, detector, rest] = state.split(".");
       if (version !== "1" || detector === undefined || rest === undefined) throw new Error("not a guard's snapshot");
       const entries: [string, Stand][] = JSON.parse(new TextDecoder().decode(fromBase64(rest)));
+      if (!entries.every(([key, stand]) => typeof key === "string" && isStand(stand)))
+        throw new Error("not a guard's snapshot");
       const stands = entries.map(([key, { halt, ...stand }]): [string, Stand] => [
         key,
         { ...stand, ...(halt && { halt: new LoopHalt(halt) }) },
@@ -433,7 +436,12 @@ export class Guard {
   #record(shared: Shared, event: Event): Verdict {
     const verdict = shared.detector.record(event);
     if (verdict.level !== "continue" || verdict.wouldBe !== undefined || verdict.records !== undefined) {
-      this.#options.onVerdict?.(verdict, event);
+      try {
+        this.#options.onVerdict?.(verdict, event);
+      } catch (cause) {
+        // What the host's own callback gets wrong takes nothing from the verdict.
+        this.#warn(shared, cause);
+      }
     }
     return verdict;
   }
@@ -491,6 +499,10 @@ export class Guard {
 /** Some providers count their call ids anew in every answer, and a known id would be taken for a replay. */
 function unique(callId: string, round: string): string {
   return `${round}/${callId}`;
+}
+
+function isStand({ round, notes, open, refused }: Stand): boolean {
+  return Number.isSafeInteger(round) && [notes, open, refused].every(Array.isArray);
 }
 
 /** What the model is told begins with who says it, so that nobody takes it for a human's or a tool's word. */

@@ -125,7 +125,7 @@ export function loopwardenMiddleware(options: LangChainOptions = {}): AgentMiddl
           const rest = calls.filter(({ id = "" }) => open.includes(id));
           const unrun = rest.map(({ id = "", name }) => {
             const text = "Loopwarden (loop detector): this call was not run, because the run is being ended.";
-            guard.afterCall({ tool: name, callId: id, outcome: "not-executed", output: text });
+            guard.afterCall({ tool: name, callId: id, outcome: "not-executed", output: text, synthetic: true });
             return answered(id, name, text);
           });
           return { messages: [...refused, ...unrun, said(guard.halted)], jumpTo: "end" };

@@ -299,8 +299,11 @@ test("ai-sdk: your own prepareStep stays in force", async () => {
     model: guard.model(scripted({ options: {}, script: times(4), first: 0, bare: false }, prompts)),
     prompt: "Find it",
     tools: guard.tools(tools([])),
-    prepareStep: guard.prepareStep(({ messages, stepNumber }) =>
-      stepNumber === 3 ? { messages: [...messages, { role: "user", content: "Own words" }] } : undefined,
+    runtimeContext: { user: "u1" },
+    prepareStep: guard.prepareStep(({ messages, stepNumber, runtimeContext }) =>
+      stepNumber === 3 && runtimeContext["user"] === "u1"
+        ? { messages: [...messages, { role: "user", content: "Own words" }] }
+        : undefined,
     ),
     stopWhen: [isStepCount(50), guard.stopWhen],
   });

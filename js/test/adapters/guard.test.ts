@@ -135,7 +135,8 @@ test("a snapshot holds the detector, the round, what waits to be said, open call
 });
 
 test("a snapshot that cannot be read is a warning, and the guard goes on as it was", () => {
-  for (const state of ["", "2.a.b", "1.AAAA.W10=", "1.?.?", `1.${btoa("x".repeat(50))}.bm8=`]) {
+  const foreign = `${guarded().snapshot().split(".").slice(0, 2).join(".")}.${btoa('[["[]",{"round":1}]]')}`;
+  for (const state of ["", "2.a.b", "1.AAAA.W10=", "1.?.?", `1.${btoa("x".repeat(50))}.bm8=`, foreign]) {
     const warnings: string[] = [];
     const guard = guarded({ onWarning: (message) => warnings.push(message) });
     rounds(guard, 2);
@@ -162,7 +163,11 @@ test("warnings are visible by default, once of each kind, and nothing that a cal
   const fails = () => {
     throw new Error("callback");
   };
-  assert.doesNotThrow(() => rounds(new Guard({ onVerdict: fails, onWarning: fails, now }), 10));
+  assert.equal(
+    rounds(new Guard({ onVerdict: fails, onWarning: fails, now }), 9).at(-1),
+    "halt",
+    "and takes no verdict",
+  );
   assert.doesNotThrow(() => rounds(new Guard({ now: fails, onWarning: fails }), 10));
 });
 
