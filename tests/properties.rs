@@ -417,6 +417,12 @@ proptest! {
 }
 
 #[test]
+fn the_rules_of_time_exist() {
+    let known: Vec<&str> = loopwarden::rules().iter().map(|rule| rule.id).collect();
+    assert!(TIMED.iter().all(|id| known.contains(id)), "one of {TIMED:?} is no rule");
+}
+
+#[test]
 fn the_strategies_reach_every_level() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
