@@ -399,7 +399,11 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         Body::ToolCall(call) => judging.call(call),
         Body::ToolResult(result) => judging.result(result),
         _ if event.context.synthetic => judging.show(&Fact::Synthetic(event)),
-        Body::Message(message) if message.role == Role::User => judging.run.forget_evidence(),
+        Body::Message(message) if message.role == Role::User => {
+            if !settings.config.conventions.keep_on_user_message {
+                judging.run.forget_evidence();
+            }
+        }
         Body::Output(output) => {
             let signature = settings.signatures.signature(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -506,6 +510,7 @@ impl Judging<'_> {
             silent,
             asks: text::asks(call),
             polling: self.tool.polling,
+            compared: self.tool.compare_answers,
             onset: self.run.onset(),
             echo: text::Echo::of(call),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)

@@ -71,6 +71,14 @@ fn complaint(scenario: &RawScenario, steps: &[Step]) -> Option<String> {
             (Ok(_), false) | (Err(_), true) => {}
         }
     }
+    match (wrong_verdict(scenario, steps), &scenario.known_miss) {
+        (Some(_), Some(_)) | (None, None) => None,
+        (None, Some(_)) => Some("no longer missed: the mark is to go".to_owned()),
+        (wrong, None) => wrong,
+    }
+}
+
+fn wrong_verdict(scenario: &RawScenario, steps: &[Step]) -> Option<String> {
     let least = least_level(scenario);
     let reached = |step: &Step| step.answer.as_ref().is_ok_and(|verdict| verdict.level >= least);
     let first = steps.iter().position(reached);

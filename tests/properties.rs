@@ -299,6 +299,67 @@ proptest! {
     }
 }
 
+/// The rules that listen to the clock, or whose evidence is worth more or less by it.
+const TIMED: [&str; 7] = [
+    "repeated-call",
+    "repeated-failure",
+    "max-runtime",
+    "task-attempts",
+    "external-failure",
+    "cycle-budget",
+    "node-budget",
+];
+
+/// Findings of the rules that know no clock.
+fn untimed(verdict: &Verdict) -> Vec<String> {
+    let findings = verdict.findings.iter().filter(|finding| !TIMED.contains(&finding.rule.as_str()));
+    findings.map(|finding| format!("{} {} {}", finding.rule, finding.level, finding.count)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// However a host groups its events, whatever it asks in between and however often it goes through a snapshot.
+    #[test]
+    fn neither_batches_nor_questions_matter(
+        config in config(),
+        events in events(),
+        questions in vec((any::<prop::sample::Index>(), event()), 0..20),
+        cuts in vec(any::<prop::sample::Index>(), 0..4),
+    ) {
+        let plain = verdicts(&mut detector(config.clone(), &[]), &events);
+        let mut asked = detector(config, &[]);
+        for (index, event) in events.iter().enumerate() {
+            for (_, question) in questions.iter().filter(|(at, _)| at.index(events.len()) == index) {
+                asked.check(question).unwrap();
+                let _ = asked.status(&Scope { run: question.context.run.clone(), ..Scope::default() });
+                let _ = asked.metrics();
+            }
+            if cuts.iter().any(|at| at.index(events.len()) == index) {
+                asked = Detector::restore(&asked.snapshot()).unwrap();
+            }
+            prop_assert_eq!(&asked.record(event).unwrap(), &plain[index], "event {}", index);
+        }
+    }
+
+    /// A run that takes twice or a thousand times as long is the same run to every rule that knows no clock.
+    #[test]
+    fn scaled_times_change_only_rules_of_time(events in events(), factor in select(vec![2_i64, 7, 1000])) {
+        // Neither eviction nor budgets, which are about time as well.
+        let config = || Config { memory: Memory { idle_ms: u64::MAX, ..Memory::default() }, ..Config::default() };
+        let near = |event: &Event| {
+            let at = event.context.at.map(|at| at.rem_euclid(10_000_000));
+            Event { context: Context { at, ..event.context.clone() }, ..event.clone() }
+        };
+        let (mut one, mut other) = (detector(config(), &[]), detector(config(), &[]));
+        for event in events.iter().map(near) {
+            let at = event.context.at.map(|at| at * factor);
+            let later = Event { context: Context { at, ..event.context.clone() }, ..event.clone() };
+            prop_assert_eq!(untimed(&one.record(&event).unwrap()), untimed(&other.record(&later).unwrap()));
+        }
+    }
+}
+
 /// What hosts and this library's own advice put into a run: a message, or a whole call with its result.
 fn synthetic() -> impl Strategy<Value = Vec<Event>> {
     let own_call = (tool(), arguments(), outcome(), text()).prop_map(|(tool, args, outcome, output)| {
@@ -353,6 +414,12 @@ proptest! {
         prop_assert!(largest <= empty + 2 * RUN_LIMIT, "two runs take {largest} bytes");
         prop_assert!(largest > empty, "nothing was remembered");
     }
+}
+
+#[test]
+fn the_rules_of_time_exist() {
+    let known: Vec<&str> = loopwarden::rules().iter().map(|rule| rule.id).collect();
+    assert!(TIMED.iter().all(|id| known.contains(id)), "one of {TIMED:?} is no rule");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use crate::model::{Attempts, Failures, Graph, Level, OnStall, Phases, Requests};
+use crate::model::{Attempts, Conventions, Failures, Graph, Level, OnStall, Phases, Requests};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct Config {
     pub failures: Failures,
     /// When two requests between agents are the same.
     pub collaboration: Requests,
+    /// Ways of counting that other detectors have.
+    #[serde(skip_serializing_if = "Conventions::is_default")]
+    pub conventions: Conventions,
     /// Limits of the detector's own memory.
     pub memory: Memory,
     /// The user's regular expressions.
@@ -62,6 +65,7 @@ impl Default for Config {
             on_stall: OnStall::default(),
             failures: Failures::default(),
             collaboration: Requests::default(),
+            conventions: Conventions::default(),
             memory: Memory::default(),
             patterns: Patterns::default(),
             privacy: Privacy::default(),
@@ -140,6 +144,10 @@ pub struct ToolConfig {
     /// The tool is meant to be asked again and again: thresholds of call rules are trebled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polling: Option<bool>,
+    /// Whether equal answers to different calls of the tool are evidence for `same-answer`, however short; by default
+    /// only what searches and views answer is, and long answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compare_answers: Option<bool>,
     /// Whether a successful call changes something; guessed from name and arguments where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mutates: Option<bool>,

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod config;
+mod conventions;
 mod error;
 mod event;
 mod failures;
@@ -19,6 +20,7 @@ pub use attempts::{Attempts, AttemptsPreset};
 pub use config::{
     Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Privacy, RuleConfig, SignaturePattern, ToolConfig,
 };
+pub use conventions::Conventions;
 pub use error::{Error, ErrorCode};
 pub use event::{
     Attempt, AttemptStatus, Body, Channel, Checklist, Collaboration, Context, Custom, Delivery, Delta, ErrorType,

@@ -9,7 +9,7 @@ use crate::text::{Key, combine, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
-/// Agents watched at once.
+/// Agents watched at once, or tools of theirs.
 const AGENTS: usize = 8;
 const EVIDENCE: usize = 5;
 
@@ -38,34 +38,34 @@ impl Rule for BlindRepeat {
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Step(step, _) = fact else { return None };
-        let call = step.call.as_ref()?;
-        let known = state.agents.iter().position(|streak| streak.agent == step.agent);
+        let conventions = &cx.config.conventions;
+        let (call, agent, here, onset) = match fact {
+            Fact::Call(call, _) if conventions.blind_at_call => (*call, call.agent, cx.here, call.onset),
+            Fact::Step(step, _) if !conventions.blind_at_call => {
+                (step.call.as_ref()?, step.agent, step.sighting, step.onset)
+            }
+            _ => return None,
+        };
+        let agent = if conventions.blind_per_tool { combine("tool", &[agent, call.tool]) } else { agent };
+        // What the host said does not make two calls differ does not.
+        let same = if conventions.blind_at_call { call.key } else { call.raw };
+        let known = state.agents.iter().position(|streak| streak.agent == agent);
         let mut streak = known
             .and_then(|index| state.agents.remove(index))
-            .filter(|streak| streak.call == call.raw)
-            .unwrap_or_else(|| Streak {
-                agent: step.agent,
-                call: call.raw,
-                times: 0,
-                round: None,
-                onset: step.onset,
-                sightings: Ring::default(),
-            });
+            .filter(|streak| streak.call == same)
+            .unwrap_or_else(|| Streak { agent, call: same, times: 0, round: None, onset, sightings: Ring::default() });
         if streak.round.is_none() || streak.round != call.round {
             streak.times = streak.times.saturating_add(1);
             streak.round = call.round;
-            streak.sightings.push(step.sighting, EVIDENCE);
+            streak.sightings.push(here, EVIDENCE);
         }
         let scale = if call.polling { 3 } else { 1 };
         let signal = cx.limits.reached(streak.times, scale).then(|| {
             let tool = printable(&call.name, 48);
-            let message = format!(
-                "`{tool}` was called {} times in a row with the same arguments; its outcome keeps changing",
-                streak.times
-            );
+            let came = if conventions.blind_at_call { "" } else { "; its outcome keeps changing" };
+            let message = format!("`{tool}` was called {} times in a row with the same arguments{came}", streak.times);
             Signal {
-                kind: "changing-outcome",
+                kind: if conventions.blind_at_call { "same-call" } else { "changing-outcome" },
                 identity: combine("blind-repeat", &[streak.call, streak.agent]),
                 count: streak.times,
                 scale,
@@ -112,6 +112,14 @@ mod tests {
         Script::new("{}").play(&interrupted).expect("blind-repeat", &[]);
         let polled = r#"{"tools":{"read":{"polling":true}}}"#;
         Script::new(polled).play(&changing).expect("blind-repeat", &[]);
+        // Calls that nothing answers, and streaks between other tools.
+        let made = r#"{"conventions":{"blindAtCall":true},"rules":{"blind-repeat":{"nudge":3}}}"#;
+        Script::new(made).play("?a ?a").expect("blind-repeat", &[]);
+        Script::new(made).play("a:1 a:2 a:3").expect("blind-repeat", &[(4, Nudge)]);
+        Script::new(made).play("a:1 a:2 b:1 a:3").expect("blind-repeat", &[]);
+        let apart = r#"{"conventions":{"blindPerTool":true},"rules":{"blind-repeat":{"nudge":3}}}"#;
+        Script::new(apart).play("a:1 a:2 b:1 a:3").expect("blind-repeat", &[]);
+        Script::new(apart).play("a:1 a:2 other/q=1:1 a:3").expect("blind-repeat", &[(7, Nudge)]);
         let early = r#"{"rules":{"blind-repeat":{"nudge":3,"block":5}}}"#;
         Script::new(early).play("a:1 a:2 a:3").strongest("blind-repeat", Nudge);
     }

@@ -108,7 +108,8 @@ impl Rule for Cycle {
             }
             Fact::Step(step, _) => {
                 let call = step.call.as_ref();
-                let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), step.facts.light, step.agent]);
+                let outcome = if cx.config.conventions.blind_cycles { 0 } else { step.facts.light };
+                let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
                 for (run, period) in state.runs.iter_mut().zip(2..) {
                     match state.steps.nth_back(period - 1) {
                         Some(before) if before.symbol == symbol => {
@@ -174,6 +175,13 @@ mod tests {
         Script::new(ALONE).play("a:x a:x a:x a:x a:x a:x a:x a:x").expect(RULE, &[]);
         Script::new(ALONE).play("a:x b:1 a:x b:2 a:x b:3 a:x b:4").expect(RULE, &[]);
         Script::new(ALONE).play("*1 b!y *2 b!y *3 b!y *4 b!y *5 b!y").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn laps_whatever_came_of_them() {
+        let blind = ALONE.replacen('{', r#"{"conventions":{"blindCycles":true},"#, 1);
+        Script::new(&blind).play("a:1 b:2 a:3 b:4 a:5 b:6").expect(RULE, &[(11, Nudge)]);
+        Script::new(&blind).play("a:1 b:2 a:3 c:4 a:5 b:6").expect(RULE, &[]);
     }
 
     #[test]

@@ -40,6 +40,22 @@ impl Target {
     fn count(&self) -> u32 {
         if self.mixed { self.failures.times } else { 0 }
     }
+
+    fn signal(&self, count: u32, cx: &Cx<'_>) -> Option<Signal> {
+        cx.limits.reached(count, 1).then(|| {
+            self.failures.signal(Told {
+                kind: "same-failure",
+                identity: combine("failing-target", &[self.target, self.mistake]),
+                count,
+                confidence: confidence(500, 50, count),
+                signature: named("target", '!', combine("target", &[self.target, self.mistake])),
+                message: format!("one target failed {count} times in the same way"),
+                instead: "Find out whether the target is there and in the state the calls expect, or go on without it.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::RepeatedError,
+            })
+        })
+    }
 }
 
 impl Rule for FailingTarget {
@@ -50,7 +66,17 @@ impl Rule for FailingTarget {
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Step(step, _) = fact else { return None };
+        let step = match fact {
+            Fact::Call(call, _) if cx.config.conventions.expect_failure => {
+                let same = |known: &&Target| call.target == Some(known.target);
+                let known = state.targets.iter().rev().find(same)?;
+                let again = known.failures.times.saturating_add(1);
+                let mixed = known.mixed || known.call != call.key;
+                return mixed.then(|| known.signal(again, cx)).flatten();
+            }
+            Fact::Step(step, _) => step,
+            _ => return None,
+        };
         let call = step.call.as_ref()?;
         let target = call.target?;
         let Some(mistake) = step.facts.mistake else {
@@ -80,19 +106,7 @@ impl Rule for FailingTarget {
             known.round = call.round;
         }
         let count = known.count();
-        let signal = cx.limits.reached(count, 1).then(|| {
-            known.failures.signal(Told {
-                kind: "same-failure",
-                identity: combine("failing-target", &[target, mistake]),
-                count,
-                confidence: confidence(500, 50, count),
-                signature: named("target", '!', combine("target", &[target, mistake])),
-                message: format!("one target failed {count} times in the same way"),
-                instead: "Find out whether the target is there and in the state the calls expect, or go on without it.",
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::RepeatedError,
-            })
-        });
+        let signal = known.signal(count, cx);
         state.targets.push(known, TARGETS);
         signal
     }
@@ -108,7 +122,7 @@ impl Rule for FailingTarget {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::Level::Nudge;
+    use crate::model::Level::{Nudge, Observe};
     use crate::rules::testing::Script;
 
     const RULE: &str = "failing-target";
@@ -123,6 +137,9 @@ mod tests {
         Script::new("{}").play("one/=a!x two/=b!x three/=c!x four/=d!x").expect(RULE, &[]);
         Script::new("{}").play("one/=a!x two/=a!y three/=a!z four/=a!w").expect(RULE, &[]);
         Script::new("{}").play("one/=a!x two/=a!x five/=a:1 three/=a!x four/=a!x").expect(RULE, &[]);
+        let expected = r#"{"conventions":{"expectFailure":true},"rules":{"failing-target":{"nudge":3}}}"#;
+        Script::new(expected).play("one/=a!x two/=a!x three/=a!x").expect(RULE, &[(4, Nudge), (5, Observe)]);
+        Script::new(expected).play("one/=a!x two/=a!x three/=b!x").expect(RULE, &[]);
         Script::new("{}").play("one/=a!x two/=a!x *1 three/=a!x four/=a!x").expect(RULE, &[]);
     }
 }

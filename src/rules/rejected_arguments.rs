@@ -89,9 +89,10 @@ impl Tool {
         true
     }
 
-    fn signal(&self, name: &str, kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
+    /// `expected`: calls that are about to be turned away.
+    fn signal(&self, name: &str, kind: Kind, expected: u32, cx: &Cx<'_>) -> Option<Signal> {
         let same = || self.calls.iter().filter(|call| call.rejected == Some(kind));
-        let count = u32::try_from(same().count()).unwrap_or(u32::MAX);
+        let count = u32::try_from(same().count()).unwrap_or(u32::MAX).saturating_add(expected);
         if !cx.limits.reached(count, 1) {
             return None;
         }
@@ -171,7 +172,7 @@ impl Rule for RejectedArguments {
                     Some(Kind::UnknownTool) => true,
                     None => false,
                 })?;
-                tool.signal(&call.name, alike.rejected?, cx)
+                tool.signal(&call.name, alike.rejected?, u32::from(cx.config.conventions.expect_failure), cx)
             }
             Fact::Step(step, _) => {
                 let rejected = Kind::of(step);
@@ -185,7 +186,7 @@ impl Rule for RejectedArguments {
                     let (sighting, onset) = (step.sighting, step.onset);
                     state.latest.push(Rejection { step: step.index, tool: step.tool, sighting, onset }, STEPS as usize);
                     let name = step.call.as_ref().map_or("a tool", |call| &call.name);
-                    let own = tool.signal(name, kind, cx);
+                    let own = tool.signal(name, kind, 0, cx);
                     let across = state.across(cx);
                     match (own, across) {
                         (Some(own), Some(across)) => Some(if across.count > own.count { across } else { own }),

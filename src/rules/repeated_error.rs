@@ -57,8 +57,10 @@ impl Tool {
         often.then_some((weight / u32::from(WHOLE), first))
     }
 
-    fn signal(&self, name: &str, class: Key, cx: &Cx<'_>) -> Option<Signal> {
+    /// `expected`: failures that are about to be added.
+    fn signal(&self, name: &str, class: Key, expected: u32, cx: &Cx<'_>) -> Option<Signal> {
         let (count, first) = self.evidence(class)?;
+        let count = count.saturating_add(expected);
         if !cx.limits.reached(count, 1) {
             return None;
         }
@@ -152,7 +154,7 @@ impl Rule for RepeatedError {
                     failed.class.is_some()
                         && (failed.call == Some(call.key) || (call.target.is_some() && failed.target == call.target))
                 })?;
-                tool.signal(&call.name, alike.class?, cx)
+                tool.signal(&call.name, alike.class?, u32::from(cx.config.conventions.expect_failure), cx)
             }
             Fact::Step(step, _) => {
                 let known = state.tools.iter().position(|tool| tool.tool == step.tool);
@@ -162,7 +164,7 @@ impl Rule for RepeatedError {
                 tool.took(step, cx.limits.window as usize);
                 let class = tool.calls.last().and_then(|call| call.class);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
-                let signal = class.and_then(|class| tool.signal(name, class, cx));
+                let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
                 state.tools.push(tool, TOOLS);
                 signal
             }

@@ -8,7 +8,7 @@
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, Step};
+use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
@@ -42,10 +42,14 @@ struct Seen {
 }
 
 /// Whether an answer says enough to be compared.
-fn substantial(step: &Step, asks: Asks, length: usize, mutates: bool) -> bool {
+fn substantial(step: &Step, call: &Call, length: usize) -> bool {
+    let Call { asks, mutates, compared, .. } = *call;
     let facts = &step.facts;
     if facts.failed || facts.negative || facts.waiting || facts.progress_mark {
         return false;
+    }
+    if compared {
+        return facts.letters > 0;
     }
     let telling = match asks {
         Asks::Prose | Asks::Search => !mutates && facts.letters >= LETTERS,
@@ -83,7 +87,7 @@ impl Rule for SameAnswer {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Step(step, result) = fact else { return None };
         let call = step.call.as_ref()?;
-        if call.polling || !substantial(step, call.asks, result.output.len(), call.mutates) {
+        if call.polling || !substantial(step, call, result.output.len()) {
             return None;
         }
         let answer = combine("same-answer", &[step.tool, step.agent, step.facts.light]);

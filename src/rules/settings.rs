@@ -8,6 +8,8 @@ use regex::Regex;
 
 type Table = [Limits; RULES.len()];
 
+/// The longest passage that can be found, in ASCII.
+const LONGEST_PASSAGE: u32 = 3072;
 const TASK_LOOP: &str = "task-loop";
 
 /// A validated configuration, compiled: thresholds per rule, tools by pattern, regular expressions.
@@ -30,6 +32,7 @@ pub(crate) struct ToolSettings {
     pub(crate) ignore_args: Vec<String>,
     pub(crate) identity_args: Vec<String>,
     pub(crate) polling: bool,
+    pub(crate) compare_answers: bool,
     pub(crate) mutates: Option<bool>,
     /// Thresholds, where the tool has its own.
     limits: Option<alloc::boxed::Box<Table>>,
@@ -42,6 +45,7 @@ impl Default for ToolSettings {
             ignore_args: Vec::new(),
             identity_args: Vec::new(),
             polling: false,
+            compare_answers: false,
             mutates: None,
             limits: None,
         }
@@ -76,6 +80,16 @@ impl Settings {
         if !(1..=HISTORY).contains(&history) {
             let expected = format!("expected 1 to {HISTORY}");
             return fail("failures.history", &expected).map_err(|error: Error| error.with(history));
+        }
+        let copies = config.conventions.stream_copies;
+        if copies == 1 || copies > 64 {
+            return fail("conventions.streamCopies", "expected 0 or 2 to 64")
+                .map_err(|error: Error| error.with(copies));
+        }
+        let passage = config.conventions.stream_passage;
+        if passage > LONGEST_PASSAGE {
+            return fail("conventions.streamPassage", &format!("expected at most {LONGEST_PASSAGE}"))
+                .map_err(|error: Error| error.with(passage));
         }
         let similarity = config.collaboration.similarity;
         if !(500..1000).contains(&similarity) {
@@ -115,6 +129,7 @@ impl Settings {
             }
             settings.enabled = tool.enabled.unwrap_or(settings.enabled);
             settings.polling = tool.polling.unwrap_or(settings.polling);
+            settings.compare_answers = tool.compare_answers.unwrap_or(settings.compare_answers);
             settings.mutates = tool.mutates.or(settings.mutates);
             if !tool.ignore_args.is_empty() {
                 settings.ignore_args.clone_from(&tool.ignore_args);
@@ -323,6 +338,9 @@ mod tests {
             (r#"{"failures":{"counting":"failures"}}"#, "failures.counting"),
             (r#"{"failures":{"gateThreshold":1}}"#, "failures.gateThreshold"),
             (r#"{"failures":{"gateThreshold":4},"rules":{"task-loop":{"gate":5}}}"#, "failures.gateThreshold"),
+            (r#"{"conventions":{"streamCopies":1}}"#, "conventions.streamCopies"),
+            (r#"{"conventions":{"streamPassage":4000}}"#, "conventions.streamPassage"),
+            (r#"{"conventions":{"blind":true}}"#, "conventions.blind"),
             (r#"{"collaboration":{"similarity":1000}}"#, "collaboration.similarity"),
             (r#"{"patterns":{"volatile":["ok","("]}}"#, "patterns.volatile[1]"),
             (r#"{"patterns":{"signatures":[{"pattern":"[","signature":"x"}]}}"#, "patterns.signatures[0].pattern"),

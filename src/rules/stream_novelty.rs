@@ -4,7 +4,7 @@
 //! Idea: what separates a drifting loop from honest text is how many of its word triples were never said before.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streams::{Listener, Streams, channel_words};
+use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
 use crate::state::Sighting;
 use crate::text::{Novelty, combine, evidence, key};
@@ -30,7 +30,7 @@ impl Rule for StreamNovelty {
     type State = Streams<Novelty>;
 
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let heard = state.hear(fact, cx, |novelty, text| {
+        let heard = state.hear(fact, cx, WHOLE, |novelty, text| {
             Some(novelty.feed(text)).filter(|drift| cx.limits.reached(drift.blocks, 1))
         })?;
         let drift = heard.what;

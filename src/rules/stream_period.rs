@@ -5,8 +5,8 @@
 //! Idea: an exact period has no false friends once enough of it stands there, so that it may be judged while the text
 //! is still streaming; how much is enough was measured on long honest messages.
 
-use crate::model::{HaltReason, Level, Recommendation};
-use crate::rules::streams::{Listener, Streams, channel_words};
+use crate::model::{Conventions, HaltReason, Level, Recommendation};
+use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, rungs};
 use crate::state::Sighting;
 use crate::text::{Periods, Repetition, combine, evidence};
@@ -40,9 +40,15 @@ fn copies(rung: Level, period: u32) -> u32 {
 }
 
 /// The characters covered, held below every rung that asks for more copies.
-fn weigh(found: &Repetition, limits: &Limits) -> u32 {
+fn weigh(found: &Repetition, limits: &Limits, conventions: &Conventions) -> u32 {
+    if conventions.stream_passage != 0 && found.period > conventions.stream_passage {
+        return 0;
+    }
     let lacking = rungs(limits).into_iter().filter(|(rung, threshold)| {
-        let copies = copies(*rung, found.period);
+        let copies = match conventions.stream_copies {
+            0 => copies(*rung, found.period),
+            copies => copies,
+        };
         *threshold != 0 && found.covered < copies.saturating_mul(found.period)
     });
     lacking.map(|(_, threshold)| threshold.saturating_sub(1)).fold(found.covered, u32::min)
@@ -62,16 +68,18 @@ impl Rule for StreamPeriod {
     type State = Streams<Periods>;
 
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let heard = state.hear(fact, cx, |periods, text| {
+        let whole = usize::try_from(floor(cx.limits)).map_or(WHOLE, |floor| floor.min(WHOLE));
+        let heard = state.hear(fact, cx, whole, |periods, text| {
             let mut strongest: Option<(u32, Repetition)> = None;
             periods.feed(text, floor(cx.limits), |found| {
-                let count = weigh(&found, cx.limits);
+                let count = weigh(&found, cx.limits, &cx.config.conventions);
                 // At equal evidence the earlier onset tells more.
                 if strongest.is_none_or(|(most, known)| (count, known.offset) > (most, found.offset)) {
                     strongest = Some((count, found));
                 }
             });
-            strongest.filter(|(count, _)| cx.limits.reached(*count, 1))
+            let over = cx.config.conventions.stream_tail && periods.covered() == 0;
+            strongest.filter(|(count, _)| !over && cx.limits.reached(*count, 1))
         })?;
         let (count, found) = heard.what;
         let copies = found.covered / found.period.max(1);
@@ -163,6 +171,31 @@ mod tests {
             }
         }
         whole(&unit(3100).repeat(8)).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn copies_and_length_of_a_passage_can_be_set() {
+        let config = r#"{"conventions":{"streamCopies":10,"streamPassage":250},"rules":{"stream-period":{"nudge":340,"block":0,"halt":0}}}"#;
+        for (length, copies, level) in [(50, 9, None), (50, 10, Some(Nudge)), (250, 10, Some(Nudge)), (251, 10, None)] {
+            let played = events(config, [says(&unit(length).repeat(copies))]);
+            assert_eq!(played.findings(RULE).first().map(|finding| finding.level), level, "{length} x {copies}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_need_not_be_found() {
+        let (looping, recovered) = ("I am done. ".repeat(60), format!("{}{}", "I am done. ".repeat(60), prose(40, 3)));
+        let tail = r#"{"conventions":{"streamTail":true}}"#;
+        events(tail, [says(&looping)]).last(RULE, Nudge);
+        events(tail, [says(&recovered)]).expect(RULE, &[]);
+        events("{}", [says(&recovered)]).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn a_message_as_short_as_the_lowest_rung_is_listened_to() {
+        let low = r#"{"rules":{"stream-period":{"nudge":120}}}"#;
+        events(low, [says(&"I am done. ".repeat(11))]).last(RULE, Nudge);
+        events("{}", [says(&"I am done. ".repeat(11))]).expect(RULE, &[]);
     }
 
     #[test]

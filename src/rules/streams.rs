@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Streams listened to at once; the one that has been silent for longest goes.
 const STREAMS: usize = 3;
 /// Characters from which a whole message is listened to like a stream.
-const WHOLE: usize = 480;
+pub(crate) const WHOLE: usize = 480;
 
 /// What listens to one stream.
 pub(crate) trait Listener: Default {
@@ -51,11 +51,13 @@ pub(crate) struct Heard<T> {
 }
 
 impl<L: Listener> Streams<L> {
-    /// Lets the listener of the stream that a fact belongs to hear its text.
+    /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least `whole`
+    /// characters.
     pub(crate) fn hear<T>(
         &mut self,
         fact: &Fact<'_>,
         cx: &Cx<'_>,
+        whole: usize,
         listen: impl FnOnce(&mut L, &str) -> Option<T>,
     ) -> Option<Heard<T>> {
         match fact {
@@ -75,7 +77,7 @@ impl<L: Listener> Streams<L> {
                     let streamed = self.take(agent, channel);
                     self.end::<T>(Some(agent));
                     // Bytes first: they are counted already, and there are at least as many.
-                    if message.text.len() < WHOLE || message.text.chars().take(WHOLE).count() < WHOLE {
+                    if message.text.len() < whole || message.text.chars().take(whole).count() < whole {
                         return None;
                     }
                     let mut listener = L::default();

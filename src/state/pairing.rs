@@ -26,6 +26,8 @@ pub(crate) struct Call {
     pub(crate) mutates: bool,
     /// The tool is declared to be asked again and again.
     pub(crate) polling: bool,
+    /// Equal answers to different calls of the tool are declared to be evidence.
+    pub(crate) compared: bool,
     /// A blank success of it says that all went well, not that nothing was found.
     pub(crate) silent: bool,
     pub(crate) asks: Asks,
@@ -70,6 +72,7 @@ impl Call {
             target: None,
             mutates: false,
             polling: false,
+            compared: false,
             silent: false,
             asks: Asks::Nothing,
             onset: Onset::default(),

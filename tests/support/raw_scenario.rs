@@ -38,6 +38,8 @@ pub(crate) struct RawScenario {
     pub(crate) min_level: Option<String>,
     /// Indices of the events that must be refused.
     pub(crate) refused: Vec<usize>,
+    /// Why the expectation is known not to hold; absent where it holds.
+    pub(crate) known_miss: Option<String>,
 }
 
 /// Reads a scenario file: one JSON object a line, blank lines ignored.
@@ -72,6 +74,7 @@ fn scenario(line: usize, text: &str) -> Result<RawScenario, String> {
             "\"expectAt\"" => scenario.expect_at = Some(index(value)?),
             "\"firstAt\"" => scenario.first_at = value == "true",
             "\"minLevel\"" => scenario.min_level = Some(plain_string(value)?.to_owned()),
+            "\"knownMiss\"" => scenario.known_miss = Some(plain_string(value)?.to_owned()),
             "\"refused\"" => scenario.refused = elements(value)?.into_iter().map(index).collect::<Result<_, _>>()?,
             _ => {}
         }
@@ -291,7 +294,7 @@ mod tests {
     fn labels_are_read_and_the_others_are_ignored() {
         let file = concat!(
             r#"{"id":"a","why":"x","config":{"rules":{}},"events":[],"expect":"loop","expectAt":4,"firstAt":true,"#,
-            r#""minLevel":"block","refused":[1, 2]}"#,
+            r#""minLevel":"block","refused":[1, 2],"knownMiss":"too slow"}"#,
             "\n\n",
             r#"{"id":"b","config":null,"events":[],"expect":"no-loop"}"#,
         );
@@ -300,6 +303,7 @@ mod tests {
         assert_eq!((a.line, a.id.as_str(), a.config.as_deref()), (1, "a", Some(r#"{"rules":{}}"#)));
         assert_eq!((a.expect_loop, a.expect_at, a.first_at), (Some(true), Some(4), true));
         assert_eq!((a.min_level.as_deref(), a.refused.as_slice()), (Some("block"), [1, 2].as_slice()));
+        assert_eq!((a.known_miss.as_deref(), b.known_miss.as_deref()), (Some("too slow"), None));
         assert_eq!((b.line, b.config.as_deref(), b.expect_loop), (3, None, Some(false)));
     }
 

@@ -320,6 +320,10 @@ export interface Config {
    */
   collaboration?: Requests;
   /**
+   * Ways of counting that other detectors have.
+   */
+  conventions?: Conventions;
+  /**
    * The one switch that silences everything.
    */
   enabled?: boolean;
@@ -458,6 +462,43 @@ export interface Requests {
    * Per mille that the cosine of two requests must exceed, 500 to 999.
    */
   similarity?: number;
+}
+/**
+ * Ways of counting that other detectors have, for hosts that depend on their alarms. None is on by default: each either overlooks loops or takes honest work for one.
+ */
+export interface Conventions {
+  /**
+   * `blind-repeat` counts a call when it is made, whether or not it is ever answered, and compares it like every other rule; by default it counts when the call was answered, and compares byte for byte.
+   */
+  blindAtCall?: boolean;
+  /**
+   * `cycle` compares calls whatever came of them; by default calls with their outcomes.
+   */
+  blindCycles?: boolean;
+  /**
+   * Only another call of the same tool ends a streak of `blind-repeat`; by default any other call of the agent does.
+   */
+  blindPerTool?: boolean;
+  /**
+   * For `repeated-error`, `rejected-arguments` and `failing-target`, a call that is about to be made where it failed before counts as one more failure; by default a call counts once its outcome is known.
+   */
+  expectFailure?: boolean;
+  /**
+   * A message of the role `user` ends no evidence: for runs into which machines put such messages.
+   */
+  keepOnUserMessage?: boolean;
+  /**
+   * Copies of a passage from which every rung of `stream-period` is reached, 0 or 2 to 64; 0 for as many as the rung and the passage ask for.
+   */
+  streamCopies?: number;
+  /**
+   * Characters of the longest passage that `stream-period` finds, at most 3,072; 0 for as long as it can.
+   */
+  streamPassage?: number;
+  /**
+   * `stream-period` finds only what a text or a piece of it still repeats where it ends: what it came out of is over.
+   */
+  streamTail?: boolean;
 }
 /**
  * How failures of tasks are counted.
@@ -652,6 +693,10 @@ export interface RuleConfig {
  * Settings of the tools whose name matches.
  */
 export interface ToolConfig {
+  /**
+   * Whether equal answers to different calls of the tool are evidence for `same-answer`, however short; by default only what searches and views answer is, and long answers.
+   */
+  compareAnswers?: boolean | null;
   /**
    * Whether calls of the tool are judged at all.
    */

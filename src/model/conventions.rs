@@ -1,0 +1,34 @@
+use serde::{Deserialize, Serialize};
+
+/// Ways of counting that other detectors have, for hosts that depend on their alarms. None is on by default: each either
+/// overlooks loops or takes honest work for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Conventions {
+    /// A message of the role `user` ends no evidence: for runs into which machines put such messages.
+    pub keep_on_user_message: bool,
+    /// `blind-repeat` counts a call when it is made, whether or not it is ever answered, and compares it like every other
+    /// rule; by default it counts when the call was answered, and compares byte for byte.
+    pub blind_at_call: bool,
+    /// Only another call of the same tool ends a streak of `blind-repeat`; by default any other call of the agent does.
+    pub blind_per_tool: bool,
+    /// `cycle` compares calls whatever came of them; by default calls with their outcomes.
+    pub blind_cycles: bool,
+    /// For `repeated-error`, `rejected-arguments` and `failing-target`, a call that is about to be made where it failed before counts as one
+    /// more failure; by default a call counts once its outcome is known.
+    pub expect_failure: bool,
+    /// Copies of a passage from which every rung of `stream-period` is reached, 0 or 2 to 64; 0 for as many as the rung
+    /// and the passage ask for.
+    pub stream_copies: u32,
+    /// Characters of the longest passage that `stream-period` finds, at most 3,072; 0 for as long as it can.
+    pub stream_passage: u32,
+    /// `stream-period` finds only what a text or a piece of it still repeats where it ends: what it came out of is over.
+    pub stream_tail: bool,
+}
+
+impl Conventions {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
