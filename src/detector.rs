@@ -8,13 +8,13 @@ use crate::model::{
 };
 use crate::policy::{Judgement, decide};
 use crate::rules::{
-    Cleared, Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, mismatch,
+    Cleared, Cx, Fact, Facts, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, mismatch,
     task_name,
 };
 use crate::state::{Call, Forgotten, Graph, Matched, Moment, Run, Sighting, Step, Store, agent, open, seal};
 use crate::text::{self, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, report};
-use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Raised by every change that can change a verdict.
@@ -114,7 +114,10 @@ impl Detector {
         if !self.settings.config.enabled {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
-        let mut run = self.state.store.peek(&event.context, &self.settings.config.memory).into_owned();
+        let mut run = match self.state.store.peek(&event.context, &self.settings.config.memory) {
+            Cow::Borrowed(run) => run.probe(Facts::of_event(event)),
+            Cow::Owned(run) => run,
+        };
         Ok(judge(&self.settings, &mut Scratch::default(), &mut run, seq, event).verdict)
     }
 
@@ -447,7 +450,8 @@ impl Judging<'_> {
         let (config, context) = (&self.settings.config, &self.event.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
-        let cx = |limits| Cx { limits, config, task, parent_task, run, flow, here, onset };
+        let [any, ..] = limits;
+        let cx = Cx { limits: any, config, task, parent_task, run, flow, here, onset };
         self.run.rules.observe(fact, limits, cx, &mut self.raised);
     }
 
@@ -481,10 +485,11 @@ impl Judging<'_> {
             echo: text::Echo::of(call),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
-        if !self.run.pairing.call(call.clone()) {
+        if !self.run.pairing.call(&call) {
             return;
         }
         self.show(&Fact::Call(&call, payload));
+        self.run.pairing.wait(call);
     }
 
     fn result(&mut self, result: &ToolResult) {

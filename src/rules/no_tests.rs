@@ -5,7 +5,7 @@
 
 use crate::model::{Body, Event, HaltReason, Recommendation};
 use crate::rules::task_loop::marked;
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{FailureFacts, Key, combine};
 use alloc::{format, string::ToString};
@@ -47,6 +47,7 @@ impl Rule for NoTests {
     const UNIT: &'static str = "failures of the task";
     const LIMITS: Limits = Limits::ladder(5, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -20,7 +20,7 @@ pub(crate) use workflow::{Flow, Moment, Task, Workflow};
 
 use crate::model::{Context, Finding, Level};
 use crate::policy::Ladder;
-use crate::rules::States;
+use crate::rules::{Facts, States};
 use crate::text::Key;
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +117,33 @@ impl Iterations {
 }
 
 impl Run {
+    /// A copy that is good for one judgement of an event that such facts may come of: what is neither shown to a rule nor
+    /// told in a verdict stays behind, so that looking ahead costs no copy of everything.
+    pub(crate) fn probe(&self, facts: Facts) -> Self {
+        Self {
+            events: self.events,
+            steps: self.steps,
+            touched: self.touched,
+            now: self.now,
+            started: self.started,
+            tokens: self.tokens,
+            cost_micros: self.cost_micros,
+            new_mutations: self.new_mutations,
+            mutations: self.mutations.clone(),
+            pairing: self.pairing.probe(facts),
+            iterations: self.iterations,
+            trend: Ring::default(),
+            workflow: self.workflow.clone(),
+            rules: self.rules.only(facts),
+            ladder: self.ladder.clone(),
+            level: self.level,
+            peak: self.peak,
+            detected_at: self.detected_at,
+            findings: alloc::vec::Vec::new(),
+            stopped: self.stopped,
+        }
+    }
+
     /// Counts an event in and moves time forward, never backwards.
     pub(crate) fn enter(&mut self, seq: u64, context: &Context) {
         self.events = self.events.saturating_add(1);

@@ -1,4 +1,5 @@
 use crate::model::{Context, Outcome, ToolResult};
+use crate::rules::Facts;
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key};
 use alloc::string::String;
@@ -105,8 +106,17 @@ pub(crate) struct Pairing {
 }
 
 impl Pairing {
-    /// Adds a call; false when it is a replay of one seen before.
-    pub(crate) fn call(&mut self, call: Call) -> bool {
+    /// What events of some kinds need of it: calls are paired with nothing.
+    pub(crate) fn probe(&self, facts: Facts) -> Self {
+        let results = Facts::STEP.and(Facts::NOT_RUN);
+        Self {
+            pending: if facts.meets(results) { self.pending.clone() } else { Ring::default() },
+            seen: if facts.meets(results.and(Facts::CALL)) { self.seen.clone() } else { Ring::default() },
+        }
+    }
+
+    /// Takes note of a call; false when it is a replay of one seen before.
+    pub(crate) fn call(&mut self, call: &Call) -> bool {
         if let Some(id) = call.id {
             let pair = combine("replay", &[id, call.raw]);
             if self.seen.iter().any(|(known, _)| *known == pair) {
@@ -114,8 +124,12 @@ impl Pairing {
             }
             self.seen.push((pair, id), SEEN);
         }
-        self.pending.push(call, PENDING);
         true
+    }
+
+    /// Lets a call wait for its result.
+    pub(crate) fn wait(&mut self, call: Call) {
+        self.pending.push(call, PENDING);
     }
 
     /// Marks the newest call as refused.
