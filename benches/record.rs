@@ -32,7 +32,8 @@ fn main() -> Result<(), Error> {
     }
     long_runs()?;
     streams()?;
-    worst_case()
+    reports("a busy run", adversary::Run::Busy)?;
+    reports("a full run", adversary::Run::Full)
 }
 
 /// What one turn of healthy work costs, and looking ahead at its call.
@@ -119,17 +120,14 @@ fn streams() -> Result<(), Error> {
     Ok(())
 }
 
-/// One run with everything in it that a run can hold.
-fn worst_case() -> Result<(), Error> {
-    let label = "the worst run";
-    if !["state", "snapshot", "restore", "check of a call"]
-        .iter()
-        .any(|what| wanted(&format!("native: {what}, {label}")))
-    {
+/// A run in which everything happens.
+fn reports(label: &str, run: adversary::Run) -> Result<(), Error> {
+    let rows = ["state", "snapshot", "restore", "check of a call"];
+    if !rows.iter().any(|what| wanted(&format!("native: {what}, {label}"))) {
         return Ok(());
     }
     let mut detector = json::detector(adversary::CONFIG)?;
-    for event in adversary::events(adversary::Run::Full) {
+    for event in adversary::events(run) {
         detector.record(&event)?;
     }
     keeping(label, &detector)?;

@@ -20,7 +20,7 @@ fn most(run: adversary::Run) -> usize {
     for event in adversary::events(run) {
         detector.record(&event).unwrap();
         events += 1;
-        if events % 97 == 0 {
+        if events % 997 == 0 {
             most = most.max(detector.snapshot().len() - config);
         }
     }

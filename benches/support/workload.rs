@@ -81,7 +81,7 @@ impl Kind {
                 Self::Prose => {
                     made.push_str(numbers.word());
                     let number = numbers.below(7 * 997);
-                    if number % 7 == 0 { made.push_str(&format!(":{number}\n")) } else { made.push(' ') }
+                    if number.is_multiple_of(7) { made.push_str(&format!(":{number}\n")) } else { made.push(' ') }
                 }
                 Self::Json => {
                     let open = if made.is_empty() { '[' } else { ',' };

@@ -79,7 +79,12 @@ fn lap_of(run: Run, lap: u64) -> Vec<Value> {
             made.push(json!({"type": "tool-call", "tool": shell, "callId": id, "args": args}));
             // Every second lap leaves its calls unanswered.
             if lap.is_multiple_of(2) {
-                let outcome = ["error", "denied", "invalid", "ok"][(number % 4) as usize];
+                let outcome = match number % 4 {
+                    0 => "error",
+                    1 => "denied",
+                    2 => "invalid",
+                    _ => "ok",
+                };
                 let output = format!("failed at {} {text}", run.name("error", number, 90));
                 made.push(
                     json!({"type": "tool-result", "tool": shell, "callId": id, "outcome": outcome, "output": output}),
