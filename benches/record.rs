@@ -1,87 +1,174 @@
-//! The library, natively. One JSON object a line; `cargo xtask bench` makes a table of it.
+//! The library, natively, with every rule as it is by default. One JSON object a line; `cargo xtask bench` makes a table
+//! of it. An argument measures only the rows whose name holds it.
 
+#[path = "../tests/support/adversary.rs"]
+mod adversary;
 #[path = "support/workload.rs"]
 mod workload;
 
-use loopwarden::model::{Body, Error, Event};
+use loopwarden::model::{Body, Context, Error, Event, Level, Message, Role};
 use loopwarden::{Detector, json};
+use std::cell::RefCell;
 use std::hint::black_box;
-use workload::{measure, pairs, print};
-
-/// Calls with their results, ready to be recorded.
-type Pairs = Vec<(Event, Event)>;
+use workload::{
+    Kind, PIECES, Pairs, SIZES, STREAMED, Stream, deltas, healthy, looping, measure, number, print, rate, typed, wanted,
+};
 
 fn main() -> Result<(), Error> {
-    for (label, output, turns) in [("1 KB", 1024, 400), ("20 KB", 20_480, 60)] {
+    for (label, output, turns) in SIZES {
+        for kind in Kind::ALL {
+            pairs(kind, label, output, turns)?;
+        }
+        let name = format!("native: call and result in a loop, {label}");
         let mut detector = json::detector("")?;
         let mut calls = 0;
-        let mut next = || {
+        let next = || {
             calls += turns;
-            pairs(calls, turns, output)
+            typed(&looping(calls, turns, output))
         };
-        let name = format!("native: call and result, {label}");
-        measure(&name, turns as u128, || typed(&next()), |events| feed(&mut detector, events));
-        measure(&format!("native: call and result as text, {label}"), turns as u128, next, |events| {
-            for (call, result) in events {
-                let _ = black_box(json::record(&mut detector, call));
-                let _ = black_box(json::record(&mut detector, result));
-            }
+        measure(&name, turns as u128, next, |events| {
+            feed(&mut detector, events);
         });
-        if label == "1 KB" {
-            let bytes = detector.snapshot();
-            let nothing = || ();
-            measure("native: construction", 200, nothing, |_| {
-                (0..200).for_each(|_| drop(black_box(json::detector(""))))
-            });
-            measure("native: snapshot", 100, nothing, |_| (0..100).for_each(|_| drop(black_box(detector.snapshot()))));
-            measure("native: restore", 100, nothing, |_| {
-                (0..100).for_each(|_| drop(black_box(Detector::restore(&bytes))));
-            });
-            print("native: snapshot size", "bytes", vec![bytes.len() as u128]);
-        }
     }
+    long_runs()?;
+    streams()?;
+    reports("a busy run", adversary::Run::Busy)?;
+    reports("a full run", adversary::Run::Full)
+}
 
-    // What an event costs must not depend on how many there were.
+/// What one turn of healthy work costs, and looking ahead at its call.
+fn pairs(kind: Kind, label: &str, output: usize, turns: usize) -> Result<(), Error> {
+    let rest = format!("{}, {label}", kind.name());
+    let name = |what: &str| format!("native: {what}, {rest}");
     let mut detector = json::detector("")?;
-    let mut kinds = typed(&pairs(0, 400, 1024));
+    let mut calls = 0;
+    let mut next = || {
+        calls += turns;
+        healthy(kind, calls, turns, output)
+    };
+    let mut noise = 0;
+    measure(&name("call and result"), turns as u128, || typed(&next()), |events| noise += feed(&mut detector, events));
+    assert_eq!(noise, 0, "what is called healthy work must raise nothing");
+    measure(&name("call and result as text"), turns as u128, &mut next, |events| {
+        for (call, result) in events {
+            let _ = black_box(json::record(&mut detector, call));
+            let _ = black_box(json::record(&mut detector, result));
+        }
+    });
+    measure(
+        &name("check of a call"),
+        turns as u128,
+        || typed(&next()),
+        |events| {
+            for (call, _) in events {
+                let _ = black_box(detector.check(call));
+            }
+        },
+    );
+    Ok(())
+}
+
+/// What an event costs must not depend on how many there were.
+fn long_runs() -> Result<(), Error> {
+    let mut detector = json::detector("")?;
+    let mut kinds = typed(&healthy(Kind::Prose, 0, 400, 1024));
     let mut calls = 0_u64;
     for (label, events) in [("10^3", 1_000), ("10^6", 1_000_000)] {
-        while calls * 2 < events {
+        let name = format!("native: call and result, prose, 1 KB, after {label} events");
+        while wanted(&name) && calls * 2 < events {
             number(&mut kinds, &mut calls);
             feed(&mut detector, &kinds);
         }
-        measure(
-            &format!("native: call and result, 1 KB, after {label} events"),
-            400,
-            || {
-                number(&mut kinds, &mut calls);
-                kinds.clone()
-            },
-            |events| feed(&mut detector, events),
-        );
+        let next = || {
+            number(&mut kinds, &mut calls);
+            kinds.clone()
+        };
+        measure(&name, 400, next, |events| {
+            feed(&mut detector, events);
+        });
+    }
+    keeping("a typical run", &detector)
+}
+
+/// Text that streams, and the same as one message.
+fn streams() -> Result<(), Error> {
+    for stream in Stream::ALL {
+        let text = stream.text(STREAMED);
+        for (label, size) in PIECES {
+            let deltas = deltas(&text, size);
+            let name = |what: &str| format!("native: {what}, {} in {label}", stream.name());
+            let fresh = || json::detector("").map(RefCell::new);
+            let run = |detector: &Result<RefCell<Detector>, Error>| {
+                let Ok(detector) = detector else { return };
+                let mut detector = detector.borrow_mut();
+                let levels = deltas.iter().filter_map(|delta| detector.record(black_box(delta)).ok());
+                let most = levels.fold(Level::Continue, |most, verdict| most.max(verdict.level));
+                assert_eq!(most, Level::Continue, "what is called honest text must raise nothing");
+            };
+            rate(&name("characters streamed"), "k/s", text.chars().count() as u128, fresh, run);
+            rate(&name("bytes streamed"), "MB/s", text.len() as u128, fresh, run);
+            if label == "tokens" {
+                measure(&name("delta"), deltas.len() as u128, fresh, run);
+            }
+        }
+        let body = Body::Message(Message { role: Role::Assistant, channel: None, text, digest: None });
+        let whole = Event { body, context: Context::default() };
+        let mut detector = json::detector("")?;
+        let name = format!("native: message of 200,000 characters, {}", stream.name());
+        measure(&name, 1, || (), |()| drop(black_box(detector.record(&whole))));
     }
     Ok(())
 }
 
-fn typed(pairs: &[(String, String)]) -> Pairs {
-    pairs.iter().filter_map(|(call, result)| Some((json::event(call).ok()?, json::event(result).ok()?))).collect()
-}
-
-/// Gives every call an id that was not there before: else it would be a replay, which costs next to nothing.
-fn number(pairs: &mut Pairs, calls: &mut u64) {
-    for (call, result) in pairs {
-        *calls += 1;
-        let id = Some(format!("call_{calls}"));
-        if let (Body::ToolCall(call), Body::ToolResult(result)) = (&mut call.body, &mut result.body) {
-            call.call_id.clone_from(&id);
-            result.call_id = id;
+/// A run in which everything happens.
+fn reports(label: &str, run: adversary::Run) -> Result<(), Error> {
+    let rows = ["state", "snapshot", "restore", "check of a call"];
+    if !rows.iter().any(|what| wanted(&format!("native: {what}, {label}"))) {
+        return Ok(());
+    }
+    let mut detector = json::detector(adversary::CONFIG)?;
+    for event in adversary::events(run) {
+        detector.record(&event)?;
+    }
+    keeping(label, &detector)?;
+    let mut calls = 0;
+    let next = || {
+        calls += 100;
+        typed(&healthy(Kind::Prose, calls, 100, 1024))
+    };
+    measure(&format!("native: check of a call, {label}"), 100, next, |events| {
+        for (call, _) in events {
+            let _ = black_box(detector.check(call));
         }
-    }
+    });
+    Ok(())
 }
 
-fn feed(detector: &mut Detector, pairs: &Pairs) {
-    for (call, result) in pairs {
-        let _ = black_box(detector.record(call));
-        let _ = black_box(detector.record(result));
+/// What it costs to begin, to keep a detector and to have it back.
+fn keeping(label: &str, detector: &Detector) -> Result<(), Error> {
+    let nothing = || ();
+    let bytes = detector.snapshot();
+    if label == "a typical run" {
+        measure("native: construction", 200, nothing, |()| (0..200).for_each(|_| drop(black_box(json::detector("")))));
     }
+    measure(&format!("native: snapshot, {label}"), 100, nothing, |()| {
+        (0..100).for_each(|_| drop(black_box(detector.snapshot())));
+    });
+    measure(&format!("native: restore, {label}"), 100, nothing, |()| {
+        (0..100).for_each(|_| drop(black_box(Detector::restore(&bytes))));
+    });
+    let name = format!("native: state, {label}");
+    if wanted(&name) {
+        let config = serde_json::to_string(detector.config()).map(|text| text.len()).unwrap_or_default();
+        print(&name, "bytes", vec![bytes.len().saturating_sub(config) as u128]);
+    }
+    Ok(())
+}
+
+/// Records pairs; how many of the events were not simply waved through.
+fn feed(detector: &mut Detector, pairs: &Pairs) -> usize {
+    let events = pairs.iter().flat_map(|(call, result)| [call, result]);
+    let noise =
+        events.filter(|event| black_box(detector.record(event)).is_ok_and(|verdict| verdict.level > Level::Continue));
+    noise.count()
 }

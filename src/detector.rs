@@ -480,7 +480,8 @@ impl Judging<'_> {
         let (config, context) = (&self.settings.config, &self.event.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
-        let cx = |limits| Cx { limits, config, task, parent_task, run, flow, here, onset };
+        let [any, ..] = limits;
+        let cx = Cx { limits: any, config, task, parent_task, run, flow, here, onset };
         self.run.rules.observe(fact, limits, cx, &mut self.raised);
     }
 
@@ -515,10 +516,11 @@ impl Judging<'_> {
             echo: text::Echo::of(call),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
-        if !self.run.pairing.call(call.clone()) {
+        if !self.run.pairing.call(&call) {
             return;
         }
         self.show(&Fact::Call(&call, payload));
+        self.run.pairing.wait(call);
     }
 
     fn result(&mut self, result: &ToolResult) {

@@ -1,63 +1,129 @@
-//! The component in wasmtime, metered as in the embedding example. One JSON object a line; `cargo xtask bench` makes a
-//! table of it.
+//! The component in wasmtime with every rule as it is by default, metered as in the embedding example. One JSON object a
+//! line; `cargo xtask bench` makes a table of it. An argument measures only the rows whose name holds it.
 
 #[path = "../../benches/support/workload.rs"]
 mod workload;
 
-use loopwarden::{json, model::Event};
+use loopwarden::model::Event;
 use loopwarden_host_tests::{Component, Limits, Sandbox, component_path};
+use std::cell::RefCell;
 use std::hint::black_box;
 use wasmtime::Result;
-use workload::{measure, pairs, print};
+use workload::{
+    Kind, PIECES, Pairs, SIZES, STREAMED, Stream, deltas, healthy, looping, measure, number, print, rate, typed, wanted,
+};
 
 fn main() -> Result<()> {
     let component = Component::load(&component_path()?)?;
-    for (label, output, turns) in [("1 KB", 1024, 400), ("20 KB", 20_480, 60)] {
+    for (label, output, turns) in SIZES {
+        for kind in Kind::ALL {
+            pairs(&component, kind, label, output, turns)?;
+        }
         let mut sandbox = sandbox(&component)?;
         let mut calls = 0;
-        measure(
-            &format!("wasmtime: call and result, {label}"),
-            turns as u128,
-            || {
-                calls += turns;
-                typed(&pairs(calls, turns, output))
-            },
-            |events| {
-                for event in events {
-                    let _ = black_box(sandbox.record(event));
-                }
-            },
-        );
-        if label == "1 KB" {
-            let snapshot = sandbox.snapshot()?;
-            // An instance is part of it: that is what a host pays for a detector of its own.
-            measure(
-                "wasmtime: construction",
-                50,
-                || (),
-                |_| {
-                    (0..50).for_each(|_| drop(black_box(self::sandbox(&component))));
-                },
-            );
-            measure("wasmtime: snapshot", 50, || (), |_| (0..50).for_each(|_| drop(black_box(sandbox.snapshot()))));
-            measure(
-                "wasmtime: restore",
-                50,
-                || (),
-                |_| {
-                    (0..50).for_each(|_| drop(black_box(sandbox.restore(&snapshot))));
-                },
-            );
-            print("wasmtime: snapshot size", "bytes", vec![snapshot.len() as u128]);
+        let next = || {
+            calls += turns;
+            typed(&looping(calls, turns, output))
+        };
+        let name = format!("wasmtime: call and result in a loop, {label}");
+        measure(&name, turns as u128, next, |events| feed(&mut sandbox, events));
+    }
+    long_runs(&component)?;
+    streams(&component);
+    Ok(())
+}
+
+fn pairs(component: &Component, kind: Kind, label: &str, output: usize, turns: usize) -> Result<()> {
+    let rest = format!("{}, {label}", kind.name());
+    let mut sandbox = sandbox(component)?;
+    let mut calls = 0;
+    let mut next = || {
+        calls += turns;
+        typed(&healthy(kind, calls, turns, output))
+    };
+    let name = format!("wasmtime: call and result, {rest}");
+    measure(&name, turns as u128, &mut next, |events| feed(&mut sandbox, events));
+    measure(&format!("wasmtime: check of a call, {rest}"), turns as u128, next, |events| {
+        for (call, _) in events {
+            let _ = black_box(sandbox.check(call));
+        }
+    });
+    Ok(())
+}
+
+/// What an event costs must not depend on how many there were.
+fn long_runs(component: &Component) -> Result<()> {
+    let mut sandbox = sandbox(component)?;
+    let mut kinds = typed(&healthy(Kind::Prose, 0, 400, 1024));
+    let mut calls = 0_u64;
+    for (label, events) in [("10^3", 1_000), ("10^6", 1_000_000)] {
+        let name = format!("wasmtime: call and result, prose, 1 KB, after {label} events");
+        while wanted(&name) && calls * 2 < events {
+            number(&mut kinds, &mut calls);
+            feed(&mut sandbox, &kinds);
+        }
+        let next = || {
+            number(&mut kinds, &mut calls);
+            kinds.clone()
+        };
+        measure(&name, 400, next, |events| feed(&mut sandbox, events));
+    }
+    let snapshot = sandbox.snapshot()?;
+    // An instance is part of it: that is what a host pays for a detector of its own.
+    measure(
+        "wasmtime: construction",
+        50,
+        || (),
+        |()| {
+            (0..50).for_each(|_| drop(black_box(self::sandbox(component))));
+        },
+    );
+    measure(
+        "wasmtime: snapshot, a typical run",
+        50,
+        || (),
+        |()| {
+            (0..50).for_each(|_| drop(black_box(sandbox.snapshot())));
+        },
+    );
+    measure(
+        "wasmtime: restore, a typical run",
+        50,
+        || (),
+        |()| {
+            (0..50).for_each(|_| drop(black_box(sandbox.restore(&snapshot))));
+        },
+    );
+    print("wasmtime: linear memory, a typical run", "bytes", vec![sandbox.memory() as u128]);
+    Ok(())
+}
+
+fn streams(component: &Component) {
+    for stream in Stream::ALL {
+        let text = stream.text(STREAMED);
+        for (label, size) in PIECES {
+            let deltas = deltas(&text, size);
+            let name = |what: &str| format!("wasmtime: {what}, {} in {label}", stream.name());
+            let fresh = || sandbox(component).map(RefCell::new);
+            let run = |sandbox: &Result<RefCell<Sandbox>>| {
+                let Ok(sandbox) = sandbox else { return };
+                let mut sandbox = sandbox.borrow_mut();
+                deltas.iter().for_each(|delta| drop(black_box(sandbox.record(delta))));
+            };
+            rate(&name("characters streamed"), "k/s", text.chars().count() as u128, fresh, run);
+            rate(&name("bytes streamed"), "MB/s", text.len() as u128, fresh, run);
+            if label == "tokens" {
+                measure(&name("delta"), deltas.len() as u128, fresh, run);
+            }
         }
     }
-    Ok(())
 }
 
 fn sandbox(component: &Component) -> Result<Sandbox> {
     Ok(component.sandbox("", Limits::default())??)
 }
 
-fn typed(pairs: &[(String, String)]) -> Vec<Event> {
-    pairs.iter().flat_map(|(call, result)| [json::event(call), json::event(result)]).flatten().collect()
+fn feed(sandbox: &mut Sandbox, pairs: &Pairs) {
+    let events = pairs.iter().flat_map(|(call, result)| [call, result]);
+    events.for_each(|event: &Event| drop(black_box(sandbox.record(event))));
 }

@@ -3,7 +3,7 @@
 //! Idea: hosts retry an empty answer, and nobody counts the retries.
 
 use crate::model::{Body, Channel, HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, key};
 use alloc::{format, string::ToString};
@@ -40,6 +40,7 @@ impl Rule for BlankTurns {
     const ABOUT: &'static str = "Answers without text and without a call, in a row.";
     const UNIT: &'static str = "turns in a row";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::DELTA);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

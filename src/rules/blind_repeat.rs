@@ -3,7 +3,7 @@
 //! Idea: a changed outcome is progress, but not without end.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, repeated_call::signature};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, repeated_call::signature};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, printable};
 use alloc::format;
@@ -35,6 +35,7 @@ impl Rule for BlindRepeat {
     const ABOUT: &'static str = "One call, byte for byte, on end, whatever its outcome.";
     const UNIT: &'static str = "calls in a row";
     const LIMITS: Limits = Limits::ladder(100, 0, 0, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

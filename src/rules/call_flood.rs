@@ -4,7 +4,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Key, combine, printable};
 use alloc::format;
@@ -33,6 +33,7 @@ impl Rule for CallFlood {
     const ABOUT: &'static str = "Copies of one call within one round.";
     const UNIT: &'static str = "copies";
     const LIMITS: Limits = Limits::ladder(4, 8, 16, 0);
+    const SEES: Facts = Facts::CALL;
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

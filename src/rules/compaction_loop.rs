@@ -3,7 +3,7 @@
 //! Idea: a compaction after three steps or fewer has made no room, and the next will make none either.
 
 use crate::model::{HaltReason, HostKind, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::key;
 use alloc::{format, string::ToString};
@@ -29,6 +29,7 @@ impl Rule for CompactionLoop {
     const ABOUT: &'static str = "The context compacted again at most three steps after it was compacted.";
     const UNIT: &'static str = "compactions";
     const LIMITS: Limits = Limits::ladder(3, 5, 8, 0);
+    const SEES: Facts = Facts::HOST.and(Facts::SYNTHETIC);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

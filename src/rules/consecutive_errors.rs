@@ -9,7 +9,7 @@
 //! `external-failure`.
 
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, key};
 use alloc::{format, string::ToString};
@@ -41,6 +41,7 @@ impl Rule for ConsecutiveErrors {
     const ABOUT: &'static str = "Failures in a row, of whatever kind.";
     const UNIT: &'static str = "failures in a row";
     const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+    const SEES: Facts = Facts::REPORT.and(Facts::STEP).and(Facts::OUTPUT);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -3,7 +3,7 @@
 //! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on.
 
 use crate::model::{Body, Channel, HaltReason, HostKind, Recommendation, Role};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::key;
 use alloc::{format, string::ToString};
@@ -38,6 +38,7 @@ impl Rule for ContinuationLoop {
     const ABOUT: &'static str = "The host's own prompts answered by text alone.";
     const UNIT: &'static str = "answers";
     const LIMITS: Limits = Limits::ladder(4, 6, 10, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -4,7 +4,7 @@
 //! Idea: the periodic suffix of the sequence of (call, outcome, agent).
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, evidence, printable};
 use alloc::{format, vec::Vec};
@@ -96,6 +96,7 @@ impl Rule for Cycle {
     const ABOUT: &'static str = "The same two to ten steps with the same outcomes, lap after lap.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

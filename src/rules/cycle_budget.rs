@@ -5,7 +5,7 @@
 
 use crate::model::{Body, Budgets};
 use crate::rules::node_budget::{Budget, spent};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Cycle, Graph, Onset};
 use crate::text::Key;
 use alloc::{string::String, vec, vec::Vec};
@@ -33,6 +33,7 @@ impl Rule for CycleBudget {
     const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     /// Most iterations of a cycle seen, for `standing`.
+    const SEES: Facts = Facts::REPORT;
     type State = u32;
 
     /// Thresholds are set under `budgets`.

@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, Refusal, combine, printable};
 use alloc::format;
@@ -69,6 +69,7 @@ impl Rule for DeniedCall {
     const ABOUT: &'static str = "Calls that a person or a policy refused, made again.";
     const UNIT: &'static str = "refusals";
     const LIMITS: Limits = Limits::ladder(2, 3, 5, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn reach(_window: u32) -> u32 {

@@ -4,7 +4,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Key, combine, delegated, key};
 use alloc::format;
@@ -40,6 +40,7 @@ impl Rule for DuplicateDelegation {
     const ABOUT: &'static str = "Several agents handing on the same piece of work.";
     const UNIT: &'static str = "agents";
     const LIMITS: Limits = Limits::ladder(3, 0, 0, 0);
+    const SEES: Facts = Facts::CALL;
     type State = State;
 
     fn reach(_window: u32) -> u32 {

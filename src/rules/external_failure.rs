@@ -4,7 +4,7 @@
 //! retried after a wait, and a human is told when that does not help.
 
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASKS, forgets};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, combine};
 use alloc::{format, string::String};
@@ -119,6 +119,7 @@ impl Rule for ExternalFailure {
     const UNIT: &'static str = "external failures in a row";
     const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 5, halt: 0, window: 0 };
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT.and(Facts::MESSAGE).and(Facts::OUTPUT).and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Key, combine};
 use alloc::format;
@@ -63,6 +63,7 @@ impl Rule for FailingTarget {
     const ABOUT: &'static str = "One target failing in the same way through any tool or agent.";
     const UNIT: &'static str = "failures";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

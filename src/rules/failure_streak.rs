@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Key, combine, printable};
 use alloc::format;
@@ -50,6 +50,7 @@ impl Rule for FailureStreak {
     const ABOUT: &'static str = "One tool failing on end, in whatever way.";
     const UNIT: &'static str = "failures in a row";
     const LIMITS: Limits = Limits::ladder(5, 10, 16, 0);
+    const SEES: Facts = Facts::STEP;
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -4,7 +4,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Key, combine, mistake};
 use alloc::format;
@@ -32,6 +32,7 @@ impl Rule for HarnessRejection {
     const ABOUT: &'static str = "The harness turning calls away unrun, for the same reason each time.";
     const UNIT: &'static str = "rejections in a row";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
+    const SEES: Facts = Facts::STEP.and(Facts::NOT_RUN);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

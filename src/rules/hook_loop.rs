@@ -3,7 +3,7 @@
 //! Idea: between two refusals something has to come back from a tool, or the third will be like the first.
 
 use crate::model::{HaltReason, HostKind, Outcome, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{key, printable};
 use alloc::format;
@@ -25,6 +25,7 @@ impl Rule for HookLoop {
     const ABOUT: &'static str = "Hooks refusing again and again without a result between.";
     const UNIT: &'static str = "refusals";
     const LIMITS: Limits = Limits::ladder(3, 6, 12, 0);
+    const SEES: Facts = Facts::STEP.and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

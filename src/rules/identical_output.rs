@@ -6,7 +6,7 @@
 
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::text::printable;
 use alloc::format;
 
@@ -20,6 +20,7 @@ impl Rule for IdenticalOutput {
     const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 0 };
     const OUTLIVES_EVIDENCE: bool = true;
     /// Evidence at the latest turn, for `standing`.
+    const SEES: Facts = Facts::REPORT;
     type State = u32;
 
     fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -3,7 +3,7 @@
 //! Idea: the second safety check of every agent loop.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::text::key;
 use alloc::{format, string::ToString, vec};
 
@@ -16,6 +16,7 @@ impl Rule for MaxRuntime {
     const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     /// Milliseconds seen, for `standing`.
+    const SEES: Facts = Facts::TICK;
     type State = u32;
 
     fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

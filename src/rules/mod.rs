@@ -107,7 +107,55 @@ pub(crate) enum Fact<'a> {
     Synthetic(&'a Event),
 }
 
+/// Kinds of facts, so that a rule is only bothered with those that can tell it something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts(u16);
+
+impl Facts {
+    pub(crate) const TICK: Self = Self(1);
+    pub(crate) const CALL: Self = Self(1 << 1);
+    pub(crate) const STEP: Self = Self(1 << 2);
+    pub(crate) const OUTPUT: Self = Self(1 << 3);
+    pub(crate) const NOT_RUN: Self = Self(1 << 4);
+    /// An event that is a message.
+    pub(crate) const MESSAGE: Self = Self(1 << 5);
+    /// An event that is a piece of streamed text.
+    pub(crate) const DELTA: Self = Self(1 << 6);
+    /// An event of the host's, not called synthetic.
+    pub(crate) const HOST: Self = Self(1 << 7);
+    /// Any other event: what a workflow reports of itself.
+    pub(crate) const REPORT: Self = Self(1 << 8);
+    pub(crate) const SYNTHETIC: Self = Self(1 << 9);
+    pub(crate) const ALL: Self = Self((1 << 10) - 1);
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether any kind is in both.
+    pub(crate) const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 impl<'a> Fact<'a> {
+    fn kind(&self) -> Facts {
+        match self {
+            Fact::Tick => Facts::TICK,
+            Fact::Call(..) => Facts::CALL,
+            Fact::Step(..) => Facts::STEP,
+            Fact::Output { .. } => Facts::OUTPUT,
+            Fact::NotRun(..) => Facts::NOT_RUN,
+            Fact::Synthetic(_) => Facts::SYNTHETIC,
+            Fact::Event(event) => match event.body {
+                Body::Message(_) => Facts::MESSAGE,
+                Body::Delta(_) => Facts::DELTA,
+                Body::Host(_) => Facts::HOST,
+                _ => Facts::REPORT,
+            },
+        }
+    }
+
     /// The agent's own whole message, and the event it came in.
     pub(crate) fn spoken(&self) -> Option<(&'a Event, &'a Message)> {
         match self {
@@ -247,6 +295,8 @@ pub(crate) trait Rule {
     const MAX_WINDOW: u32 = 0;
     /// Whether the evidence outlives a human's message and a completed task.
     const OUTLIVES_EVIDENCE: bool = false;
+    /// The facts that change the rule's mind or memory; it is not shown others.
+    const SEES: Facts = Facts::ALL;
 
     /// The rule's memory of a run, bounded.
     type State: Clone + core::fmt::Debug + Default + Serialize + DeserializeOwned;
@@ -309,21 +359,30 @@ macro_rules! registry {
         }
 
         impl States {
-            /// Shows a fact to every enabled rule and collects what they raise.
+            /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
+            /// surroundings with any limits.
             pub(crate) fn observe<'a>(
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
-                cx: impl Fn(&'a Limits) -> Cx<'a>,
+                mut cx: Cx<'a>,
                 raised: &mut Vec<Raised>,
             ) {
+                let kind = fact.kind();
                 let mut limits = limits.iter().enumerate();
                 $(
                     if let Some((index, limits)) = limits.next()
                         && limits.enabled
-                        && let Some(signal) = <$rule>::observe(&mut self.$name, fact, &cx(limits))
                     {
-                        raised.push((index, signal));
+                        cx.limits = limits;
+                        if <$rule as Rule>::SEES.meets(kind) {
+                            if let Some(signal) = <$rule>::observe(&mut self.$name, fact, &cx) {
+                                raised.push((index, signal));
+                            }
+                        } else {
+                            #[cfg(test)]
+                            testing::assert_blind::<$rule>(&self.$name, fact, &cx);
+                        }
                     }
                 )*
             }

@@ -8,7 +8,7 @@
 //! three, ten like five, sixteen like nine.
 
 use crate::model::{Channel, HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, evidence, said};
 use alloc::format;
@@ -59,6 +59,7 @@ impl Rule for Monologue {
         "The agent saying the same text without a result between, or the same long text around its work.";
     const UNIT: &'static str = "times";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
+    const SEES: Facts = Facts::MESSAGE.and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -4,7 +4,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, printable};
 use alloc::format;
@@ -52,6 +52,7 @@ impl Rule for NegativeAnswers {
     const UNIT: &'static str = "negative answers";
     const LIMITS: Limits = Limits::ladder(5, 0, 0, 7);
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const SEES: Facts = Facts::STEP;
     type State = State;
 
     fn reach(window: u32) -> u32 {

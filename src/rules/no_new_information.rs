@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
 use alloc::{format, vec, vec::Vec};
@@ -62,6 +62,7 @@ impl Rule for NoNewInformation {
     const ABOUT: &'static str = "Questions whose answers hold no new words.";
     const UNIT: &'static str = "answers in a row";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
+    const SEES: Facts = Facts::STEP;
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

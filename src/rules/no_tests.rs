@@ -7,7 +7,7 @@
 
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Recommendation};
 use crate::rules::task_loop::marked;
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASKS, forgets};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FailureFacts, Key, combine, document, patch};
 use alloc::{format, string::ToString};
@@ -63,6 +63,7 @@ impl Rule for NoTests {
     const UNIT: &'static str = "failures of the task";
     const LIMITS: Limits = Limits::ladder(5, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -6,7 +6,7 @@
 //! is refused is the seventh.
 
 use crate::model::{Body, Budgets, HaltReason, Level, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, stall};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, stall};
 use crate::state::node_key;
 use crate::text::{Key, combine, key, printable};
 use alloc::{format, string::String, vec, vec::Vec};
@@ -85,6 +85,7 @@ impl Rule for NodeBudget {
     const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     /// Most turns of a node seen, for `standing`.
+    const SEES: Facts = Facts::REPORT;
     type State = u32;
 
     /// Thresholds are set under `budgets`.

@@ -4,7 +4,7 @@
 //! the window, then a gate with three options.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -46,6 +46,7 @@ impl Rule for OutputSignature {
     const UNIT: &'static str = "outputs in a row";
     const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 5 };
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const SEES: Facts = Facts::OUTPUT;
     type State = State;
 
     fn reach(window: u32) -> u32 {

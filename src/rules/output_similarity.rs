@@ -5,7 +5,7 @@
 //! themselves: at most 1,000 characters of each, masked, are kept, half of them from its end where it is longer.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Pattern, gist, is_gist, key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -37,6 +37,7 @@ impl Rule for OutputSimilarity {
     const UNIT: &'static str = "outputs alike";
     const LIMITS: Limits = Limits { enabled: false, nudge: 0, block: 0, gate: 2, halt: 0, window: 5 };
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const SEES: Facts = Facts::OUTPUT;
     type State = State;
 
     /// The output itself, and all that are looked back at.

@@ -7,7 +7,7 @@
 
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{Key, combine, key};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
@@ -144,6 +144,7 @@ impl Rule for PhaseCycle {
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     /// The thresholds are those of the `phases` section.

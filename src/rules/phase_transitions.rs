@@ -9,7 +9,7 @@
 
 use crate::model::HaltReason;
 use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal, forgets};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{KEY_BYTES, Ring, Sighting};
 use crate::text::{Key, combine};
 use alloc::format;
@@ -61,6 +61,7 @@ impl Rule for PhaseTransitions {
     const UNIT: &'static str = "transitions";
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     /// The thresholds are those of the `phases` section.

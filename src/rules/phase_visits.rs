@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
 use crate::state::{KEY_BYTES, Ring, Sighting};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
@@ -69,6 +69,7 @@ impl Rule for PhaseVisits {
     const UNIT: &'static str = "visits";
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     /// The thresholds are those of the `phases` section.

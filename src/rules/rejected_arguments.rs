@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, Refusal, combine, printable};
 use alloc::format;
@@ -156,6 +156,7 @@ impl Rule for RejectedArguments {
     const UNIT: &'static str = "rejections";
     const LIMITS: Limits = Limits::ladder(2, 4, 8, 8);
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn reach(window: u32) -> u32 {

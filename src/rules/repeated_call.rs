@@ -9,7 +9,7 @@
 //! 1 after a minute's wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, outcome_words};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, printable};
 use alloc::{format, string::String};
@@ -184,6 +184,7 @@ impl Rule for RepeatedCall {
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(6, 12, 24, 32);
     const MAX_WINDOW: u32 = 256;
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -4,7 +4,7 @@
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, printable};
 use alloc::format;
@@ -139,6 +139,7 @@ impl Rule for RepeatedError {
     const UNIT: &'static str = "errors";
     const LIMITS: Limits = Limits::ladder(3, 6, 8, 8);
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn reach(window: u32) -> u32 {

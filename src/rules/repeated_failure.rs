@@ -7,7 +7,7 @@
 
 use crate::model::{Body, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal, forgets};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::Ring;
 use crate::text::{Key, Nature, combine, mistake, nature};
 use alloc::format;
@@ -101,6 +101,7 @@ impl Rule for RepeatedFailure {
     const UNIT: &'static str = "failures";
     const LIMITS: Limits = Limits::ladder(3, 6, 12, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT.and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -7,7 +7,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Ring};
 use crate::text::{Asks, Key, combine, has_digit, printable, prose, reads_as_prose, word_hashes};
 use alloc::{format, vec::Vec};
@@ -94,6 +94,7 @@ impl Rule for RewordedRequest {
     const ABOUT: &'static str = "One question again and again in slightly other words.";
     const UNIT: &'static str = "rewordings";
     const LIMITS: Limits = Limits::ladder(3, 0, 0, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -7,7 +7,7 @@
 
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, printable};
 use alloc::format;
@@ -78,6 +78,7 @@ impl Rule for SameAnswer {
     const UNIT: &'static str = "different calls";
     const LIMITS: Limits = Limits::ladder(4, 8, 16, 32);
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const SEES: Facts = Facts::STEP;
     type State = State;
 
     fn reach(window: u32) -> u32 {

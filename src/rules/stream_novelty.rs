@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Sighting;
 use crate::text::{Novelty, combine, evidence, key};
 use alloc::{format, vec};
@@ -27,6 +27,7 @@ impl Rule for StreamNovelty {
     const ABOUT: &'static str = "Text that goes round in circles in slightly other words, judged while it streams.";
     const UNIT: &'static str = "blocks of 128 words in a row";
     const LIMITS: Limits = Limits::ladder(5, 10, 20, 0);
+    const SEES: Facts = Streams::<Novelty>::SEES;
     type State = Streams<Novelty>;
 
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -7,7 +7,7 @@
 
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, rungs};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, rungs};
 use crate::state::Sighting;
 use crate::text::{Periods, Repetition, combine, evidence};
 use alloc::{format, vec};
@@ -65,6 +65,7 @@ impl Rule for StreamPeriod {
     const ABOUT: &'static str = "Text that repeats itself exactly, judged while it streams.";
     const UNIT: &'static str = "characters";
     const LIMITS: Limits = Limits::ladder(480, 960, 2000, 0);
+    const SEES: Facts = Streams::<Periods>::SEES;
     type State = Streams<Periods>;
 
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -1,7 +1,7 @@
 //! Which text belongs to which stream: one per agent and channel, from one assistant turn to the next.
 
 use crate::model::{Body, Channel, Event, HostKind, Role};
-use crate::rules::{Cx, Fact};
+use crate::rules::{Cx, Fact, Facts};
 use crate::state::{Onset, Ring, agent};
 use crate::text::Key;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,16 @@ pub(crate) struct Heard<T> {
 }
 
 impl<L: Listener> Streams<L> {
+    /// Text, and everything that ends a turn.
+    pub(crate) const SEES: Facts = Facts::DELTA
+        .and(Facts::MESSAGE)
+        .and(Facts::HOST)
+        .and(Facts::REPORT)
+        .and(Facts::SYNTHETIC)
+        .and(Facts::CALL)
+        .and(Facts::STEP)
+        .and(Facts::OUTPUT);
+
     /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least `whole`
     /// characters.
     pub(crate) fn hear<T>(

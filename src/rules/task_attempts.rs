@@ -15,7 +15,7 @@ use crate::model::{
     Attempt, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode, Event,
     HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{Key, combine, key, printable};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
@@ -459,6 +459,7 @@ impl Rule for TaskAttempts {
     const UNIT: &'static str = "attempts";
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     /// The thresholds are those of the `attempts` section.

@@ -6,7 +6,7 @@
 
 use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, forgets};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, evidence};
 use alloc::{format, vec::Vec};
@@ -56,6 +56,7 @@ impl Rule for TaskCycle {
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     /// As many laps of three tasks as fit into the memory.

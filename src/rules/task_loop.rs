@@ -18,7 +18,7 @@ mod tracker;
 use self::requests::{Again, Chain};
 use self::tracker::{Counter, Judged, Tracker};
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, TASKS};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS};
 use crate::state::{Ring, Sighting};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -542,6 +542,7 @@ impl Rule for TaskLoop {
     const UNIT: &'static str = "loops of the task";
     const LIMITS: Limits = Limits { enabled: true, nudge: 2, block: 0, gate: 3, halt: 0, window: 0 };
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -5,7 +5,7 @@
 
 use crate::model::Body;
 use crate::rules::node_budget::{Budget, spent};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Sighting, node_key};
 use alloc::vec;
 
@@ -20,6 +20,7 @@ impl Rule for TurnBudget {
     const UNIT: &'static str = "of the budget";
     const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::REPORT;
     type State = ();
 
     /// Thresholds are set under `budgets`.

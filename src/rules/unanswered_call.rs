@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Ring};
 use crate::text::{Key, combine, printable};
 use alloc::format;
@@ -44,6 +44,7 @@ impl Rule for UnansweredCall {
     const ABOUT: &'static str = "The same call again although none of it was answered.";
     const UNIT: &'static str = "calls";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

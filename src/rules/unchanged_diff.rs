@@ -5,7 +5,7 @@
 
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
-use crate::rules::{Cx, Fact, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::text::evidence;
 use alloc::format;
 
@@ -18,6 +18,7 @@ impl Rule for UnchangedDiff {
     const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 2, halt: 0, window: 0 };
     const OUTLIVES_EVIDENCE: bool = true;
     /// Evidence at the latest reading, for `standing`.
+    const SEES: Facts = Facts::REPORT;
     type State = u32;
 
     fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {

@@ -108,8 +108,8 @@ pub(crate) struct Pairing {
 }
 
 impl Pairing {
-    /// Adds a call; false when it is a replay of one seen before.
-    pub(crate) fn call(&mut self, call: Call) -> bool {
+    /// Takes note of a call; false when it is a replay of one seen before.
+    pub(crate) fn call(&mut self, call: &Call) -> bool {
         if let Some(id) = call.id {
             let pair = combine("replay", &[id, call.raw]);
             if self.seen.iter().any(|(known, _)| *known == pair) {
@@ -117,8 +117,12 @@ impl Pairing {
             }
             self.seen.push((pair, id), SEEN);
         }
-        self.pending.push(call, PENDING);
         true
+    }
+
+    /// Lets a call wait for its result.
+    pub(crate) fn wait(&mut self, call: Call) {
+        self.pending.push(call, PENDING);
     }
 
     /// Marks the newest call as refused.

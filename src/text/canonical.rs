@@ -198,16 +198,21 @@ impl Writer<'_> {
         let start = self.out.len();
         self.out.push('{');
         let mut any = false;
-        if map.keys().zip(map.keys().skip(1)).all(|(left, right)| left < right) {
-            for (name, value) in map {
-                any |= self.field(name, value, depth, any, &counts);
+        let mut last: Option<&String> = None;
+        for (name, value) in map {
+            if last.is_some_and(|last| last >= name) {
+                // The map keeps another order: once more, from the beginning.
+                self.out.truncate(start + 1);
+                let mut fields: Vec<_> = map.iter().collect();
+                fields.sort_unstable_by_key(|(name, _)| *name);
+                any = false;
+                for (name, value) in fields {
+                    any |= self.field(name, value, depth, any, &counts);
+                }
+                break;
             }
-        } else {
-            let mut fields: Vec<_> = map.iter().collect();
-            fields.sort_unstable_by_key(|(name, _)| *name);
-            for (name, value) in fields {
-                any |= self.field(name, value, depth, any, &counts);
-            }
+            last = Some(name);
+            any |= self.field(name, value, depth, any, &counts);
         }
         self.out.push('}');
         self.finish(start, any)
@@ -261,7 +266,7 @@ impl Writer<'_> {
     fn quoted(&mut self, text: &str) {
         self.out.push('"');
         let mut rest = text;
-        while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        while let Some(at) = escape(rest.as_bytes()) {
             let Some((plain, tail)) = rest.split_at_checked(at) else { break };
             self.out.push_str(plain);
             let mut tail = tail.chars();
@@ -284,6 +289,26 @@ impl Writer<'_> {
         self.out.push('"');
     }
 
+    /// Without the formatting machinery: lists are full of numbers.
+    fn integer(&mut self, integer: i64) {
+        let mut digits = [0; 20];
+        let mut rest = integer.unsigned_abs();
+        let mut length = 0;
+        for digit in digits.iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            length += 1;
+            if rest == 0 {
+                break;
+            }
+        }
+        if integer < 0 {
+            self.out.push('-');
+        }
+        let digits = digits.get(digits.len() - length..).unwrap_or_default();
+        self.out.push_str(core::str::from_utf8(digits).unwrap_or_default());
+    }
+
     fn hex_digit(&mut self, digit: u32) {
         self.out.extend(char::from_digit(digit, 16));
     }
@@ -300,12 +325,31 @@ impl Writer<'_> {
         });
         // INVARIANT: writing to a `String` does not fail.
         let _ = match (integer, number.as_f64()) {
-            (Some(integer), _) => write!(self.out, "{integer}"),
+            (Some(integer), _) => {
+                self.integer(integer);
+                Ok(())
+            }
             (None, Some(double)) => write!(self.out, "{double:e}"),
             // Only with `arbitrary_precision`: a number beyond every double.
             (None, None) => write!(self.out, "{number}"),
         };
     }
+}
+
+/// Where the first byte is that JSON escapes; eight at a time.
+fn escape(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, _) = bytes.as_chunks::<8>();
+    let plain = words.iter().take_while(|chunk| {
+        let word = u64::from_le_bytes(**chunk);
+        // The high bit of every byte below a limit; a byte above such a one may be marked wrongly, which only costs time.
+        let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & (ONES << 7);
+        below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5c), 1) == 0
+    });
+    let start = plain.count() * 8;
+    let rest = bytes.get(start..)?;
+    let found = rest.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
+    found.map(|at| start + at)
 }
 
 /// Whether `text` looks like a path that can be spelled more simply: no blanks, quotes or scheme, and `./`, `//`, `..`

@@ -138,10 +138,12 @@ impl Echo {
             return false;
         }
         let words: Vec<(usize, usize, u32)> = spans(text).collect();
+        // One bit for each length that a run has: no other needs to be looked for.
+        let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         let mut found = false;
         let (mut at, mut copied, mut word_end) = (0, 0, 0);
         while let Some((_, end, _)) = words.get(at).copied() {
-            match self.longest(words.get(at..).unwrap_or_default()) {
+            match self.longest(words.get(at..).unwrap_or_default(), lengths) {
                 Some(count) => {
                     // The punctuation on either side belongs to the argument as often as not.
                     out.push_str(text.get(copied..word_end.max(copied)).unwrap_or_default());
@@ -167,7 +169,7 @@ impl Echo {
     }
 
     /// The number of words of the longest remembered run that the words begin with.
-    fn longest(&self, words: &[(usize, usize, u32)]) -> Option<usize> {
+    fn longest(&self, words: &[(usize, usize, u32)], lengths: u32) -> Option<usize> {
         let (_, _, first) = words.first()?;
         if self.first & (1 << (first % 64)) == 0 {
             return None;
@@ -176,7 +178,10 @@ impl Echo {
         let mut found = None;
         for (count, (_, _, word)) in (1_u8..).zip(words.iter().take(LONGEST)) {
             hash = chain(hash, *word);
-            if self.runs.contains(&(count, hash)) {
+            if lengths >> count == 0 {
+                break;
+            }
+            if lengths >> count & 1 == 1 && self.runs.contains(&(count, hash)) {
                 found = Some(usize::from(count));
             }
         }
@@ -195,7 +200,32 @@ fn spans(text: &str) -> impl Iterator<Item = (usize, usize, u32)> {
 
 /// Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
+    let mut rest = text;
+    core::iter::from_fn(move || {
+        let (_, from) = rest.split_at_checked(run(rest, false))?;
+        let (word, tail) = from.split_at_checked(run(from, true))?;
+        rest = tail;
+        (!word.is_empty()).then_some(word)
+    })
+}
+
+/// Bytes at the beginning that are, or are not, of a word. Only what is not ASCII has to be decoded.
+fn run(text: &str, of_word: bool) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let (is, length) = if byte.is_ascii() {
+            (byte.is_ascii_alphanumeric() || *byte == b'_', 1)
+        } else {
+            let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+            (character.is_alphanumeric(), character.len_utf8())
+        };
+        if is != of_word {
+            break;
+        }
+        at += length;
+    }
+    at
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a short hash is meant")]

@@ -51,6 +51,21 @@ pub(crate) fn clip_to(text: &str, half: usize) -> (&str, &str) {
     (head, tail)
 }
 
+/// Where the first ASCII digit is; eight bytes at a time.
+pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
+    let plain =
+        bytes.as_chunks::<8>().0.iter().take_while(|chunk| below(u64::from_le_bytes(**chunk) ^ (ONES * 0x30), 10) == 0);
+    let start = plain.count() * 8;
+    bytes.get(start..)?.iter().position(u8::is_ascii_digit).map(|at| start + at)
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// The high bit of every byte below `limit`; bytes above such a byte may be marked wrongly.
+const fn below(word: u64, limit: u64) -> u64 {
+    word.wrapping_sub(ONES * limit) & !word & (ONES << 7)
+}
+
 /// The letters of `text`, counted up to [`LETTERS_COUNTED`].
 pub(crate) fn letters(text: &str) -> u32 {
     let mut letters = 0;
@@ -182,12 +197,6 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     /// Steps over text without digits, control characters and adjacent blanks, eight bytes at a time.
     #[inline]
     fn skip_ordinary(&mut self) {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const HIGHS: u64 = ONES << 7;
-        /// The high bit of every byte below `limit`; bytes above such a byte may be marked wrongly.
-        const fn below(word: u64, limit: u64) -> u64 {
-            word.wrapping_sub(ONES * limit) & !word & HIGHS
-        }
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         // The high bit of the first byte, where the byte before it is a blank.
         let mut after_blank = 0;
@@ -445,6 +454,12 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             let spaced = self.byte(number) == b' ';
             let unit = number + usize::from(spaced);
             let units = self.bytes.get(unit..).unwrap_or_default();
+            // Nearly every number is told by the byte behind it.
+            if !units.first().is_some_and(|first| {
+                matches!(first.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
+            }) {
+                return None;
+            }
             let length = units.iter().take(16).take_while(|byte| is(**byte, WORD) && !is(**byte, DIGIT)).count();
             let unit_text = units.get(..length).and_then(|unit| core::str::from_utf8(unit).ok()).unwrap_or_default();
             parts += 1;
@@ -524,9 +539,14 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             length += 1 + rest.iter().rev().take_while(|byte| is(**byte, LETTER)).count();
             length = length.min(before.len());
         }
+        let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
+        // Most words before a number are told by their last letter: all ids end in one.
+        let last = spelled(length).iter().rev().find(|byte| byte.is_ascii_alphanumeric())?.to_ascii_lowercase();
+        if last != b'd' && !(random && b"ten".contains(&last)) {
+            return None;
+        }
         let label = core::str::from_utf8(spelled(length)).ok()?;
         let named = |list: &[&str]| super::words::listed_name(list, label);
-        let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
         (named(&PROCESS) || named(&IDS) || random && named(&NAMES)).then(|| {
             let mut end = start + word.len();
             while self.byte(end) == b'-' && self.classed(end + 1, WORD) {

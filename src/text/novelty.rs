@@ -66,33 +66,50 @@ impl Novelty {
         let mut longest = self.drift;
         // Kept apart from the rest of the state, so that they stay in registers.
         let mut cursor = self.cursor;
-        for character in text.chars() {
-            match character {
-                'a'..='z' | '0'..='9' | '_' | 'A'..='Z' => cursor.letter(u32::from(character) | 0x20),
-                '\0'..='\x7f' => {
-                    if cursor.word != 0 {
-                        self.take_word(&mut cursor, &mut longest);
-                    }
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at).copied() {
+            let letter = letter(byte);
+            if letter != 0 && cursor.layout.is_settled() {
+                // Within a word nothing else can happen.
+                let rest = bytes.get(at..).unwrap_or_default();
+                let letters = rest.iter().map(|byte| self::letter(*byte)).take_while(|letter| *letter != 0);
+                let before = at;
+                for letter in letters {
+                    cursor.letter(u32::from(letter));
+                    at += 1;
                 }
-                _ => self.wide(character, &mut cursor, &mut longest),
+                cursor.characters = cursor.characters.saturating_add((at - before) as u64);
+                continue;
+            }
+            if letter != 0 {
+                cursor.letter(u32::from(letter));
+            } else if !byte.is_ascii() {
+                let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+                self.wide(character, &mut cursor, &mut longest);
+                at += character.len_utf8() - 1;
+            } else if cursor.word != 0 {
+                self.take_word(&mut cursor, &mut longest);
             }
             // Beyond ASCII nothing but text matters to the layout.
-            cursor.layout.byte(if character.is_ascii() { character as u8 } else { 0x80 });
+            cursor.layout.byte(byte);
             cursor.characters = cursor.characters.saturating_add(1);
+            at += 1;
         }
         self.cursor = cursor;
         longest
     }
 
     fn wide(&mut self, character: char, cursor: &mut Cursor, longest: &mut Drift) {
-        if !is_word(character) && character.is_alphanumeric() {
+        let is_word = is_word(character);
+        if !is_word && character.is_alphanumeric() {
             cursor.letter(character.to_lowercase().next().map_or(0, u32::from));
             return;
         }
         if cursor.word != 0 {
             self.take_word(cursor, longest);
         }
-        if is_word(character) {
+        if is_word {
             cursor.letter(u32::from(character));
             self.take_word(cursor, longest);
         }
@@ -142,6 +159,25 @@ impl Novelty {
     pub(crate) fn fits(&self) -> bool {
         (self.seen.is_empty() || self.seen.len() == SLOTS) && self.weight < BLOCK && self.new <= self.weight
     }
+}
+
+/// ASCII letters, digits and `_` in lower case; 0 for every other byte.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+static LETTERS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' {
+            table[byte] = byte as u8 | 0x20;
+        }
+        byte += 1;
+    }
+    table
+};
+
+#[inline]
+fn letter(byte: u8) -> u8 {
+    LETTERS.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// Characters that are words of their own: Han, Hiragana, Katakana.

@@ -374,7 +374,7 @@ fn digits_masked(text: &str, out: &mut String) -> bool {
     let mut progress_mark = false;
     let mut copied = 0;
     let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
+    while let Some(found) = bytes.get(at..).and_then(super::mask::first_digit) {
         let start = at + found;
         let mut end = digits_end(start);
         while bytes.get(end).is_some_and(|byte| matches!(byte, b'.' | b',')) && is_digit(end + 1) {

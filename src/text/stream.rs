@@ -70,9 +70,15 @@ impl Layout {
                 self.fence = 0;
             }
             self.line = Line::Start;
-        } else if !matches!(self.line, Line::Text | Line::Row | Line::List) {
+        } else if !self.is_settled() {
             self.head(byte);
         }
+    }
+
+    /// Whether nothing but the end of the line can change it.
+    #[inline]
+    pub(crate) fn is_settled(self) -> bool {
+        matches!(self.line, Line::Text | Line::Row | Line::List)
     }
 
     /// Goes on by many bytes; tells how many characters there were, and how many of them in blocks.
@@ -81,7 +87,7 @@ impl Layout {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let mut rest = line;
             while let Some((&byte, after)) = rest.split_first() {
-                if byte != b'\n' && matches!(self.line, Line::Text | Line::Row | Line::List) {
+                if byte != b'\n' && self.is_settled() {
                     // Nothing changes before the end of the line.
                     let text = rest.strip_suffix(b"\n").unwrap_or(rest);
                     let count = characters(text) as u64;

@@ -9,7 +9,7 @@ use super::answer::{Says, WAITING_STATES};
 use super::canonical::canonical_json;
 use super::mask::{Strength, normalise};
 use super::words::{listed, listed_name, name_words};
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 use serde_json::{Map, Number, Value};
 
 /// Longer output is compared as text.
@@ -126,7 +126,7 @@ impl Answer {
     pub(super) fn of(mut value: Value, buffer: &mut String) -> Self {
         let mut says = Says::default();
         judge(&value, &mut says, buffer, 0);
-        if prune(&mut value, buffer) == 0 {
+        if prune(&mut value, buffer, &mut Names::default()) == 0 {
             value = Value::Null;
         }
         Self { value, says }
@@ -157,7 +157,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Removes what is volatile; how many values that mean something are left.
-fn prune(value: &mut Value, buffer: &mut String) -> usize {
+fn prune(value: &mut Value, buffer: &mut String, names: &mut Names) -> usize {
     match value {
         // That there is nothing means something, unless pruning made it so.
         value if is_empty(value) => 1,
@@ -178,11 +178,11 @@ fn prune(value: &mut Value, buffer: &mut String) -> usize {
             }
             usize::from(!time)
         }
-        Value::Array(items) => items.iter_mut().map(|item| prune(item, buffer)).sum(),
+        Value::Array(items) => items.iter_mut().map(|item| prune(item, buffer, names)).sum(),
         Value::Object(map) => {
             let envelope = is_envelope(map);
-            map.retain(|name, value| !is_volatile(name, value, envelope));
-            map.iter_mut().map(|(_, value)| prune(value, buffer)).sum()
+            map.retain(|name, value| !is_volatile(name, value, envelope, names));
+            map.iter_mut().map(|(_, value)| prune(value, buffer, names)).sum()
         }
     }
 }
@@ -198,33 +198,85 @@ fn is_epoch(number: &Number) -> bool {
 /// A message's wrapper: its `id` numbers the message, and tells nothing of what it carries.
 fn is_envelope(map: &Map<String, Value>) -> bool {
     let has = |names: &[&str]| names.iter().all(|name| map.contains_key(*name));
+    if !has(&["id"]) && !has(&["created"]) {
+        // Nothing depends on it.
+        return false;
+    }
     has(&["jsonrpc"]) || has(&["object", "created"]) || has(&["role", "content"])
 }
 
-fn is_volatile(name: &str, value: &Value, envelope: bool) -> bool {
-    if envelope && matches!(name, "id" | "created") || listed_name(&VOLATILE_NAMES, name) {
-        return true;
+/// What a field's name tells of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Volatile,
+    /// An id: it goes where it looks drawn, not counted, for a short or plain number is content.
+    Id,
+    Content,
+}
+
+/// Names that were looked at already: the objects of a list have the same fields, mostly in the same order.
+#[derive(Debug, Default)]
+struct Names {
+    known: Vec<(String, Named)>,
+    /// Where the next name is expected.
+    next: usize,
+}
+
+impl Names {
+    /// Beyond, names are looked at each time anew.
+    const MOST: usize = 64;
+
+    fn look(&mut self, name: &str) -> Named {
+        let expected = self.known.get(self.next).filter(|(known, _)| known == name).map(|_| self.next);
+        if let Some(at) = expected.or_else(|| self.known.iter().position(|(known, _)| known == name)) {
+            self.next = (at + 1) % self.known.len().max(1);
+            return self.known.get(at).map_or(Named::Content, |(_, named)| *named);
+        }
+        let named = named(name);
+        if self.known.len() < Self::MOST {
+            self.known.push((name.into(), named));
+            self.next = 0;
+        }
+        named
+    }
+}
+
+fn is_volatile(name: &str, value: &Value, envelope: bool, names: &mut Names) -> bool {
+    envelope && matches!(name, "id" | "created")
+        || match names.look(name) {
+            Named::Volatile => true,
+            Named::Id => value.as_str().is_some_and(is_drawn),
+            Named::Content => false,
+        }
+}
+
+fn named(name: &str) -> Named {
+    if listed_name(&VOLATILE_NAMES, name) {
+        return Named::Volatile;
     }
     let mut words = name_words(name);
     let first = words.next().unwrap_or_default();
     let (mut last, mut second) = ("", "");
     if listed(&VOLATILE_WORDS, first) {
-        return true;
+        return Named::Volatile;
     }
     for word in words {
         if second.is_empty() {
             second = word;
         }
         if listed(&VOLATILE_WORDS, word) {
-            return true;
+            return Named::Volatile;
         }
         last = word;
     }
-    if first.eq_ignore_ascii_case("rate") && second.to_ascii_lowercase().starts_with("limit") {
-        return true;
+    let limits_rate = first.eq_ignore_ascii_case("rate") && second.to_ascii_lowercase().starts_with("limit");
+    if limits_rate || listed(&VOLATILE_ENDS, last) {
+        Named::Volatile
+    } else if last.eq_ignore_ascii_case("id") {
+        Named::Id
+    } else {
+        Named::Content
     }
-    // Other ids go where they look drawn, not counted: a short or plain number is content.
-    listed(&VOLATILE_ENDS, last) || last.eq_ignore_ascii_case("id") && value.as_str().is_some_and(is_drawn)
 }
 
 /// Whether an id looks like a random one.
@@ -273,7 +325,7 @@ fn write_text(value: &Value, out: &mut String) {
             }
         }
         Value::Object(map) => {
-            let mut names: alloc::vec::Vec<_> = map.iter().collect();
+            let mut names: Vec<_> = map.iter().collect();
             names.sort_unstable_by_key(|(name, _)| *name);
             for (name, value) in names {
                 out.push_str(name);

@@ -23,22 +23,42 @@ pub(crate) fn name_words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Bytes of the longest word that a list may hold.
+const LONGEST: usize = 32;
+
 /// Whether `word`, whatever its ASCII case, is in `list`, which is sorted and lower-case.
 pub(crate) fn listed(list: &[&str], word: &str) -> bool {
-    // Folded on the way: nearly every comparison ends at the first byte.
-    list.binary_search_by(|entry| entry.bytes().cmp(word.bytes().map(|byte| byte.to_ascii_lowercase()))).is_ok()
+    let mut folded = [0; LONGEST];
+    // What is longer is in no list.
+    let Some(folded) = folded.get_mut(..word.len()) else { return false };
+    folded.copy_from_slice(word.as_bytes());
+    folded.make_ascii_lowercase();
+    holds(list, folded)
 }
 
 /// Whether `name` is in `list` once case, `_`, `-`, `.` and blanks are gone: `requestId`, `request_id` and `Request-ID`
 /// are one name. `list` is sorted, lower-case and without separators.
 pub(crate) fn listed_name(list: &[&str], name: &str) -> bool {
-    let folded = || name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
-    list.binary_search_by(|entry| entry.bytes().cmp(folded())).is_ok()
+    let mut folded = [0; LONGEST];
+    let mut length = 0;
+    for byte in name.bytes().filter(u8::is_ascii_alphanumeric) {
+        let Some(place) = folded.get_mut(length) else { return false };
+        *place = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    holds(list, folded.get(..length).unwrap_or_default())
+}
+
+fn holds(list: &[&str], folded: &[u8]) -> bool {
+    list.binary_search_by(|entry| entry.as_bytes().cmp(folded)).is_ok()
 }
 
 /// For tests of word lists: binary search needs order.
 #[cfg(test)]
 pub(crate) fn assert_sorted(list: &[&str]) {
+    for word in list {
+        assert!(word.len() <= LONGEST && listed(list, word), "{word:?} cannot be found");
+    }
     for pair in list.windows(2) {
         assert!(pair[0] < pair[1], "{:?} stands before {:?}", pair[0], pair[1]);
     }

@@ -65,7 +65,7 @@ fn row(line: &str) -> Result<Row> {
 
 /// Medians side by side, each with its ratio to the native one.
 fn times(rows: &[Row]) {
-    print!("\n{:<44}", "median of 25");
+    print!("\n{:<52}", "median of 25");
     DOORS.iter().for_each(|door| print!("{door:>24}"));
     println!();
     let mut done: Vec<&str> = Vec::new();
@@ -75,7 +75,7 @@ fn times(rows: &[Row]) {
         }
         done.push(&row.what);
         let through = |door: &str| rows.iter().find(|other| other.what == row.what && other.door == door);
-        print!("{:<44}", row.what);
+        print!("{:<52}", row.what);
         for door in DOORS {
             let cell = through(door).map(|found| {
                 let ratio = through("native").map(|native| ratio(found.median, native.median));
@@ -102,7 +102,7 @@ fn ratio(value: u64, base: u64) -> String {
 }
 
 fn sizes(workspace: &Workspace) -> Result<()> {
-    println!("\n{:<44}{:>12}{:>12}{:>12}", "size in bytes", "raw", "gzip", "brotli");
+    println!("\n{:<52}{:>12}{:>12}{:>12}", "size in bytes", "raw", "gzip", "brotli");
     let npm = workspace.js().join("glue/loopwarden_bg.wasm");
     for (name, path) in [("component", workspace.component()), ("npm package's wasm", npm)] {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
