@@ -7,9 +7,11 @@ import * as evaluation from "./eval.ts";
 import { InputError } from "./input.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
+import * as view from "./view.ts";
 
 const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
   replay,
+  view,
   eval: evaluation,
   config,
   schema,
@@ -20,6 +22,7 @@ const HELP = `Usage: loopwarden COMMAND …
 Tells when an AI agent is stuck in a loop.
 
   replay FILE         the story of a recorded run: what repeated, the advice, and the report at the end
+  view [FILE]         a page to look at a recorded run, or an empty one to drop runs into
   eval PATH…          scores scenario files: loops caught, false alarms
   config check FILE   whether a configuration is sound
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
