@@ -46,6 +46,24 @@ impl Counts {
     }
 }
 
+impl Counts {
+    /// The closing lines of Python's `unittest`: `Ran 6 tests in 1.2s`, then `OK (skipped=1)` or `FAILED (errors=2)`.
+    pub(crate) fn of_unittest(output: &str) -> Self {
+        let lines = || output.lines().map(str::trim);
+        let ran = lines()
+            .filter_map(|line| line.strip_prefix("Ran ")?.split_once(" test"))
+            .filter_map(|(number, _)| number.parse::<u32>().ok())
+            .sum::<u32>();
+        let detail = |unit: &str| -> u32 {
+            let verdicts = lines().filter_map(|line| line.strip_prefix("FAILED (").or(line.strip_prefix("OK (")));
+            let parts = verdicts.flat_map(|line| line.trim_end_matches(')').split(", "));
+            parts.filter_map(|part| part.strip_prefix(unit)?.strip_prefix('=')?.parse::<u32>().ok()).sum()
+        };
+        let (failed, skipped) = (detail("failures") + detail("errors"), detail("skipped"));
+        Self { passed: ran.saturating_sub(failed + skipped), failed, skipped }
+    }
+}
+
 impl Add for Counts {
     type Output = Self;
 
@@ -67,6 +85,15 @@ impl Sum for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unittest_prints_a_total_and_what_did_not_pass() {
+        let counts = |output| Counts::of_unittest(output);
+        assert_eq!(counts("Ran 6 tests in 1.204s\n\nOK\n"), Counts { passed: 6, ..Counts::default() });
+        assert_eq!(counts("Ran 1 test in 0.1s\n\nOK (skipped=1)\n"), Counts { skipped: 1, ..Counts::default() });
+        let failed = "Ran 9 tests in 2.0s\n\nFAILED (failures=2, errors=1, skipped=1)\n";
+        assert_eq!(counts(failed), Counts { passed: 5, failed: 3, skipped: 1 });
+    }
 
     #[test]
     fn cargo_prints_one_closing_line_per_binary() {

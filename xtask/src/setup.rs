@@ -55,12 +55,51 @@ pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Cou
     Ok(Counts::default())
 }
 
+/// The interpreter of a virtual environment with what the Python example needs; nothing where the machine has no
+/// Python that can make one.
+pub(crate) fn python(workspace: &Workspace, line: &mut Line) -> Result<Option<PathBuf>> {
+    let requirements = workspace.root.join("examples/python/requirements.txt");
+    let wanted = digest([fs::read(&requirements).with_context(|| format!("cannot read {}", requirements.display()))?]);
+    let folder = workspace.target.join("python");
+    let interpreter = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let stamp = folder.join("requirements.stamp");
+    if works(&interpreter) && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(Some(interpreter));
+    }
+    let Some(python) = ["python3", "python"].iter().find_map(|name| on_path(name)) else { return Ok(None) };
+    let mut probe = Command::new(&python);
+    probe.args(["-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))"]);
+    if !line.try_run(&mut probe)?.0.success() {
+        return Ok(None);
+    }
+    line.run(Command::new(&python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let mut pip = Command::new(&interpreter);
+    line.run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&requirements))?;
+    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(Some(interpreter))
+}
+
 /// The browser the conformance tests drive; on Debian it is installed where it is missing.
 pub(crate) fn chromium(_workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    if chromium_path().is_some() {
-        return Ok(Counts::default());
+    if chromium_path().is_none() {
+        let advice = "there is no Chromium; install one, or set CHROMIUM to the path of its executable";
+        debian_package("chromium", advice, line)?;
+        chromium_path().context(advice)?;
     }
-    let advice = "there is no Chromium; install one, or set CHROMIUM to the path of its executable";
+    Ok(Counts::default())
+}
+
+/// The server the fleet example is tested against; on Debian it is installed where it is missing.
+pub(crate) fn redis(_workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    if redis_path().is_none() {
+        let advice = "there is no Redis; install one, or set REDIS_SERVER to the path of `redis-server`";
+        debian_package("redis-server", advice, line)?;
+        redis_path().context(advice)?;
+    }
+    Ok(Counts::default())
+}
+
+fn debian_package(name: &str, advice: &'static str, line: &mut Line) -> Result<()> {
     if on_path("apt-get").is_none() {
         bail!("{advice}");
     }
@@ -71,13 +110,21 @@ pub(crate) fn chromium(_workspace: &Workspace, line: &mut Line) -> Result<Counts
         (false, Some(_)) => &["sudo", "--non-interactive"],
         (false, None) => bail!("{advice} (neither root nor sudo, so it cannot be installed from here)"),
     };
-    for args in [&["apt-get", "update"][..], &["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]] {
+    for args in [&["apt-get", "update"][..], &["apt-get", "install", "--yes", "--no-install-recommends", name]] {
         let mut words = prefix.iter().chain(args);
         let mut command = Command::new(words.next().copied().unwrap_or("apt-get"));
         command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
         line.run(&mut command).context(advice)?;
     }
-    chromium_path().map(|_| Counts::default()).context(advice)
+    Ok(())
+}
+
+/// Where the Redis server is: `REDIS_SERVER`, else on the `PATH` or in `/usr/bin`.
+pub(crate) fn redis_path() -> Option<PathBuf> {
+    if let Some(path) = env::var_os("REDIS_SERVER").filter(|path| !path.is_empty()) {
+        return Some(path.into());
+    }
+    on_path("redis-server").or_else(|| Some(PathBuf::from("/usr/bin/redis-server")).filter(|path| works(path)))
 }
 
 /// Where Chromium is: `CHROMIUM`, else a browser of that family on the `PATH` or in `/usr/bin`.

@@ -31,6 +31,14 @@ pub(crate) const ALL: &[Step] = &[
     },
     Step { name: "host", label: "testing the component in wasmtime", needs: &["component", "expected"], action: host },
     Step { name: "embed", label: "building the wasmtime embedding", needs: &["component"], action: embed },
+    Step { name: "python", label: "judging a trace from Python", needs: &["component"], action: python },
+    Step { name: "redis", label: "looking for Redis", needs: &[], action: setup::redis },
+    Step {
+        name: "js-state",
+        label: "keeping state in Redis and in Durable Objects",
+        needs: &["package", "redis"],
+        action: js_state,
+    },
     Step { name: "chromium", label: "looking for Chromium", needs: &[], action: setup::chromium },
     Step {
         name: "js-conformance",
@@ -82,6 +90,18 @@ fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     cargo_test(line, &mut command)
 }
 
+/// The Python example, in a virtual environment of its own.
+fn python(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let Some(python) = setup::python(workspace, line)? else {
+        eprint!(" skipped: there is no Python 3.9 or later with `venv` …");
+        return Ok(Counts { skipped: 1, ..Counts::default() });
+    };
+    let mut command = Command::new(python);
+    command.current_dir(workspace.root.join("examples/python")).args(["-B", "-m", "unittest"]);
+    command.env("LOOPWARDEN_COMPONENT", workspace.component());
+    tests(line, &mut command, Counts::of_unittest)
+}
+
 fn js_lint(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.run(&mut workspace.npm(["run", "lint"])).map(|_| Counts::default())
 }
@@ -97,6 +117,12 @@ fn js_test(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 
 fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     node_test(line, &mut workspace.npm(["run", "test:packaging"]))
+}
+
+fn js_state(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut command = workspace.npm(["run", "test:state"]);
+    command.env("REDIS_SERVER", setup::redis_path().context("there is no Redis")?);
+    node_test(line, &mut command)
 }
 
 fn js_conformance(workspace: &Workspace, line: &mut Line) -> Result<Counts> {

@@ -330,7 +330,11 @@ function showEvidence(run: Trace): void {
   card.hidden = chosen === undefined;
   if (chosen === undefined || analysis === undefined) return;
   const found = occurrences(run, layout, chosen);
-  sides ??= [0, found.length - 1];
+  if (sides === undefined) {
+    // The first one, and the latest that was not asked in the very same words: what differs says most.
+    const other = found.findLastIndex(({ asked }) => asked !== found[0]?.asked);
+    sides = [0, other > 0 ? other : found.length - 1];
+  }
   the("evidence").replaceChildren(
     h(
       "p",

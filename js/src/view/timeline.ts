@@ -289,8 +289,10 @@ export class Timeline {
   #axis(from: number, to: number, height: number): SVGGElement {
     const group = s("g", { class: "axis" });
     const every = Math.max(1, Math.ceil(64 / this.#width));
+    const layoutWidth = (this.#scene?.layout.columns ?? 0) * this.#width;
     for (let column = Math.ceil(from / every) * every; column <= to; column += every) {
       const start = this.#scene?.layout.starts[column] ?? 0;
+      if ((column + 1) * this.#width > layoutWidth - 20 && column > 0) continue;
       group.append(s("text", { x: column * this.#width + 2, y: height - 6 }, String(start)));
     }
     return group;

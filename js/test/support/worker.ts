@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { Miniflare } from "miniflare";
+import { Miniflare, type MiniflareOptions } from "miniflare";
 
 const js = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -12,11 +12,10 @@ export interface Worker extends AsyncDisposable {
 }
 
 /**
- * Serves a worker's module in workerd. It is bundled as deployment tools do it: with the conditions of the edge, and
- * with `.wasm` imports left to the runtime, which compiles them. `root` is where `loopwarden` is looked up.
+ * Bundles a worker's module as deployment tools do it: with the conditions of the edge, and with `.wasm` imports left to
+ * the runtime, which compiles them. `root` is where `loopwarden` is looked up.
  */
-export async function serve(code: string, root: string = js): Promise<Worker> {
-  const inPackage = root === js;
+export async function bundleWorker(code: string, root: string = js): Promise<string> {
   const bundle = await build({
     stdin: { contents: code, resolveDir: root, loader: "ts", sourcefile: "worker.ts" },
     bundle: true,
@@ -24,21 +23,37 @@ export async function serve(code: string, root: string = js): Promise<Worker> {
     target: "es2022",
     write: false,
     conditions: ["workerd", "worker", "import"],
-    external: ["./core.wasm"],
-    ...(inPackage && { alias: { loopwarden: join(js, "dist/index.workerd.js") } }),
+    external: ["./core.wasm", "cloudflare:*"],
+    ...(root === js && { alias: { loopwarden: join(js, "dist/index.workerd.js") } }),
     logLevel: "silent",
   });
-  const wasm = inPackage ? join(js, "dist/core.wasm") : join(root, "node_modules/loopwarden/dist/core.wasm");
-  const miniflare = new Miniflare({
+  return bundle.outputFiles[0]?.text ?? "";
+}
+
+/** workerd with a bundled worker in it. */
+export async function miniflare(
+  code: string,
+  options: Partial<MiniflareOptions> = {},
+  root: string = js,
+): Promise<Miniflare> {
+  const wasm = root === js ? join(js, "dist/core.wasm") : join(root, "node_modules/loopwarden/dist/core.wasm");
+  const runtime = new Miniflare({
     compatibilityDate: "2026-01-01",
     modules: [
-      { type: "ESModule", path: "worker.js", contents: bundle.outputFiles[0]?.text ?? "" },
+      { type: "ESModule", path: "worker.js", contents: code },
       { type: "CompiledWasm", path: "core.wasm", contents: await readFile(wasm) },
     ],
-  });
-  await miniflare.ready;
+    ...options,
+  } as MiniflareOptions);
+  await runtime.ready;
+  return runtime;
+}
+
+/** Serves a worker's module in workerd. */
+export async function serve(code: string, root: string = js): Promise<Worker> {
+  const runtime = await miniflare(await bundleWorker(code, root), {}, root);
   return {
-    fetch: (init) => miniflare.dispatchFetch("http://localhost/", init ?? {}),
-    [Symbol.asyncDispose]: () => miniflare.dispose(),
+    fetch: (init) => runtime.dispatchFetch("http://localhost/", init ?? {}),
+    [Symbol.asyncDispose]: () => runtime.dispose(),
   };
 }
