@@ -65,6 +65,7 @@ export function compare(
       "This finding counts a budget or a whole run: there are no occurrences to set side by side.",
     );
   }
+  const alone = a === b;
   const equal = a.digest === b.digest;
   const [askedA, askedB] = wordDiff(a.asked.slice(0, LONGEST), b.asked.slice(0, LONGEST));
   const [answeredA, answeredB] = wordDiff((a.answered ?? "").slice(0, LONGEST), (b.answered ?? "").slice(0, LONGEST));
@@ -83,7 +84,7 @@ export function compare(
     }
     return h(
       "section",
-      { class: "side", "aria-label": `${which === 0 ? "Earlier" : "Later"} occurrence` },
+      { class: "side", "aria-label": alone ? "Occurrence" : `${which === 0 ? "Earlier" : "Later"} occurrence` },
       h(
         "div",
         { class: "side-head" },
@@ -99,6 +100,7 @@ export function compare(
   const told = equal
     ? "Both have the same digest: to the detector they are the same thing, whatever the marked words say."
     : "Their digests differ: these two are not equal, the loop is in how they follow each other or in what they have in common.";
+  if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, 0, askedA, answeredA)));
   return h(
     "div",
     { class: "compare" },

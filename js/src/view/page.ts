@@ -138,7 +138,9 @@ async function replay(from: State = {}): Promise<void> {
   [analysis, states] = [result, saved];
   const wanted = from.loop ?? (chosen && loopKey(chosen));
   const first = chosen === undefined;
-  chosen = result.loops.find((loop) => loopKey(loop) === wanted) ?? result.loops[0];
+  // One rule may find the same thing again later: the one around the selected event is meant.
+  const meant = result.loops.filter((loop) => loopKey(loop) === wanted);
+  chosen = meant.find(({ onset, last }) => onset <= selected && selected <= last) ?? meant[0] ?? result.loops[0];
   sides = undefined;
   if (first && from.event === undefined && chosen !== undefined) selected = chosen.at;
   before ??= outcome(result);
@@ -315,7 +317,7 @@ function showLoops(run: Trace): void {
           h(
             "span",
             { class: "loop-more" },
-            `${loop.rule}, ${place(run, loop.onset)} to ${loop.last}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
+            `${[loop.rule, ...Object.values(loop.scope)].map((part) => short(part, 30)).join(", ")}, ${place(run, loop.onset)} to ${loop.last}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
           ),
         ),
       );

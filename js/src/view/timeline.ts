@@ -22,6 +22,8 @@ const BAR = 20;
 const BARS = 5;
 const RUNG = 13;
 const AXIS = 22;
+/** Pixels after which a long bar shows its name again. */
+const REPEAT = 450;
 const NARROWEST = 15;
 const WIDEST = 40;
 /** Bars of the overview. */
@@ -230,6 +232,10 @@ export class Timeline {
       loop.rule,
     );
     group.append(name);
+    // A bar that is longer than the window names itself again along the way.
+    for (let x = start + REPEAT; x < end - loop.rule.length * 7; x += REPEAT) {
+      group.append(s("text", { class: "inside", x, y: y + 10.5 }, loop.rule));
+    }
     return group;
   }
 

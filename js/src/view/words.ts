@@ -35,7 +35,7 @@ export interface Headline {
   since?: { event: number; text: string; detail: string };
   cost?: { text: string; detail: string };
   action: { text: string; detail: string };
-  /** What acting on the first warning would have saved. */
+  /** How long the loop went on after the first warning. */
   warning?: { event: number; text: string };
 }
 
@@ -90,13 +90,13 @@ export function headline(trace: Trace, { peak, loops, judged }: Analysis, loop: 
     const said = short(summary(last).replaceAll(/<\/?[\w-]+>/g, " "), 140);
     if (said !== "") head.quote = said;
   }
-  if (warned !== undefined && warned < events.length - 1) {
-    const after = number(events.length - 1 - warned, "event");
-    const spent = between(events, warned, events.length - 1);
-    const saved = `${after}${spent === undefined ? "" : ` and ${duration(spent)}`}`;
+  if (warned !== undefined && warned < loop.last) {
+    const after = number(loop.last - warned, "further event");
+    const spent = between(events, warned, loop.last);
+    const spared = `${after}${spent === undefined ? "" : ` and ${duration(spent)}`}`;
     head.warning = {
       event: warned,
-      text: `First warned at ${place(trace, warned)}: acting on it saves the ${saved} after it.`,
+      text: `The first warning came at ${place(trace, warned)}; the loop then went on for ${spared}.`,
     };
   }
   return head;
