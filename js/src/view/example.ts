@@ -11,9 +11,8 @@ export function example(): Trace {
   let clock = START;
   const tell = (event: Event, seconds = 4) => {
     clock += seconds * 1000;
-    events.push({ ...event, at: clock });
+    events.push({ task: "fix the rounding", ...event, at: clock });
   };
-  const task = "fix the rounding";
   const work = (agent: string, step: number, tool: string, args: unknown, output: string, ok = true) => {
     const callId = `${agent}-${events.length}`;
     tell({ type: "tool-call", agent, tool, args, callId, round: `${agent}-${step}` });
@@ -25,7 +24,7 @@ export function example(): Trace {
   const failing = [7, 4, 2, 2, 2];
   for (const [lap, count] of failing.entries()) {
     const [from, phase] = lap === 0 ? [undefined, "implement"] : ["verify", "implement"];
-    tell({ type: "transition", agent: "coder", task, ...(from !== undefined && { from }), to: phase });
+    tell({ type: "transition", agent: "coder", ...(from !== undefined && { from }), to: phase });
     const patch = lap < 2 ? `patch ${lap + 1}` : "round half up";
     work("coder", lap, "edit_file", { path: "src/money.ts", change: patch }, `src/money.ts: ${patch}`);
     tell({
@@ -37,7 +36,7 @@ export function example(): Trace {
       durationMs: 9000,
     });
     tell({ type: "delivery", agent: "coder", from: "coder", to: "verifier" });
-    tell({ type: "transition", agent: "verifier", task, from: "implement", to: "verify" });
+    tell({ type: "transition", agent: "verifier", from: "implement", to: "verify" });
     const names = Array.from({ length: count }, (_, index) => `rounds case ${index + 1}`);
     work(
       "verifier",
@@ -50,7 +49,6 @@ export function example(): Trace {
     tell({
       type: "progress",
       agent: "verifier",
-      task,
       tests: { failing: count, total: 40, failingIds: names },
       diff: patch,
     });

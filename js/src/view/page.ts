@@ -485,6 +485,7 @@ function showFlow(): void {
   const event = events[selected];
   const scope: Scope = {
     ...(event?.run != null && { run: event.run }),
+    ...(event?.task != null && { task: event.task }),
   };
   using detector = stateAt(events, states, selected);
   const status = detector.status(scope);

@@ -55,25 +55,30 @@ export function thresholds(config: Config, rule: RuleInfo): Threshold[] {
   const set = RUNGS.filter((rung) => (own?.[rung] ?? rule[rung]) !== 0);
   const accepts = (change: Partial<Record<Rung, number>>) => refusal(withRule(config, rule.id, change)) === undefined;
   const values = new Map(set.map((rung) => [rung, own?.[rung] ?? inForce(config, rule, rung, set)]));
-  return set.map((rung, index) => {
+  // A rung that the window cannot hold falls away under a preset that would put it beyond.
+  const real = set.filter((rung) => values.get(rung) !== undefined);
+  return real.map((rung, index) => {
     const value = values.get(rung) ?? rule[rung];
-    const below = values.get(set[index - 1] ?? "nudge");
-    const above = values.get(set[index + 1] ?? "halt");
+    const below = values.get(real[index - 1] ?? "nudge");
+    const above = values.get(real[index + 1] ?? "halt");
     const least = index === 0 || below === undefined ? 2 : below + 1;
-    const bound = index === set.length - 1 || above === undefined ? value * REACH : above - 1;
+    const bound = index === real.length - 1 || above === undefined ? value * REACH : above - 1;
     const most = firstOf(value, bound, (next) => !accepts({ [rung]: next + 1 }));
     return { rung, value, least: Math.min(least, value), most: Math.max(value, most) };
   });
 }
 
-/** What a preset makes of a threshold: a weaker rung is accepted below it, a stronger one above it. */
-function inForce(config: Config, rule: RuleInfo, rung: Rung, set: readonly Rung[]): number {
+/** What a preset makes of a threshold, if anything: a weaker rung is accepted below it, a stronger one above it. */
+function inForce(config: Config, rule: RuleInfo, rung: Rung, set: readonly Rung[]): number | undefined {
   const off = Object.fromEntries(set.filter((other) => other !== rung).map((other) => [other, 0]));
   const accepts = (probe: Rung, value: number) =>
     refusal(withRule(config, rule.id, { ...off, [probe]: value })) === undefined;
   // Presets stay within two thirds and one and a half times of the balanced value.
   const high = rule[rung] * 2 + 2;
-  if (rung !== "nudge") return firstOf(2, high, (value) => !accepts("nudge", value));
+  if (rung !== "nudge") {
+    const value = firstOf(2, high, (value) => !accepts("nudge", value));
+    return accepts(rung, value) ? value : undefined;
+  }
   const above = firstOf(2, high, (value) => accepts("block", value));
   // Where the window holds no more than the threshold, no stronger rung fits above it.
   return accepts("block", above) ? above - 1 : rule[rung];
