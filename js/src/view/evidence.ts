@@ -91,9 +91,11 @@ export function compare(
         picker,
         h("button", { type: "button", class: "small", click: () => select(at.event) }, "Go to event"),
       ),
-      h("h4", {}, at.name),
+      h("h3", { class: "part" }, at.name),
       payload(asks, equal, "what was asked"),
-      ...(at.answered === undefined ? [] : [h("h4", {}, "came back"), payload(answers, equal, "what came back")]),
+      ...(at.answered === undefined
+        ? []
+        : [h("h3", { class: "part" }, "came back"), payload(answers, equal, "what came back")]),
       h("p", { class: "digest" }, "compared as ", h("code", {}, at.digest)),
     );
   };

@@ -16,6 +16,8 @@ export class EventList {
   #judged: readonly Judged[] = [];
   #selected = 0;
   #marked = new Set<number>();
+  /** The rows that exist, by event. */
+  #rows = new Map<number, HTMLElement>();
   #inner = h("div", { class: "rows", role: "presentation" });
 
   constructor(select: (event: number) => void) {
@@ -37,6 +39,8 @@ export class EventList {
   /** Shows events and what was said of them; `marked` are those that the loop in focus rests on. */
   show(events: readonly TraceEvent[], judged: readonly Judged[], selected: number, marked: ReadonlySet<number>): void {
     [this.#events, this.#judged, this.#selected, this.#marked] = [events, judged, selected, new Set(marked)];
+    for (const row of this.#rows.values()) row.remove();
+    this.#rows.clear();
     this.#inner.style.height = `${events.length * ROW}px`;
     this.#draw();
   }
@@ -55,7 +59,19 @@ export class EventList {
     const wanted = new Set(Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at));
     // The selected row is always there: it is what a screen reader is told about.
     if (this.#selected < this.#events.length) wanted.add(this.#selected);
-    this.#inner.replaceChildren(...[...wanted].sort((a, b) => a - b).map((index) => this.#row(index)));
+    for (const [index, row] of this.#rows) {
+      if (wanted.has(index)) continue;
+      row.remove();
+      this.#rows.delete(index);
+    }
+    for (const index of wanted) {
+      if (this.#rows.has(index)) continue;
+      const row = this.#row(index);
+      this.#rows.set(index, row);
+      // In the order of the events, for those who read the page and do not see it.
+      const next = [...this.#rows.keys()].filter((other) => other > index).sort((a, b) => a - b)[0];
+      this.#inner.insertBefore(row, (next !== undefined && this.#rows.get(next)) || null);
+    }
     const active = this.#selected < this.#events.length ? `event-${this.#selected}` : "";
     this.element.setAttribute("aria-activedescendant", active);
   }

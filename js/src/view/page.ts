@@ -45,7 +45,7 @@ import {
 } from "./words.ts";
 
 /** Milliseconds of work before the page gets a turn. */
-const SLICE = 12;
+const SLICE = 8;
 /** Characters of a payload that are shown at first. */
 const SHOWN = 4000;
 

@@ -37,6 +37,8 @@ export class Timeline {
   #canvas = h("div", { class: "canvas" });
   #scroller: HTMLElement;
   #overview = s("svg", { class: "overview", "aria-hidden": "true" });
+  #sight = s("rect", { class: "sight", y: 0, height: 30 });
+  #bins = 1;
   #width = NARROWEST;
   /** The columns that are drawn now. */
   #drawn: [number, number] = [0, -1];
@@ -54,6 +56,7 @@ export class Timeline {
       "aria-valuemin": 0,
       scroll: () => this.#scrolled(),
       click: (event: MouseEvent) => this.#clicked(event),
+      pointerover: (event: PointerEvent) => this.#hovered(event),
     });
     this.#scroller.append(this.#canvas);
     this.#overview.addEventListener("pointerdown", (event) => this.#jump(event));
@@ -108,36 +111,18 @@ export class Timeline {
   }
 
   #heights(): { lanes: number[]; bars: number; ladder: number; height: number } {
-    const layout = this.#scene?.layout;
-    const most = new Array<number>(layout?.lanes.length ?? 0).fill(1);
-    let column = -1;
-    let counts: number[] = [];
-    for (const [index, lane] of layout?.lane.entries() ?? []) {
-      if (layout?.column[index] !== column) counts = [];
-      column = layout?.column[index] ?? 0;
-      if (this.#isDrawn(index)) counts[lane] = (counts[lane] ?? 0) + 1;
-      most[lane] = Math.max(most[lane] ?? 1, Math.min(STACK, counts[lane] ?? 0));
-    }
     const lanes = [ARCS];
-    for (const stack of most) lanes.push((lanes.at(-1) ?? 0) + stack * MARK + 14);
+    for (const stack of this.#scene ? stacks(this.#scene) : []) lanes.push((lanes.at(-1) ?? 0) + stack * MARK + 14);
     const bars = lanes.at(-1) ?? 0;
     const shown = this.#rows.size === 0 ? 0 : Math.max(...this.#rows.values()) + 1;
     const ladder = bars + shown * BAR + 14;
     return { lanes, bars, ladder, height: ladder + 5 * RUNG + AXIS };
   }
 
-  /** A result in the column of its call is drawn as the colour of the call. */
-  #isDrawn(index: number): boolean {
-    const layout = this.#scene?.layout;
-    if (this.#scene?.events[index]?.type !== "tool-result") return true;
-    const call = layout?.partner[index];
-    return call === undefined || layout?.column[call] !== layout?.column[index];
-  }
-
   #scrolled(): void {
     requestAnimationFrame(() => {
       this.#draw(false);
-      this.#drawOverview();
+      this.#drawSight();
     });
   }
 
@@ -181,7 +166,7 @@ export class Timeline {
     for (let index = layout.starts[from] ?? 0; index < end; index++) {
       const event = events[index];
       const lane = layout.lane[index] ?? 0;
-      if (event === undefined || !this.#isDrawn(index)) continue;
+      if (event === undefined || !isDrawn(this.#scene, index)) continue;
       if (layout.column[index] !== column) stack = [];
       column = layout.column[index] ?? 0;
       const height = stack[lane] ?? 0;
@@ -192,14 +177,6 @@ export class Timeline {
       const answer = events[layout.partner[index] ?? -1];
       const chosen = index === selected || (event.type === "tool-call" && layout.partner[index] === selected);
       const mark = shape(event, answer, middle(index), y, chosen);
-      const level = analysis?.judged[index]?.level;
-      mark.append(
-        s(
-          "title",
-          {},
-          `${index}: ${title(event)} ${short(summary(event), 120)}${level && level !== "continue" ? ` (${level})` : ""}`,
-        ),
-      );
       mark.setAttribute("data-event", String(index));
       svg.append(mark);
     }
@@ -319,27 +296,42 @@ export class Timeline {
     }
     this.#overview.setAttribute("viewBox", `0 0 ${bins} 30`);
     this.#overview.setAttribute("preserveAspectRatio", "none");
-    const { scrollLeft, clientWidth, scrollWidth } = this.#scroller;
     this.#overview.replaceChildren(
-      ...Array.from(most).flatMap((level, bin) =>
-        level === 0
+      ...Array.from(most).flatMap((level, bin) => {
+        const height = level * 6;
+        return level === 0
           ? []
-          : [s("rect", { class: `level ${LEVELS[level]}`, x: bin, y: 30 - level * 6, width: 1, height: level * 6 })],
-      ),
-      s("rect", {
-        class: "sight",
-        x: (scrollLeft / scrollWidth) * bins,
-        y: 0,
-        width: (clientWidth / scrollWidth) * bins,
-        height: 30,
+          : [s("rect", { class: `level ${LEVELS[level]}`, x: bin, y: 30 - height, width: 1, height })];
       }),
+      this.#sight,
     );
+    this.#bins = bins;
+    this.#drawSight();
+  }
+
+  /** The part of the overview that is in sight. */
+  #drawSight(): void {
+    const { scrollLeft, clientWidth, scrollWidth } = this.#scroller;
+    this.#sight.setAttribute("x", String((scrollLeft / scrollWidth) * this.#bins));
+    this.#sight.setAttribute("width", String((clientWidth / scrollWidth) * this.#bins));
   }
 
   #jump(event: PointerEvent): void {
     const box = this.#overview.getBoundingClientRect();
     const share = (event.clientX - box.left) / Math.max(1, box.width);
     this.#scroller.scrollLeft = share * this.#scroller.scrollWidth - this.#scroller.clientWidth / 2;
+  }
+
+  /** What a mark stands for is written when somebody points at it. */
+  #hovered({ target }: PointerEvent): void {
+    const mark = target instanceof Element ? target.closest(".mark") : null;
+    if (mark === null || mark.querySelector("title") !== null) return;
+    const index = Number(mark.getAttribute("data-event"));
+    const event = this.#scene?.events[index];
+    if (event === undefined) return;
+    const level = this.#scene?.analysis?.judged[index]?.level ?? "continue";
+    const told = `${index}: ${title(event)} ${short(summary(event), 120)}`;
+    mark.append(s("title", {}, level === "continue" ? told : `${told} (${level})`));
   }
 
   #clicked(event: MouseEvent): void {
@@ -352,6 +344,33 @@ export class Timeline {
     const start = this.#scene?.layout.starts[Math.floor(x / this.#width)];
     if (start !== undefined) this.#select(start);
   }
+}
+
+/** A result in the column of its call is drawn as the colour of the call. */
+function isDrawn({ events, layout }: Scene, index: number): boolean {
+  if (events[index]?.type !== "tool-result") return true;
+  const call = layout.partner[index];
+  return call === undefined || layout.column[call] !== layout.column[index];
+}
+
+const stacksOf = new WeakMap<Layout, number[]>();
+
+/** The most marks that a lane has in one column, as far as they are drawn. */
+function stacks(scene: Scene): number[] {
+  const { layout } = scene;
+  const known = stacksOf.get(layout);
+  if (known !== undefined) return known;
+  const most = layout.lanes.map(() => 1);
+  let column = -1;
+  let counts: number[] = [];
+  for (const [index, lane] of layout.lane.entries()) {
+    if (layout.column[index] !== column) counts = [];
+    column = layout.column[index] ?? 0;
+    if (isDrawn(scene, index)) counts[lane] = (counts[lane] ?? 0) + 1;
+    most[lane] = Math.max(most[lane] ?? 1, Math.min(STACK, counts[lane] ?? 0));
+  }
+  stacksOf.set(layout, most);
+  return most;
 }
 
 const levelsOf = new WeakMap<Analysis, Uint8Array>();
