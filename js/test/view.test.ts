@@ -365,6 +365,15 @@ test("view: a scenario brings its configuration, --config is stronger, errors ar
   assert.equal((await pageOf(half.stdout)).trace?.errors[0]?.line, 2);
 });
 
+test("view: the help tells every option and exit code", async () => {
+  const { code, stdout } = await loopwarden("view", "--help");
+  assert.equal(code, 0);
+  assert.match(stdout, /^Usage: loopwarden view/);
+  for (const word of ["--output", "--config", "--format", "--open", "Exit codes:"])
+    assert.ok(stdout.includes(word), word);
+  assert.match((await loopwarden("--help")).stdout, /^ {2}view \[FILE\]/m);
+});
+
 test("view: what cannot be is refused", async () => {
   const cases: [string[], number, RegExp][] = [
     [["a", "b"], 2, /expected one file, or none/],

@@ -28,9 +28,21 @@ export function wordDiff(left: string, right: string): [Piece[], Piece[]] {
     for (const word of list.slice(0, start)) push(word, true);
     for (const [index, word] of mid.entries()) push(word, keep.has(index));
     for (const word of end === 0 ? [] : list.slice(-end)) push(word, true);
-    return pieces;
+    return smooth(pieces);
   };
   return [whole(a, midA, kept[0]), whole(b, midB, kept[1])];
+}
+
+/** A blank or a comma that both happen to have between two differences does not help the eye. */
+function smooth(pieces: readonly Piece[]): Piece[] {
+  const smoothed: Piece[] = [];
+  for (const [index, { text, same }] of pieces.entries()) {
+    const between = same && index > 0 && index < pieces.length - 1 && !/[\p{L}\p{N}]/u.test(text) && text.length < 4;
+    const last = smoothed.at(-1);
+    if (last !== undefined && last.same === (same && !between)) last.text += text;
+    else smoothed.push({ text, same: same && !between });
+  }
+  return smoothed;
 }
 
 const words = (text: string): string[] => {

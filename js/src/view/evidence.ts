@@ -6,9 +6,12 @@ import { h } from "./dom.ts";
 import type { Layout, Loop, Occurrence, Trace } from "./model.ts";
 import { place, plain, time, title } from "./words.ts";
 
+/** A field of a call: its name, or nothing, and its value. */
+type Field = [name: string, value: string];
+
 /** One occurrence: what was asked, and what came of it. */
 interface Told extends Occurrence {
-  asked: string;
+  asked: Field[];
   answered: string | undefined;
   name: string;
 }
@@ -31,22 +34,18 @@ export function occurrences(trace: Trace, layout: Layout, loop: Loop): Told[] {
   });
 }
 
-/** What an event asks for, one field a line. */
-function asked(event: TraceEvent | undefined): string {
-  if (event === undefined) return "";
+/** What an event asks for, field by field. */
+function asked(event: TraceEvent | undefined): Field[] {
+  if (event === undefined) return [];
+  const listed = (fields: object): Field[] => Object.entries(fields).map(([name, value]) => [name, plain(value)]);
   if (event.type === "tool-call") {
-    const { args } = event;
-    if (event.rawArgs != null) return event.rawArgs;
-    if (typeof args !== "object" || args === null || Array.isArray(args)) return plain(args);
-    return Object.entries(args)
-      .map(([name, value]) => `${name}: ${plain(value)}`)
-      .join("\n");
+    const { args, rawArgs } = event;
+    if (rawArgs != null) return [["", rawArgs]];
+    return typeof args === "object" && args !== null && !Array.isArray(args) ? listed(args) : [["", plain(args)]];
   }
-  if ("text" in event) return event.text;
+  if ("text" in event) return [["", event.text]];
   const { type: _, at: __, pending: ___, ...fields } = event as TraceEvent & Record<string, unknown>;
-  return Object.entries(fields)
-    .map(([name, value]) => `${name}: ${plain(value)}`)
-    .join("\n");
+  return listed(fields);
 }
 
 /** Both occurrences, with what they share and what they do not. */
@@ -67,9 +66,8 @@ export function compare(
   }
   const alone = a === b;
   const equal = a.digest === b.digest;
-  const [askedA, askedB] = wordDiff(a.asked.slice(0, LONGEST), b.asked.slice(0, LONGEST));
   const [answeredA, answeredB] = wordDiff((a.answered ?? "").slice(0, LONGEST), (b.answered ?? "").slice(0, LONGEST));
-  const side = (at: Told, which: 0 | 1, asks: Piece[], answers: Piece[]) => {
+  const side = (at: Told, other: Told, which: 0 | 1, answers: Piece[]) => {
     const picker = h("select", {
       "aria-label": which === 0 ? "Earlier occurrence" : "Later occurrence",
       change: (event: Event) => {
@@ -92,7 +90,7 @@ export function compare(
         h("button", { type: "button", class: "small", click: () => select(at.event) }, "Go to event"),
       ),
       h("h3", { class: "part" }, at.name),
-      payload(asks, equal, "what was asked"),
+      payload(askedOf(at, other), equal, "what was asked"),
       ...(at.answered === undefined
         ? []
         : [h("h3", { class: "part" }, "came back"), payload(answers, equal, "what came back")]),
@@ -102,12 +100,12 @@ export function compare(
   const told = equal
     ? "Both have the same digest: to the detector they are the same thing, whatever the marked words say."
     : "Their digests differ: these two are not equal, the loop is in how they follow each other or in what they have in common.";
-  if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, 0, askedA, answeredA)));
+  if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, b, 0, answeredA)));
   return h(
     "div",
     { class: "compare" },
     h("p", { class: "note" }, told),
-    h("div", { class: "sides" }, side(a, 0, askedA, answeredA), side(b, 1, askedB, answeredB)),
+    h("div", { class: "sides" }, side(a, b, 0, answeredA), side(b, a, 1, answeredB)),
     h(
       "p",
       { class: "legend" },
@@ -117,6 +115,15 @@ export function compare(
         : h("span", { class: "differs" }, "differs"),
     ),
   );
+}
+
+/** What was asked, each field compared with the one of the same name in the other occurrence. */
+function askedOf(at: Told, other: Told): Piece[] {
+  const theirs = new Map(other.asked);
+  return at.asked.flatMap(([name, value], index): Piece[] => [
+    { text: `${index > 0 ? "\n" : ""}${name === "" ? "" : `${name}: `}`, same: true },
+    ...wordDiff(value.slice(0, LONGEST), (theirs.get(name) ?? "").slice(0, LONGEST))[0],
+  ]);
 }
 
 /** Characters that are not seen, or that turn the text around them: shown by their number. */

@@ -317,7 +317,7 @@ function showLoops(run: Trace): void {
           h(
             "span",
             { class: "loop-more" },
-            `${[loop.rule, ...Object.values(loop.scope)].map((part) => short(part, 30)).join(", ")}, ${place(run, loop.onset)} to ${loop.last}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
+            `${[loop.rule, loop.scope.agent, loop.scope.task].flatMap((part) => (part === undefined ? [] : [short(part, 30)])).join(", ")}, ${place(run, loop.onset)} to ${loop.last}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
           ),
         ),
       );
@@ -334,7 +334,8 @@ function showEvidence(run: Trace): void {
   const found = occurrences(run, layout, chosen);
   if (sides === undefined) {
     // The first one, and the latest that was not asked in the very same words: what differs says most.
-    const other = found.findLastIndex(({ asked }) => asked !== found[0]?.asked);
+    const words = (index: number) => JSON.stringify(found[index]?.asked).replaceAll(/\s|\\[nt]/g, "");
+    const other = found.findLastIndex((_, index) => words(index) !== words(0));
     sides = [0, other > 0 ? other : found.length - 1];
   }
   the("evidence").replaceChildren(
@@ -342,7 +343,7 @@ function showEvidence(run: Trace): void {
       "p",
       { class: "what-rule" },
       h("code", {}, chosen.rule),
-      `: ${chosen.finding.count} counted, ${chosen.finding.level} from ${chosen.finding.threshold}; ${Math.round(chosen.finding.confidence / 10)} % sure.`,
+      `: ${chosen.finding.count} counted, ${chosen.finding.level} from ${chosen.finding.threshold}; ${number(found.length, "occurrence")} in the run; ${Math.round(chosen.finding.confidence / 10)} % sure.`,
     ),
     compare(
       run,

@@ -151,7 +151,7 @@ export class Timeline {
     });
     svg.style.left = `${left}px`;
     if (this.#scene === undefined) return svg;
-    const { events, layout, analysis, selected, loop } = this.#scene;
+    const { events, layout, selected, loop } = this.#scene;
     const middle = (event: number) => ((layout.column[event] ?? 0) + 0.5) * width;
     const right = (to + 1) * width;
     for (const top of lanes) svg.append(s("line", { class: "rule", x1: left, x2: right, y1: top, y2: top }));
