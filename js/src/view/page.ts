@@ -229,6 +229,12 @@ function showAbout({ name, format, events, errors }: Trace): void {
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
   the("about").textContent = parts.join(" · ");
+  const unreadable = the("unread");
+  unreadable.hidden = errors.length === 0;
+  unreadable.querySelector("summary")?.replaceChildren(`What could not be read: ${number(errors.length, "line")}`);
+  unreadable
+    .querySelector("ul")
+    ?.replaceChildren(...errors.slice(0, 20).map(({ line, message }) => h("li", {}, `Line ${line}: ${message}`)));
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-needs-run]"))
     button.disabled = analysis === undefined;
 }

@@ -223,6 +223,15 @@ test("what cannot be read is told in place", async () => {
   assert.equal(await page.locator("#headline").isVisible(), false);
 });
 
+test("lines that cannot be read are told, and the others are shown", async () => {
+  await using page = await open("empty.html");
+  await page.locator("#paste").fill(`${jsonLines(stuck(4))}\nno json\n`);
+  await page.locator("#read").click();
+  await page.locator("#headline.nudge").waitFor();
+  await page.locator("#unread summary").click();
+  await page.locator("#unread li", { hasText: /^Line 9: / }).waitFor();
+});
+
 test("stepping: keys and buttons, the slider tells where", async () => {
   await using page = await open("demo.html");
   await judged(page);
