@@ -47,6 +47,12 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["package", "component", "expected", "chromium"],
         action: js_conformance,
     },
+    Step {
+        name: "js-view",
+        label: "opening the viewer's page in Chromium",
+        needs: &["package", "chromium"],
+        action: js_view,
+    },
 ];
 
 fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
@@ -133,6 +139,12 @@ fn js_state(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 fn js_conformance(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let mut command = workspace.npm(["run", "test:conformance"]);
     command.env("LOOPWARDEN_COMPONENT", workspace.component()).env("LOOPWARDEN_EXPECTED", workspace.expected());
+    command.env("CHROMIUM", setup::chromium_path().context("there is no Chromium")?);
+    node_test(line, &mut command)
+}
+
+fn js_view(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut command = workspace.npm(["run", "test:view"]);
     command.env("CHROMIUM", setup::chromium_path().context("there is no Chromium")?);
     node_test(line, &mut command)
 }

@@ -14,6 +14,11 @@ import * as tune from "./tune.ts";
 const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
   replay,
   explain,
+import * as view from "./view.ts";
+
+const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
+  replay,
+  view,
   eval: evaluation,
   tune,
   hook,
@@ -27,6 +32,7 @@ Tells when an AI agent is stuck in a loop.
 
   replay FILE         the story of a recorded run: what repeated, the advice, and the report at the end
   explain TRACE       why a verdict of a recorded run was given, and what would have changed it
+  view [FILE]         a page to look at a recorded run, or an empty one to drop runs into
   eval PATH…          scores scenario files: loops caught, false alarms
   tune PATH…          which settings keep false alarms in your own runs under a rate
   hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings

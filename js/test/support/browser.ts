@@ -30,7 +30,7 @@ export async function openTab(root: string): Promise<Tab> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   let browser: Browser;
   try {
-    browser = await chromium.launch({ executablePath: executable(), args: FLAGS });
+    browser = await launch();
   } catch (error) {
     server.close();
     throw error;
@@ -45,6 +45,11 @@ export async function openTab(root: string): Promise<Tab> {
       server.close();
     },
   };
+}
+
+/** A real Chromium. */
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: executable(), args: FLAGS });
 }
 
 const FLAGS = [

@@ -1,0 +1,94 @@
+// Findings that a person calls false alarms, and the configuration that would have kept quiet: every proposal is tried.
+
+import type { Config, TraceEvent } from "../generated/types.ts";
+import { type Analysis, analyse, type Loop, loopKey } from "./model.ts";
+import { merged, RUNGS, refusal, ruleInfo } from "./settings.ts";
+import { serious } from "./words.ts";
+
+/** A configuration that keeps quiet about a loop. */
+export interface Exemption {
+  /** What it says, for a person. */
+  title: string;
+  /** What is added to the configuration. */
+  change: Config;
+  /** Other loops that it keeps quiet about as well. */
+  alsoSilent: string[];
+}
+
+/** Rules about calls whose thresholds `polling` trebles. */
+const POLLED = new Set(["repeated-call", "cycle", "no-new-information", "same-answer", "unanswered-call"]);
+
+/** The tools whose calls a loop rests on. */
+export function tools(events: readonly TraceEvent[], loop: Loop, partner: readonly (number | undefined)[]): string[] {
+  const names = loop.occurrences.map(({ event: index }) => {
+    const event = events[index];
+    const call = event?.type === "tool-result" ? events[partner[index] ?? -1] : event;
+    if (call?.type === "tool-call") return call.tool;
+    return event?.type === "tool-result" ? (event.tool ?? undefined) : undefined;
+  });
+  return [...new Set(names.filter((name) => name !== undefined))];
+}
+
+/** What might keep quiet about a loop, from the narrowest to the widest. */
+function candidates(loop: Loop, names: readonly string[]): { title: string; change: Config }[] {
+  const { rule, finding } = loop;
+  const list: { title: string; change: Config }[] = [];
+  // `*` and `?` in a tool's name would match others too; such a name has no entry of its own.
+  const own = names.filter((name) => !/[*?]/.test(name));
+  const forTools = (entry: object): Config => ({ tools: Object.fromEntries(own.map((name) => [name, entry])) });
+  const quoted = own.map((name) => `\`${name}\``).join(", ");
+  const info = ruleInfo(rule);
+  if (own.length > 0 && own.length === names.length) {
+    if (POLLED.has(rule)) {
+      list.push({
+        title: `${quoted} may be asked again and again: treble the thresholds`,
+        change: forTools({ polling: true }),
+      });
+    }
+    const lowest = RUNGS.map((rung) => info?.[rung] ?? 0).find((threshold) => threshold > 0);
+    if (info !== undefined && lowest !== undefined) {
+      const factor = Math.ceil((finding.count + 1) / lowest);
+      const raised = RUNGS.filter((rung) => info[rung] > 0).map((rung) => [rung, info[rung] * factor] as const);
+      const rules = { [rule]: Object.fromEntries(raised) };
+      list.push({
+        title: `Raise the thresholds of ${rule} for ${quoted} above what was seen`,
+        change: forTools({ rules }),
+      });
+    }
+    const rules = { [rule]: { enabled: false } };
+    list.push({ title: `Turn ${rule} off for ${quoted}`, change: forTools({ rules }) });
+  }
+  list.push({ title: `Turn ${rule} off`, change: { rules: { [rule]: { enabled: false } } } });
+  return list;
+}
+
+/**
+ * Tries what might keep quiet about a loop, and returns what does. Yields now and then, as {@link analyse} does.
+ * A loop is quiet when it is nothing to act on any more.
+ */
+export function* exemptions(
+  events: readonly TraceEvent[],
+  config: Config,
+  { loops }: Analysis,
+  loop: Loop,
+  partner: readonly (number | undefined)[],
+): Generator<undefined, Exemption[]> {
+  const found: Exemption[] = [];
+  const key = loopKey(loop);
+  const before = loops.filter(({ peak }) => serious(peak)).map(loopKey);
+  for (const { title, change } of candidates(loop, tools(events, loop, partner))) {
+    const changed = merged(config, change);
+    if (refusal(changed) !== undefined) continue;
+    const run = analyse(events, changed);
+    let step = run.next();
+    while (!step.done) {
+      yield undefined;
+      step = run.next();
+    }
+    const after = new Set(step.value.loops.filter(({ peak }) => serious(peak)).map(loopKey));
+    if (after.has(key)) continue;
+    const silent = before.filter((other) => other !== key && !after.has(other));
+    found.push({ title, change, alsoSilent: silent.map((other) => (JSON.parse(other) as string[])[0] ?? "") });
+  }
+  return found;
+}

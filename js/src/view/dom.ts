@@ -1,0 +1,57 @@
+// Elements made without markup: text goes in as text, so that nothing a trace holds can become an element or a script.
+
+type Child = Node | string | undefined | false;
+type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
+
+/** An HTML element. A function is a listener, `false` and `undefined` leave an attribute out. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** An SVG element. */
+export function s<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value as EventListener);
+    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child !== undefined && child !== false) element.append(child);
+  return element;
+}
+
+/** The element with an id, which the page's own markup has. */
+export function the<E extends HTMLElement = HTMLElement>(id: string): E {
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`the page has no #${id}`);
+  return element as E;
+}
+
+/** A file that a person keeps. */
+export function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  h("a", { href: url, download: name }).click();
+  // The download has its own hold on the data by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Puts a text on the clipboard; where the browser refuses, `otherwise` shows it to be copied by hand. */
+export async function copy(text: string, otherwise: (text: string) => void): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    otherwise(text);
+    return false;
+  }
+}

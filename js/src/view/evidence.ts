@@ -1,0 +1,153 @@
+// Two occurrences of a loop side by side: what repeats, what differs, and what differs but counts as equal.
+
+import type { TraceEvent } from "../generated/types.ts";
+import { type Piece, wordDiff } from "./diff.ts";
+import { h } from "./dom.ts";
+import type { Layout, Loop, Occurrence, Trace } from "./model.ts";
+import { place, plain, time, title } from "./words.ts";
+
+/** A field of a call: its name, or nothing, and its value. */
+type Field = [name: string, value: string];
+
+/** One occurrence: what was asked, and what came of it. */
+interface Told extends Occurrence {
+  asked: Field[];
+  answered: string | undefined;
+  name: string;
+}
+
+/** The most characters of a payload that are compared. */
+const LONGEST = 6000;
+
+/** The events a loop rests on, each with what was asked and what came back. */
+export function occurrences(trace: Trace, layout: Layout, loop: Loop): Told[] {
+  return loop.occurrences.flatMap(({ event: index, digest }) => {
+    const event = trace.events[index];
+    if (event === undefined) return [];
+    const other = trace.events[layout.partner[index] ?? -1];
+    const [call, result] = event.type === "tool-result" ? [other, event] : [event, other];
+    const answered =
+      result?.type === "tool-result"
+        ? `${result.outcome === "ok" ? "" : `${result.outcome}: `}${plain(result.output)}`
+        : undefined;
+    return [{ event: index, digest, asked: asked(call), answered, name: title(call ?? event) }];
+  });
+}
+
+/** What an event asks for, field by field. */
+function asked(event: TraceEvent | undefined): Field[] {
+  if (event === undefined) return [];
+  const listed = (fields: object): Field[] => Object.entries(fields).map(([name, value]) => [name, plain(value)]);
+  if (event.type === "tool-call") {
+    const { args, rawArgs } = event;
+    if (rawArgs != null) return [["", rawArgs]];
+    return typeof args === "object" && args !== null && !Array.isArray(args) ? listed(args) : [["", plain(args)]];
+  }
+  if ("text" in event) return [["", event.text]];
+  const { type: _, at: __, pending: ___, ...fields } = event as TraceEvent & Record<string, unknown>;
+  return listed(fields);
+}
+
+/** Both occurrences, with what they share and what they do not. */
+export function compare(
+  trace: Trace,
+  list: readonly Told[],
+  [left, right]: [number, number],
+  choose: (pair: [number, number]) => void,
+  select: (event: number) => void,
+): HTMLElement {
+  const [a, b] = [list[left], list[right]];
+  if (a === undefined || b === undefined) {
+    return h(
+      "p",
+      { class: "note" },
+      "This finding counts a budget or a whole run: there are no occurrences to set side by side.",
+    );
+  }
+  const alone = a === b;
+  const equal = a.digest === b.digest;
+  const [answeredA, answeredB] = wordDiff((a.answered ?? "").slice(0, LONGEST), (b.answered ?? "").slice(0, LONGEST));
+  const side = (at: Told, other: Told, which: 0 | 1, answers: Piece[]) => {
+    const picker = h("select", {
+      "aria-label": which === 0 ? "Earlier occurrence" : "Later occurrence",
+      change: (event: Event) => {
+        const chosen = Number((event.target as HTMLSelectElement).value);
+        choose(which === 0 ? [chosen, right] : [left, chosen]);
+      },
+    });
+    for (const [index, { event }] of list.entries()) {
+      const when = time(trace.events, event);
+      const label = `${index + 1} of ${list.length}: ${place(trace, event)}${when === undefined ? "" : `, ${when}`}`;
+      picker.append(h("option", { value: index, selected: index === (which === 0 ? left : right) }, label));
+    }
+    return h(
+      "section",
+      { class: "side", "aria-label": alone ? "Occurrence" : `${which === 0 ? "Earlier" : "Later"} occurrence` },
+      h(
+        "div",
+        { class: "side-head" },
+        picker,
+        h("button", { type: "button", class: "small", click: () => select(at.event) }, "Go to event"),
+      ),
+      h("h3", { class: "part" }, at.name),
+      payload(askedOf(at, other), equal, "what was asked"),
+      ...(at.answered === undefined
+        ? []
+        : [h("h3", { class: "part" }, "came back"), payload(answers, equal, "what came back")]),
+      h("p", { class: "digest" }, "compared as ", h("code", {}, at.digest)),
+    );
+  };
+  const told = equal
+    ? "Both have the same digest: to the detector they are the same thing, whatever the marked words say."
+    : "Their digests differ: these two are not equal, the loop is in how they follow each other or in what they have in common.";
+  if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, b, 0, answeredA)));
+  return h(
+    "div",
+    { class: "compare" },
+    h("p", { class: "note" }, told),
+    h("div", { class: "sides" }, side(a, b, 0, answeredA), side(b, a, 1, answeredB)),
+    h(
+      "p",
+      { class: "legend" },
+      h("span", { class: "same" }, "repeats"),
+      equal
+        ? h("span", { class: "masked" }, "differs, masked or not compared: counts as equal")
+        : h("span", { class: "differs" }, "differs"),
+    ),
+  );
+}
+
+/** What was asked, each field compared with the one of the same name in the other occurrence. */
+function askedOf(at: Told, other: Told): Piece[] {
+  const theirs = new Map(other.asked);
+  return at.asked.flatMap(([name, value], index): Piece[] => [
+    { text: `${index > 0 ? "\n" : ""}${name === "" ? "" : `${name}: `}`, same: true },
+    ...wordDiff(value.slice(0, LONGEST), (theirs.get(name) ?? "").slice(0, LONGEST))[0],
+  ]);
+}
+
+/** Characters that are not seen, or that turn the text around them: shown by their number. */
+const ODD = /([\u00a0\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff])/u;
+
+/** A text in which nothing hides. */
+export function visible(text: string): (string | HTMLElement)[] {
+  return text.split(ODD).map((part) => {
+    if (part.length !== 1 || !ODD.test(part)) return part;
+    const number = (part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    return h(
+      "span",
+      { class: "odd", title: part === "\u00a0" ? "no-break space" : "invisible character" },
+      `U+${number}`,
+    );
+  });
+}
+
+function payload(pieces: readonly Piece[], equal: boolean, label: string): HTMLElement {
+  const pre = h("pre", { tabindex: 0, role: "group", "aria-label": label });
+  for (const { text, same } of pieces) {
+    if (same || text.trim() === "") pre.append(...visible(text));
+    else pre.append(h(equal ? "span" : "mark", { class: equal ? "masked" : "differs" }, ...visible(text)));
+  }
+  if (pieces.length === 0) pre.append(h("span", { class: "nothing" }, "nothing"));
+  return pre;
+}

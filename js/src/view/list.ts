@@ -1,0 +1,103 @@
+// The events one under the other. Only the rows in sight exist, so that ten thousand are as smooth as ten.
+
+import type { TraceEvent } from "../generated/types.ts";
+import { h } from "./dom.ts";
+import type { Judged } from "./model.ts";
+import { failed, SIGN, short, summary, title } from "./words.ts";
+
+const ROW = 30;
+/** Rows drawn beyond both edges. */
+const SPARE = 12;
+
+/** The list of events. */
+export class EventList {
+  readonly element: HTMLElement;
+  #events: readonly TraceEvent[] = [];
+  #judged: readonly Judged[] = [];
+  #selected = 0;
+  #marked = new Set<number>();
+  /** The rows that exist, by event. */
+  #rows = new Map<number, HTMLElement>();
+  #inner = h("div", { class: "rows", role: "presentation" });
+
+  constructor(select: (event: number) => void) {
+    this.element = h("div", {
+      class: "events",
+      role: "listbox",
+      tabindex: 0,
+      "aria-label": "Events",
+      scroll: () => requestAnimationFrame(() => this.#draw()),
+      click: (event: MouseEvent) => {
+        const row = event.target instanceof Element ? event.target.closest("[data-event]") : null;
+        if (row !== null) select(Number(row.getAttribute("data-event")));
+      },
+    });
+    this.element.append(this.#inner);
+    new ResizeObserver(() => this.#draw()).observe(this.element);
+  }
+
+  /** Shows events and what was said of them; `marked` are those that the loop in focus rests on. */
+  show(events: readonly TraceEvent[], judged: readonly Judged[], selected: number, marked: ReadonlySet<number>): void {
+    [this.#events, this.#judged, this.#selected, this.#marked] = [events, judged, selected, new Set(marked)];
+    for (const row of this.#rows.values()) row.remove();
+    this.#rows.clear();
+    this.#inner.style.height = `${events.length * ROW}px`;
+    this.#draw();
+  }
+
+  /** Scrolls so that an event is in sight. */
+  reveal(event: number): void {
+    const { scrollTop, clientHeight } = this.element;
+    if (event * ROW < scrollTop + ROW) this.element.scrollTop = event * ROW - ROW * 2;
+    else if ((event + 2) * ROW > scrollTop + clientHeight) this.element.scrollTop = (event + 3) * ROW - clientHeight;
+  }
+
+  #draw(): void {
+    const { scrollTop, clientHeight } = this.element;
+    const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
+    const last = Math.min(this.#events.length, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
+    const wanted = new Set(Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at));
+    // The selected row is always there: it is what a screen reader is told about.
+    if (this.#selected < this.#events.length) wanted.add(this.#selected);
+    for (const [index, row] of this.#rows) {
+      if (wanted.has(index)) continue;
+      row.remove();
+      this.#rows.delete(index);
+    }
+    for (const index of wanted) {
+      if (this.#rows.has(index)) continue;
+      const row = this.#row(index);
+      this.#rows.set(index, row);
+      // In the order of the events, for those who read the page and do not see it.
+      const next = [...this.#rows.keys()].filter((other) => other > index).sort((a, b) => a - b)[0];
+      this.#inner.insertBefore(row, (next !== undefined && this.#rows.get(next)) || null);
+    }
+    const active = this.#selected < this.#events.length ? `event-${this.#selected}` : "";
+    this.element.setAttribute("aria-activedescendant", active);
+  }
+
+  #row(index: number): HTMLElement {
+    const event = this.#events[index] as TraceEvent;
+    const judged = this.#judged[index];
+    const level = judged?.level ?? "continue";
+    const classes = ["row", failed(event) && "failed", this.#marked.has(index) && "part", judged?.error && "refused"];
+    const row = h(
+      "div",
+      {
+        class: classes.filter(Boolean).join(" "),
+        id: `event-${index}`,
+        role: "option",
+        "aria-selected": String(index === this.#selected),
+        "aria-setsize": this.#events.length,
+        "aria-posinset": index + 1,
+        "data-event": index,
+      },
+      h("span", { class: "number" }, String(index)),
+      h("span", { class: "kind" }, `${event.pending ? "asks: " : ""}${short(title(event), 28)}`),
+      h("span", { class: "text" }, short(judged?.error ?? summary(event), 200)),
+      level !== "continue" && h("span", { class: `chip ${level}` }, `${SIGN[level]} ${level}`),
+    );
+    row.style.top = `${index * ROW}px`;
+    return row;
+  }
+}

@@ -1,0 +1,325 @@
+// A trace and what the detector says of it, as plain data: nothing here knows a page.
+
+import { LEVELS } from "../cli/style.ts";
+import { LoopDetector } from "../detector.ts";
+import { LoopwardenError } from "../errors.ts";
+import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict } from "../generated/types.ts";
+
+export { LEVELS };
+
+/** How strong a level is: 0 for `continue`, 5 for `halt`. */
+export const rank = (level: Level): number => LEVELS.indexOf(level);
+
+/** A recorded run, as the page gets it. */
+export interface Trace {
+  /** What it is called: a file name. */
+  name: string;
+  /** The format it was read from. */
+  format: string;
+  events: TraceEvent[];
+  /** The line of the file each event came from, from 1; empty where there is no file. */
+  lines: number[];
+  /** What could not be read. */
+  errors: { line: number; message: string }[];
+  /** The configuration that came with it. */
+  config: Config;
+}
+
+/** What was said of one event. */
+export interface Judged {
+  /** The level given; in shadow mode the one that would have been. */
+  level: Level;
+  /** Absent where the event was refused. */
+  verdict: Verdict | undefined;
+  /** Why the event was refused. */
+  error: string | undefined;
+}
+
+/** One loop: the findings that are about the same thing, from its onset on. */
+export interface Loop {
+  rule: string;
+  signature: string;
+  scope: Scope;
+  /** Index of the event it began with, which is where a host may rewind to. */
+  onset: number;
+  /** Index of the first event with a finding. */
+  first: number;
+  /** Index of the last one. */
+  last: number;
+  peak: Level;
+  /** The latest finding among the strongest. */
+  finding: Finding;
+  /** Index of the event with that finding. */
+  at: number;
+  /** Index of the first event at each level from `observe` on. */
+  reached: Partial<Record<Level, number>>;
+  /** The events that the findings rest on, ascending. */
+  occurrences: Occurrence[];
+}
+
+/** An event that a loop rests on. */
+export interface Occurrence {
+  /** Its index. */
+  event: number;
+  /** What was compared, as a digest: equal digests are equal to the detector. */
+  digest: string;
+}
+
+/** What the detector says of a whole trace. */
+export interface Analysis {
+  /** One for every event. */
+  judged: Judged[];
+  /** Strongest first, then in order of appearance. */
+  loops: Loop[];
+  peak: Level;
+  /** Events that were refused. */
+  refused: number;
+}
+
+/** How many occurrences of a loop are kept for its drawing. */
+const OCCURRENCES = 400;
+/** Events between two saved states. */
+const SAVE_EVERY = 250;
+
+/**
+ * Replays a trace. It yields how many events are done, so that a page can do it in slices; `states` collects the
+ * detector's state every {@link SAVE_EVERY} events for {@link stateAt}.
+ *
+ * @throws {LoopwardenError} `invalid-config`.
+ */
+export function* analyse(
+  events: readonly TraceEvent[],
+  config: Config | string,
+  states?: Uint8Array[],
+): Generator<number, Analysis> {
+  using detector = new LoopDetector(config);
+  const judged: Judged[] = [];
+  /** Index of the event with a sequence number. */
+  const indices: number[] = [];
+  const loops = new Loops();
+  let refused = 0;
+  for (const [index, event] of events.entries()) {
+    if (states !== undefined && index % SAVE_EVERY === 0) states.push(detector.snapshot());
+    const answer = judge(detector, event);
+    judged.push(answer);
+    if (answer.verdict === undefined) refused++;
+    else {
+      if (!event.pending) indices[answer.verdict.seq] = index;
+      for (const finding of answer.verdict.findings) loops.add(finding, index, indices);
+    }
+    yield index + 1;
+  }
+  const peak = judged.reduce<Level>((most, { level }) => (rank(level) > rank(most) ? level : most), "continue");
+  return { judged, loops: loops.sorted(), peak, refused };
+}
+
+/** {@link analyse} at one go. */
+export function analyseAll(events: readonly TraceEvent[], config: Config | string): Analysis {
+  const run = analyse(events, config);
+  for (;;) {
+    const step = run.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** A detector as it was right after an event, from the states that {@link analyse} saved. The caller frees it. */
+export function stateAt(events: readonly TraceEvent[], states: readonly Uint8Array[], index: number): LoopDetector {
+  const saved = Math.min(Math.floor(index / SAVE_EVERY), states.length - 1);
+  const state = states[saved];
+  if (state === undefined) throw new RangeError("no state was saved");
+  const detector = LoopDetector.restore(state);
+  for (const event of events.slice(saved * SAVE_EVERY, index + 1)) if (!event.pending) judge(detector, event);
+  return detector;
+}
+
+function judge(detector: LoopDetector, { pending, ...traced }: TraceEvent): Judged {
+  const event = traced as Event;
+  try {
+    const verdict = pending ? detector.check(event) : detector.record(event);
+    return { level: verdict.wouldBe ?? verdict.level, verdict, error: undefined };
+  } catch (error) {
+    if (!(error instanceof LoopwardenError)) throw error;
+    return { level: "continue", verdict: undefined, error: error.message };
+  }
+}
+
+/** Groups findings into loops. */
+class Loops {
+  #all: Loop[] = [];
+  /** The latest loop of a rule and signature, and of a rule and onset: a signature may grow with the evidence. */
+  #latest = new Map<string, Loop>();
+
+  add(finding: Finding, index: number, indices: readonly number[]): void {
+    const of = (what: string | number) => JSON.stringify([finding.rule, finding.scope, what]);
+    const [bySignature, byOnset] = [of(finding.signature), of(finding.onsetSeq)];
+    const onset = Math.min(indices[finding.onsetSeq] ?? index, index);
+    const known = this.#latest.get(bySignature);
+    const loop = known !== undefined && onset <= known.last ? known : this.#latest.get(byOnset);
+    const fresh: Loop = {
+      rule: finding.rule,
+      signature: finding.signature,
+      scope: finding.scope,
+      onset,
+      first: index,
+      last: index,
+      peak: finding.level,
+      finding,
+      at: index,
+      reached: {},
+      occurrences: [],
+    };
+    const to = loop ?? fresh;
+    if (to === fresh) this.#all.push(fresh);
+    this.#latest.set(bySignature, to);
+    this.#latest.set(byOnset, to);
+    to.onset = Math.min(to.onset, onset);
+    to.last = index;
+    to.reached[finding.level] ??= index;
+    if (rank(finding.level) >= rank(to.peak)) {
+      to.peak = finding.level;
+      to.finding = finding;
+      to.signature = finding.signature;
+      to.at = index;
+    }
+    for (const { seq, digest } of finding.evidence) {
+      const event = indices[seq];
+      if (event === undefined || event <= (to.occurrences.at(-1)?.event ?? -1)) continue;
+      to.occurrences.push({ event, digest });
+      // The first one stays: it is where the story begins.
+      if (to.occurrences.length > OCCURRENCES) to.occurrences.splice(1, 1);
+    }
+  }
+
+  sorted(): Loop[] {
+    return this.#all.sort((a, b) => rank(b.peak) - rank(a.peak) || a.first - b.first);
+  }
+}
+
+/** A stable name of a loop, for links and marks. */
+export const loopKey = ({ rule, signature }: Pick<Loop, "rule" | "signature">): string =>
+  JSON.stringify([rule, signature]);
+
+/** Where the events of a trace stand: lanes are agents, columns are rounds. */
+export interface Layout {
+  lanes: string[];
+  /** Lane of each event. */
+  lane: number[];
+  /** Column of each event; never falls. */
+  column: number[];
+  columns: number;
+  /** First event of each column. */
+  starts: number[];
+  /** Index of the call of each result, and of the result of each call. */
+  partner: (number | undefined)[];
+}
+
+/** Lanes that are drawn apart; further agents share the last one. */
+const LANES = 12;
+
+/** Lays out a trace. Where no rounds are told, a call and its result share a column and everything else has its own. */
+export function layOut(events: readonly TraceEvent[]): Layout {
+  const runs = new Set(events.map(({ run }) => run ?? ""));
+  const names = new Map<string, number>();
+  const lanes: string[] = [];
+  const layout: Layout = { lanes, lane: [], column: [], columns: 0, starts: [], partner: pair(events) };
+  let round: string | undefined;
+  let open = false;
+  for (const [index, event] of events.entries()) {
+    const name = [...(runs.size > 1 ? [event.run ?? "default run"] : []), agent(event)].join(" · ");
+    let lane = names.get(name);
+    if (lane === undefined) {
+      lane = Math.min(lanes.length, LANES - 1);
+      names.set(name, lane);
+      if (lanes.length < LANES) lanes.push(name);
+      else lanes[LANES - 1] = "other agents";
+    }
+    layout.lane.push(lane);
+    const call = layout.partner[index];
+    const column = layout.columns - 1;
+    const answers = event.type === "tool-result" && call !== undefined && layout.column[call] === column;
+    const same = event.round == null ? false : event.round === round;
+    // Parallel calls without a round: nothing was answered between them.
+    const batch = event.round == null && round === undefined && event.type === "tool-call" && open;
+    if (column < 0 || !(answers || same || batch)) {
+      layout.starts.push(index);
+      layout.columns++;
+    }
+    if (!answers) round = event.round ?? undefined;
+    open = event.type === "tool-call";
+    layout.column.push(layout.columns - 1);
+  }
+  return layout;
+}
+
+/** Who acted. */
+export function agent(event: Event): string {
+  if (event.agent) return event.agent;
+  if (event.type === "collaboration" || event.type === "delivery") return event.from;
+  if (event.type === "turn") return event.node;
+  return "agent";
+}
+
+/** Results and their calls: by call id, else the oldest unanswered call of the tool. */
+function pair(events: readonly TraceEvent[]): (number | undefined)[] {
+  const partner: (number | undefined)[] = [];
+  const byId = new Map<string, number>();
+  const waiting = new Map<string, number[]>();
+  for (const [index, event] of events.entries()) {
+    partner.push(undefined);
+    if (event.pending) continue;
+    const run = event.run ?? "";
+    if (event.type === "tool-call") {
+      if (event.callId != null) byId.set(JSON.stringify([run, event.callId]), index);
+      const key = JSON.stringify([run, event.tool]);
+      const list = waiting.get(key);
+      if (list === undefined) waiting.set(key, [index]);
+      else list.push(index);
+    } else if (event.type === "tool-result") {
+      const list = event.tool == null ? undefined : waiting.get(JSON.stringify([run, event.tool]));
+      const call = event.callId == null ? list?.shift() : byId.get(JSON.stringify([run, event.callId]));
+      if (call === undefined) continue;
+      if (event.callId != null && list !== undefined) list.splice(list.indexOf(call) >>> 0, 1);
+      partner[index] = call;
+      partner[call] = index;
+    }
+  }
+  return partner;
+}
+
+/** The workflow a trace tells of: who handed work to whom, and which phase led to which, with how often. */
+export interface Flow {
+  from: string;
+  to: string;
+  count: number;
+}
+
+/** Nodes of a drawn graph. */
+const EDGES = 60;
+
+/** Requests and deliveries between agents, up to and including an event. */
+export function collaboration(events: readonly TraceEvent[], until: number): Flow[] {
+  return flows(events.slice(0, until + 1), (event) =>
+    event.type === "collaboration" || event.type === "delivery" ? [event.from, event.to] : undefined,
+  );
+}
+
+/** Transitions between phases, up to and including an event. */
+export function phaseFlow(events: readonly TraceEvent[], until: number): Flow[] {
+  return flows(events.slice(0, until + 1), (event) =>
+    event.type === "transition" ? [event.from ?? "start", event.to] : undefined,
+  );
+}
+
+function flows(events: readonly TraceEvent[], ends: (event: Event) => [string, string] | undefined): Flow[] {
+  const found = new Map<string, Flow>();
+  for (const event of events) {
+    if (event.pending) continue;
+    const pair = ends(event as Event);
+    if (pair === undefined) continue;
+    const key = JSON.stringify(pair);
+    const flow = found.get(key);
+    if (flow !== undefined) flow.count++;
+    else if (found.size < EDGES) found.set(key, { from: pair[0], to: pair[1], count: 1 });
+  }
+  return [...found.values()];
+}

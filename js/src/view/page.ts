@@ -1,0 +1,854 @@
+// The page: holds what is looked at, and has every part show it.
+
+import { init, version } from "../core.ts";
+import { LoopwardenError } from "../errors.ts";
+import type { Config, Scope } from "../generated/types.ts";
+import { readTranscript } from "../transcript.ts";
+import { exemptions } from "./alarms.ts";
+import { Controls } from "./controls.ts";
+import { copy, h, save, the } from "./dom.ts";
+import { compare, occurrences, visible } from "./evidence.ts";
+import { example } from "./example.ts";
+import { graph, trend, walk } from "./graph.ts";
+import { EventList } from "./list.ts";
+import {
+  type Analysis,
+  agent,
+  analyse,
+  collaboration,
+  type Layout,
+  type Loop,
+  layOut,
+  loopKey,
+  phaseFlow,
+  stateAt,
+  type Trace,
+} from "./model.ts";
+import { markdown } from "./report.ts";
+import { merged, refusal } from "./settings.ts";
+import { LONGEST_LINK, pack, type State, scenario, unpack } from "./share.ts";
+import { described, Timeline } from "./timeline.ts";
+import {
+  between,
+  cost,
+  duration,
+  headline,
+  MEANING,
+  number,
+  place,
+  plain,
+  SIGN,
+  serious,
+  short,
+  time,
+  title,
+} from "./words.ts";
+
+/** Milliseconds of work before the page gets a turn. */
+const SLICE = 8;
+/** Characters of a payload that are shown at first. */
+const SHOWN = 4000;
+
+let trace: Trace | undefined;
+let layout: Layout = layOut([]);
+let analysis: Analysis | undefined;
+let states: Uint8Array[] = [];
+let config: Config = {};
+let selected = 0;
+let chosen: Loop | undefined;
+/** Which two occurrences are compared. */
+let sides: [number, number] | undefined;
+let falseAlarms: string[] = [];
+/** Whether the run came from a person and not with the page. */
+let brought = false;
+/** Counts replays: one that is overtaken stops. */
+let replays = 0;
+/** What the first replay of the run came to, to compare later ones with. */
+let before: string | undefined;
+
+const timeline = new Timeline(choose);
+const list = new EventList(choose);
+const controls = new Controls(configure);
+
+/** Lets the browser draw and answer before more work. */
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+
+/** Runs a generator to its end in slices; nothing when another replay overtakes it. */
+async function inSlices<T, R>(work: Generator<T, R>, mine: number, told: (step: T) => void): Promise<R | undefined> {
+  let until = performance.now() + SLICE;
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    if (performance.now() < until) continue;
+    told(step.value);
+    await turn();
+    if (mine !== replays) {
+      work.return(undefined as never);
+      return undefined;
+    }
+    until = performance.now() + SLICE;
+  }
+}
+
+/** Opens a run: it is drawn at once, and judged in slices. */
+async function open(next: Trace, from: State = {}): Promise<void> {
+  trace = next;
+  layout = layOut(next.events);
+  [analysis, states, chosen, sides, before] = [undefined, [], undefined, undefined, undefined];
+  config = from.config !== undefined && refusalOf(from.config) === undefined ? from.config : next.config;
+  falseAlarms = from.falseAlarms ?? [];
+  selected = Math.min(from.event ?? 0, Math.max(0, next.events.length - 1));
+  document.title = `${next.name} – Loopwarden`;
+  the("start").hidden = true;
+  document.body.classList.add("has-run");
+  show();
+  await ready;
+  await replay(from);
+}
+
+function refusalOf(wanted: Config): string | undefined {
+  // A configuration of a link is tried once the core is there; until then it is taken as it is.
+  return loaded ? refusal(wanted) : undefined;
+}
+
+async function replay(from: State = {}): Promise<void> {
+  if (trace === undefined) return;
+  const mine = ++replays;
+  const progress = the("progress");
+  const why = refusal(config);
+  if (why !== undefined) {
+    config = {};
+    progress.textContent = `The configuration was refused, the recommended one is used: ${why}`;
+  }
+  const { events } = trace;
+  const saved: Uint8Array[] = [];
+  const result = await inSlices(analyse(events, config, saved), mine, (done) => {
+    progress.textContent = `Judging event ${done.toLocaleString("en")} of ${events.length.toLocaleString("en")} …`;
+  });
+  if (result === undefined) return;
+  if (why === undefined) progress.textContent = "";
+  [analysis, states] = [result, saved];
+  const wanted = from.loop ?? (chosen && loopKey(chosen));
+  const first = chosen === undefined;
+  // One rule may find the same thing again later: the one around the selected event is meant.
+  const meant = result.loops.filter((loop) => loopKey(loop) === wanted);
+  chosen = meant.find(({ onset, last }) => onset <= selected && selected <= last) ?? meant[0] ?? result.loops[0];
+  sides = undefined;
+  if (first && from.event === undefined && chosen !== undefined) selected = chosen.at;
+  before ??= outcome(result);
+  show();
+  timeline.reveal(selected);
+  list.reveal(selected);
+}
+
+/** What a replay came to, in a few words. */
+function outcome({ peak, loops }: Analysis): string {
+  const found = loops.filter((loop) => serious(loop.peak));
+  if (found.length === 0) return peak === "continue" ? "no finding" : "nothing to act on";
+  const at = found[0]?.reached[found[0].peak];
+  return `${found[0]?.peak} at event ${at}${found.length > 1 ? ` and ${number(found.length - 1, "other finding")}` : ""}`;
+}
+
+let pending: ReturnType<typeof setTimeout> | undefined;
+
+/** A new configuration: judged anew when the hand rests. */
+function configure(next: Config): void {
+  config = next;
+  controls.show(config, active());
+  clearTimeout(pending);
+  pending = setTimeout(() => void replay(), 120);
+}
+
+/** The rules that the run is about. */
+const rulesSeen = new Set<string>();
+function active(): string[] {
+  for (const { rule } of analysis?.loops ?? []) rulesSeen.add(rule);
+  for (const rule of Object.keys(config.rules ?? {})) rulesSeen.add(rule);
+  return [...rulesSeen];
+}
+
+function choose(event: number): void {
+  if (trace === undefined) return;
+  selected = Math.min(Math.max(0, event), trace.events.length - 1);
+  showSelection();
+  timeline.reveal(selected);
+  list.reveal(selected);
+}
+
+function focus(loop: Loop): void {
+  chosen = loop;
+  sides = undefined;
+  selected = loop.at;
+  show();
+  timeline.reveal(selected);
+  list.reveal(selected);
+}
+
+/** Goes to the next finding, or the previous one, in the order of the run: each time a loop reaches a level. */
+function jump(step: 1 | -1): void {
+  const stops = (analysis?.loops ?? [])
+    .flatMap((loop) => Object.values(loop.reached).map((at) => ({ at, loop })))
+    .sort((a, b) => a.at - b.at);
+  const next = step === 1 ? stops.find(({ at }) => at > selected) : stops.reverse().find(({ at }) => at < selected);
+  if (next === undefined) return;
+  if (chosen !== next.loop) [chosen, sides] = [next.loop, undefined];
+  selected = next.at;
+  show();
+  timeline.reveal(selected);
+  list.reveal(selected);
+}
+
+// --- Showing ---
+
+function show(): void {
+  if (trace === undefined) return;
+  showAbout(trace);
+  showHeadline(trace);
+  showLoops(trace);
+  showEvidence(trace);
+  showReport();
+  showAlarm(trace);
+  if (loaded) controls.show(config, active());
+  const now = analysis && outcome(analysis);
+  the("outcome").textContent =
+    now === undefined ? "" : before === now ? `Now: ${now}.` : `Now: ${now}. Before: ${before}.`;
+  showSelection();
+}
+
+function showAbout({ name, format, events, errors }: Trace): void {
+  const unread = errors.length + (analysis?.refused ?? 0);
+  const parts = [name, format, number(events.length, "event"), ...(unread > 0 ? [`${unread} not readable`] : [])];
+  const total = between(events, 0, events.length - 1);
+  if (total !== undefined) parts.push(duration(total));
+  the("about").textContent = parts.join(" · ");
+  const unreadable = the("unread");
+  unreadable.hidden = errors.length === 0;
+  unreadable.querySelector("summary")?.replaceChildren(`What could not be read: ${number(errors.length, "line")}`);
+  unreadable
+    .querySelector("ul")
+    ?.replaceChildren(...errors.slice(0, 20).map(({ line, message }) => h("li", {}, `Line ${line}: ${message}`)));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("[data-needs-run]"))
+    button.disabled = analysis === undefined;
+}
+
+function showHeadline(run: Trace): void {
+  const card = the("headline");
+  card.hidden = analysis === undefined;
+  if (analysis === undefined) return;
+  const lead = analysis.loops[0];
+  const head = headline(run, analysis, lead);
+  card.className = `card headline ${head.level}`;
+  const fact = (name: string, text: string, detail: string, event?: number) =>
+    h(
+      "div",
+      { class: "fact" },
+      h("dt", {}, name),
+      h(
+        "dd",
+        {},
+        event === undefined
+          ? h("strong", {}, text)
+          : h("button", { type: "button", class: "link", click: () => choose(event) }, text),
+        detail !== "" && h("span", { class: "detail" }, detail),
+      ),
+    );
+  card.replaceChildren(
+    h(
+      "p",
+      { class: "verdict" },
+      h("span", { class: `chip big ${head.level}` }, `${SIGN[head.level]} ${head.level}`.trim()),
+      h("span", { class: "meaning" }, MEANING[head.level]),
+    ),
+    h("h1", { id: "headline-title" }, head.title),
+    ...(head.what === undefined
+      ? [h("p", { class: "what" }, head.action.detail)]
+      : [h("p", { class: "what" }, ...ticked(head.what))]),
+    ...(head.quote === undefined ? [] : [h("p", { class: "quote" }, "It keeps getting: ", h("q", {}, head.quote))]),
+    ...(head.since === undefined
+      ? []
+      : [
+          h(
+            "dl",
+            { class: "facts" },
+            fact("Since", head.since.text, head.since.detail, head.since.event),
+            ...(head.cost === undefined ? [] : [fact("Cost since then", head.cost.text, head.cost.detail)]),
+            fact("What to do", head.action.text, head.action.detail),
+          ),
+        ]),
+    ...(head.warning === undefined
+      ? []
+      : [
+          h(
+            "p",
+            { class: "warning" },
+            head.warning.text,
+            " ",
+            h("button", { type: "button", class: "link", click: () => choose(head.warning?.event ?? 0) }, "Show it"),
+          ),
+        ]),
+  );
+}
+
+/** A sentence of the core, with what it puts between backticks as code. */
+function ticked(text: string): (string | HTMLElement)[] {
+  return text.split(/(`[^`]+`)/).map((part) => (/^`[^`]+`$/.test(part) ? h("code", {}, part.slice(1, -1)) : part));
+}
+
+function showLoops(run: Trace): void {
+  const loops = analysis?.loops ?? [];
+  the("loops").replaceChildren(
+    ...loops.slice(0, 50).map((loop) => {
+      const marked = falseAlarms.includes(loopKey(loop));
+      return h(
+        "li",
+        {},
+        h(
+          "button",
+          {
+            type: "button",
+            class: `loop${marked ? " marked" : ""}`,
+            "aria-current": String(loop === chosen),
+            click: () => focus(loop),
+          },
+          h("span", { class: `chip ${loop.peak}` }, `${SIGN[loop.peak]} ${loop.peak}`),
+          h("span", { class: "loop-text" }, ...ticked(loop.finding.message)),
+          h(
+            "span",
+            { class: "loop-more" },
+            `${[loop.rule, loop.scope.agent, loop.scope.task].flatMap((part) => (part === undefined ? [] : [short(part, 30)])).join(", ")}, ${place(run, loop.onset)} to ${loop.last}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
+          ),
+        ),
+      );
+    }),
+    ...(loops.length === 0 && analysis !== undefined ? [h("li", { class: "note" }, "None.")] : []),
+    ...(loops.length > 50 ? [h("li", { class: "note" }, `and ${loops.length - 50} more, in the timeline`)] : []),
+  );
+}
+
+function showEvidence(run: Trace): void {
+  const card = the("evidence-card");
+  card.hidden = chosen === undefined;
+  if (chosen === undefined || analysis === undefined) return;
+  const found = occurrences(run, layout, chosen);
+  if (sides === undefined) {
+    // The first one, and the latest that was not asked in the very same words: what differs says most.
+    const words = (index: number) => JSON.stringify(found[index]?.asked).replaceAll(/\s|\\[nt]/g, "");
+    const other = found.findLastIndex((_, index) => words(index) !== words(0));
+    sides = [0, other > 0 ? other : found.length - 1];
+  }
+  the("evidence").replaceChildren(
+    h(
+      "p",
+      { class: "what-rule" },
+      h("code", {}, chosen.rule),
+      `: ${chosen.finding.count} counted, ${chosen.finding.level} from ${chosen.finding.threshold}; ${number(found.length, "occurrence")} in the run; ${Math.round(chosen.finding.confidence / 10)} % sure.`,
+    ),
+    compare(
+      run,
+      found,
+      sides,
+      (pair) => {
+        sides = pair;
+        showEvidence(run);
+      },
+      choose,
+    ),
+  );
+}
+
+function showReport(): void {
+  const card = the("report-card");
+  card.hidden = chosen === undefined || trace === undefined;
+  if (chosen === undefined || trace === undefined || states.length === 0) return;
+  using detector = stateAt(trace.events, states, chosen.at);
+  const scope = chosen.scope;
+  the("report").replaceChildren(
+    markdown(detector.report(scope)),
+    h(
+      "p",
+      {},
+      h(
+        "button",
+        { type: "button", class: "small", click: (event: Event) => void copied(event, () => stateText(scope)) },
+        "Copy as Markdown",
+      ),
+    ),
+  );
+}
+
+function stateText(scope: Scope): string {
+  if (trace === undefined || chosen === undefined) return "";
+  using detector = stateAt(trace.events, states, chosen.at);
+  return detector.report(scope);
+}
+
+function showSelection(): void {
+  if (trace === undefined) return;
+  const scene = { events: trace.events, layout, analysis, selected, loop: chosen };
+  timeline.show(scene);
+  list.show(trace.events, analysis?.judged ?? [], selected, new Set(chosen?.occurrences.map(({ event }) => event)));
+  the("described").textContent = described(scene);
+  the("position").textContent = trace.events.length === 0 ? "" : `${selected} of ${trace.events.length - 1}`;
+  showEvent(trace);
+  cancelIdle?.();
+  cancelIdle = idle(() => showFlow());
+}
+
+let cancelIdle: (() => void) | undefined;
+function idle(work: () => void): () => void {
+  const timer = setTimeout(work, 60);
+  return () => clearTimeout(timer);
+}
+
+function showEvent(run: Trace): void {
+  const event = run.events[selected];
+  if (event === undefined) return;
+  const judged = analysis?.judged[selected];
+  const verdict = judged?.verdict;
+  const level = judged?.level ?? "continue";
+  const partner = layout.partner[selected];
+  const fields = Object.entries(event).filter(([name, value]) => !["type", "at"].includes(name) && value != null);
+  const when = time(run.events, selected);
+  const body: (HTMLElement | false)[] = [
+    h(
+      "h3",
+      {},
+      `${title(event)} `,
+      h(
+        "span",
+        { class: "detail" },
+        `${place(run, selected)}${when === undefined ? "" : `, ${when}`}, ${agent(event)}`,
+      ),
+    ),
+    h(
+      "p",
+      { class: "verdict" },
+      h("span", { class: `chip ${level}` }, `${SIGN[level]} ${level}`.trim()),
+      h("span", { class: "meaning" }, judged?.error ?? MEANING[level]),
+    ),
+    verdict?.guidance !== undefined && h("blockquote", {}, h("strong", {}, "Said to the agent: "), verdict.guidance),
+    ...(verdict?.findings ?? []).map((finding) =>
+      h("p", { class: "finding" }, h("code", {}, finding.rule), ` ${finding.level}: `, ...ticked(finding.message)),
+    ),
+    (verdict?.suggestedActions.length ?? 0) > 0 &&
+      h("p", {}, h("strong", {}, "What a host can do: "), verdict?.suggestedActions.join("; ") ?? ""),
+    partner !== undefined &&
+      h(
+        "p",
+        {},
+        h(
+          "button",
+          { type: "button", class: "small", click: () => choose(partner) },
+          event.type === "tool-result" ? `Go to its call (${partner})` : `Go to its result (${partner})`,
+        ),
+      ),
+    ...fields.map(([name, value]) => field(name, plain(value))),
+  ];
+  the("event").replaceChildren(...body.filter((part) => part !== false));
+}
+
+function field(name: string, value: string): HTMLElement {
+  if (value.length < 60 && !value.includes("\n"))
+    return h("p", { class: "field" }, h("span", { class: "name" }, name), h("code", {}, value));
+  const pre = h("pre", { tabindex: 0, role: "group", "aria-label": name }, ...visible(value.slice(0, SHOWN)));
+  const more = value.length > SHOWN;
+  return h(
+    "div",
+    { class: "field long" },
+    h("span", { class: "name" }, name),
+    pre,
+    more &&
+      h(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          click: (event: Event) => {
+            pre.replaceChildren(...visible(value));
+            (event.target as HTMLElement).remove();
+          },
+        },
+        `Show all ${value.length.toLocaleString("en")} characters`,
+      ),
+  );
+}
+
+/** Trend, badges, phases and the graph, as they stood after the selected event. */
+function showFlow(): void {
+  const card = the("flow-card");
+  if (trace === undefined || states.length === 0) {
+    card.hidden = true;
+    return;
+  }
+  const { events } = trace;
+  const event = events[selected];
+  const scope: Scope = {
+    ...(event?.run != null && { run: event.run }),
+    ...(event?.task != null && { task: event.task }),
+  };
+  using detector = stateAt(events, states, selected);
+  const status = detector.status(scope);
+  const parts: HTMLElement[] = [];
+  if (status.trend !== undefined) parts.push(h("h3", {}, "Progress"), trend(status.trend));
+  if (status.cycles !== undefined && status.cycles.length > 0) {
+    const badges = status.cycles.map(({ badge, nodes }) =>
+      h("li", {}, h("span", { class: "badge" }, badge), ` ${short(nodes.join(" → "), 60)}`),
+    );
+    parts.push(h("h3", {}, "Cycles of the workflow"), h("ul", { class: "badges" }, ...badges));
+  }
+  for (const [task, { walk: steps }] of Object.entries(status.phases ?? {})) {
+    if (steps === undefined) continue;
+    parts.push(h("h3", {}, task === "" ? "Phases" : `Phases of ${short(task, 40)}`), walk(steps));
+  }
+  const phases = phaseFlow(events, selected);
+  if (phases.length > 0)
+    parts.push(graph(phases, "From phase to phase", event?.type === "transition" ? event.to : undefined));
+  const work = collaboration(events, selected);
+  if (work.length > 0)
+    parts.push(graph(work, "Who handed work to whom", event === undefined ? undefined : agent(event)));
+  card.hidden = parts.length === 0;
+  if (parts.length > 0) parts.unshift(h("p", { class: "note" }, `After event ${selected}.`));
+  the("flow").replaceChildren(...parts);
+}
+
+// --- False alarms ---
+
+function showAlarm(run: Trace): void {
+  const root = the("alarm");
+  if (chosen === undefined || analysis === undefined) {
+    const undo = falseAlarms.length > 0 && analysis !== undefined;
+    root.replaceChildren(...(undo ? [marks()] : []));
+    return;
+  }
+  const loop = chosen;
+  const key = loopKey(loop);
+  if (!falseAlarms.includes(key)) {
+    root.replaceChildren(
+      h(
+        "p",
+        {},
+        h("button", { type: "button", id: "false-alarm", click: () => void mark(run, loop) }, "This is a false alarm"),
+      ),
+      ...(falseAlarms.length > 0 ? [marks()] : []),
+    );
+  } else if (root.querySelector("[data-proposals]")?.getAttribute("data-proposals") !== key) {
+    void mark(run, loop);
+  }
+}
+
+/** What was marked, to take back. */
+function marks(): HTMLElement {
+  const items = falseAlarms.map((key) => {
+    const [rule, signature] = namesOf(key);
+    return h(
+      "li",
+      {},
+      h("code", {}, rule),
+      ` ${short(signature, 60)} `,
+      h("button", { type: "button", class: "small", click: () => unmark(key) }, "Not a false alarm"),
+    );
+  });
+  return h("div", { class: "marks" }, h("h3", {}, "Marked as false alarms"), h("ul", {}, ...items));
+}
+
+/** A link brings its own keys: what is none is shown as it is. */
+function namesOf(key: string): [string, string] {
+  try {
+    const parsed: unknown = JSON.parse(key);
+    if (Array.isArray(parsed)) return [String(parsed[0] ?? ""), String(parsed[1] ?? "")];
+  } catch {}
+  return [key, ""];
+}
+
+function unmark(key: string): void {
+  falseAlarms = falseAlarms.filter((other) => other !== key);
+  the("alarm").replaceChildren();
+  show();
+}
+
+async function mark(run: Trace, loop: Loop): Promise<void> {
+  const root = the("alarm");
+  const key = loopKey(loop);
+  if (!falseAlarms.includes(key)) falseAlarms = [...falseAlarms, key];
+  const box = h(
+    "div",
+    { "data-proposals": key, class: "proposals", role: "status" },
+    h("p", {}, "Trying what would keep quiet about it …"),
+  );
+  root.replaceChildren(box, marks());
+  showLoops(run);
+  if (analysis === undefined) return;
+  const found = await inSlices(exemptions(run.events, config, analysis, loop, layout.partner), replays, () => {});
+  if (found === undefined || !box.isConnected) return;
+  const exempt = `detector.acknowledge(${JSON.stringify(loop.scope)}, ${JSON.stringify({ decision: "exempt", rule: loop.rule, signature: loop.signature })});`;
+  box.replaceChildren(
+    h("h3", {}, "A line for your configuration"),
+    h("p", { class: "note" }, "Each was tried on this run: with it, the finding does not come back."),
+    ...found.map(({ title, change, alsoSilent }, index) =>
+      h(
+        "div",
+        { class: "proposal" },
+        h("p", {}, ...ticked(title), alsoSilent.length > 0 && h("em", {}, ` (also silent: ${alsoSilent.join(", ")})`)),
+        h("pre", { tabindex: 0, role: "group", "aria-label": `Proposal ${index + 1}` }, JSON.stringify(change)),
+        h(
+          "p",
+          {},
+          h(
+            "button",
+            {
+              type: "button",
+              class: "small",
+              click: (event: Event) => void copied(event, () => JSON.stringify(change)),
+            },
+            "Copy",
+          ),
+          " ",
+          h(
+            "button",
+            { type: "button", class: "small", click: () => configure(merged(config, change)) },
+            "Use it here",
+          ),
+        ),
+      ),
+    ),
+    ...(found.length === 0 ? [h("p", {}, "No single line keeps quiet about it; the settings below can.")] : []),
+    h("p", { class: "note" }, "Or, for one run of a host that is going on:"),
+    h("pre", { tabindex: 0, role: "group", "aria-label": "Exemption for one run" }, exempt),
+  );
+}
+
+// --- Links and files ---
+
+async function copied(event: Event, text: () => string): Promise<void> {
+  const button = event.currentTarget as HTMLButtonElement;
+  const label = button.textContent;
+  if (
+    await copy(text(), (text) =>
+      showDialog("To copy", "The browser does not let this page write to the clipboard.", text),
+    )
+  ) {
+    button.textContent = "Copied";
+    setTimeout(() => {
+      button.textContent = label;
+    }, 1500);
+  }
+}
+
+function showDialog(heading: string, note: string, text: string): void {
+  the("dialog-title").textContent = heading;
+  the("dialog-note").textContent = note;
+  the<HTMLTextAreaElement>("dialog-text").value = text;
+  the<HTMLDialogElement>("dialog").showModal();
+  the<HTMLTextAreaElement>("dialog-text").select();
+}
+
+async function link(): Promise<void> {
+  if (trace === undefined) return;
+  const state: State = {
+    event: selected,
+    ...(chosen !== undefined && { loop: loopKey(chosen) }),
+    ...(Object.keys(config).length > 0 && { config }),
+    ...(falseAlarms.length > 0 && { falseAlarms }),
+  };
+  const { name, events } = trace;
+  let hash = await pack(brought ? { ...state, trace: { name, events } } : state);
+  let note = brought ? "The link holds the run itself." : "The link opens this file at this place.";
+  if (hash.length > LONGEST_LINK) {
+    hash = await pack(state);
+    note = "The run is too long for a link: open it on the page first, then follow the link.";
+  }
+  history.replaceState(undefined, "", `#${hash}`);
+  const text = location.href;
+  if (await copy(text, () => showDialog("Link to this state", note, text)))
+    the("progress").textContent = `Link copied. ${note}`;
+}
+
+function exportCase(): void {
+  if (trace === undefined || analysis === undefined) return;
+  const line = `${JSON.stringify(scenario(trace, config, analysis, falseAlarms))}\n`;
+  save(`${JSON.parse(line).id}.scenario.jsonl`, line);
+  the("progress").textContent = "Exported. Check it with: loopwarden eval FILE";
+}
+
+/** Reads what a person brought. */
+async function bring(name: string, text: string, from: State = {}): Promise<void> {
+  const complain = (message: string) => {
+    the("start").hidden = false;
+    the("refusal").textContent = message;
+  };
+  await ready;
+  let read: ReturnType<typeof readTranscript>;
+  try {
+    read = readTranscript(text);
+  } catch (error) {
+    if (!(error instanceof LoopwardenError)) throw error;
+    complain(error.message);
+    return;
+  }
+  const errors = read.errors.map(({ line, error }) => ({ line, message: new LoopwardenError(error).message }));
+  if (read.events.length === 0) {
+    const [first] = errors;
+    complain(
+      first === undefined
+        ? "There is no event in it."
+        : `There is no event that can be read in it. Line ${first.line}: ${first.message}`,
+    );
+    return;
+  }
+  the("refusal").textContent = "";
+  brought = true;
+  await open(
+    { name, format: read.format, events: read.events, lines: read.lines, errors, config: configOf(text) },
+    from,
+  );
+}
+
+/** The configuration that a scenario brings along. */
+function configOf(text: string): Config {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && "events" in value && "config" in value) {
+      const { config } = value as { config: Config | null };
+      return config !== null && refusal(config) === undefined ? config : {};
+    }
+  } catch {}
+  return {};
+}
+
+async function bringFile(file: File): Promise<void> {
+  const packed = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  const isGzip = packed[0] === 0x1f && packed[1] === 0x8b;
+  try {
+    const body = isGzip ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+    await bring(file.name, await new Response(body).text());
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    the("start").hidden = false;
+    the("refusal").textContent = `${file.name} cannot be read: ${error.message}`;
+  }
+}
+
+// --- Starting ---
+
+let loaded = false;
+
+async function load(): Promise<void> {
+  const core = the("core").textContent ?? "";
+  const bytes = Uint8Array.from(atob(core), (char) => char.charCodeAt(0));
+  const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  init(await WebAssembly.compile(await unpacked.arrayBuffer()));
+  loaded = true;
+  the("version").textContent = `Loopwarden ${version()}`;
+}
+
+the("timeline").append(timeline.element);
+the("events").append(list.element);
+the("settings").append(controls.element);
+
+the("previous").addEventListener("click", () => choose(selected - 1));
+the("next").addEventListener("click", () => choose(selected + 1));
+the("previous-loop").addEventListener("click", () => jump(-1));
+the("next-loop").addEventListener("click", () => jump(1));
+the("link").addEventListener("click", () => void link());
+the("export").addEventListener("click", exportCase);
+the("open").addEventListener("click", () => {
+  the("start").hidden = false;
+  the("choose").focus();
+});
+the("choose").addEventListener("click", () => the("file").click());
+the("file").addEventListener("change", () => {
+  const input = the<HTMLInputElement>("file");
+  const file = input.files?.[0];
+  input.value = "";
+  if (file !== undefined) void bringFile(file);
+});
+the("example").addEventListener("click", () => {
+  brought = true;
+  void open(example());
+});
+the("read").addEventListener("click", () => void bring("pasted run", the<HTMLTextAreaElement>("paste").value));
+
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.body.classList.add("dropping");
+});
+document.addEventListener("dragleave", (event) => {
+  if (event.relatedTarget === null) document.body.classList.remove("dropping");
+});
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  document.body.classList.remove("dropping");
+  const file = event.dataTransfer?.files[0];
+  const text = event.dataTransfer?.getData("text/plain");
+  if (file !== undefined) void bringFile(file);
+  else if (text) void bring("dropped text", text);
+});
+document.addEventListener("paste", (event) => {
+  const into = event.target instanceof Element && event.target.closest("textarea, input");
+  const text = event.clipboardData?.getData("text/plain");
+  if (!into && text) void bring("pasted run", text);
+});
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || trace === undefined) return;
+  const target = event.target instanceof Element ? event.target : document.body;
+  if (target.closest("textarea, input, select, dialog")) return;
+  const inList = target.closest(".events") !== null;
+  const page = Math.max(1, Math.floor(list.element.clientHeight / 30) - 1);
+  const inPicker = inList || target.closest(".scroller") !== null;
+  const moves: Record<string, (() => void) | undefined> = {
+    ArrowRight: () => choose(selected + 1),
+    ArrowLeft: () => choose(selected - 1),
+    ArrowDown: inPicker ? () => choose(selected + (inList ? 1 : -1)) : undefined,
+    ArrowUp: inPicker ? () => choose(selected + (inList ? -1 : 1)) : undefined,
+    PageDown: inPicker ? () => choose(selected + (inList ? page : -page)) : undefined,
+    PageUp: inPicker ? () => choose(selected + (inList ? -page : page)) : undefined,
+    Home: inPicker ? () => choose(0) : undefined,
+    End: inPicker ? () => choose(Number.MAX_SAFE_INTEGER) : undefined,
+    n: () => jump(1),
+    p: () => jump(-1),
+  };
+  // A scrollable payload keeps its arrows.
+  if (event.key.startsWith("Arrow") && target.closest("pre")) return;
+  const move = Object.hasOwn(moves, event.key) ? moves[event.key] : undefined;
+  if (move === undefined) return;
+  event.preventDefault();
+  move();
+});
+
+async function start(): Promise<void> {
+  const own: Trace | null = JSON.parse(the("trace").textContent ?? "null");
+  const from = await unpack(location.hash);
+  if (own !== null) await open(own, from);
+  else if (from?.trace !== undefined) {
+    brought = true;
+    // A link is somebody else's text: its run goes the way of a pasted one.
+    const { name, events } = from.trace;
+    await bring(name, events.map((event) => JSON.stringify(event)).join("\n"), from);
+  } else {
+    the("start").hidden = false;
+    await ready;
+  }
+}
+
+// The run is drawn before the core is there.
+const ready: Promise<void> = turn().then(load);
+ready.catch((error: unknown) => {
+  the("progress").textContent = `The detector could not be started: ${error instanceof Error ? error.message : error}`;
+});
+addEventListener("hashchange", async () => {
+  const from = await unpack(location.hash);
+  if (from === undefined || trace === undefined) return;
+  config = from.config ?? trace.config;
+  falseAlarms = from.falseAlarms ?? [];
+  if (from.event !== undefined) selected = Math.min(from.event, trace.events.length - 1);
+  await replay(from);
+});
+void start();

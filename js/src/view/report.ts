@@ -1,0 +1,34 @@
+// The report for a person, as the core writes it: headings, lists, `**strong**` and `code`, made into elements.
+
+import { h } from "./dom.ts";
+
+/** The Markdown of a report as elements. What it does not know stays text. */
+export function markdown(text: string): HTMLElement {
+  const root = h("div", { class: "report" });
+  let list: HTMLElement | undefined;
+  for (const line of text.split("\n")) {
+    const item = /^(?:- |\d+\. )(.*)$/.exec(line);
+    if (item !== null) {
+      const tag = line.startsWith("- ") ? "ul" : "ol";
+      if (list?.localName !== tag) {
+        list = h(tag);
+        root.append(list);
+      }
+      list.append(h("li", {}, ...inline(item[1] ?? "")));
+      continue;
+    }
+    if (line.trim() === "") continue;
+    list = undefined;
+    const heading = /^## (.*)$/.exec(line);
+    root.append(heading === null ? h("p", {}, ...inline(line)) : h("h3", {}, heading[1] ?? ""));
+  }
+  return root;
+}
+
+function inline(text: string): (string | HTMLElement)[] {
+  return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
+    if (part.length > 2 && part.startsWith("`") && part.endsWith("`")) return h("code", {}, part.slice(1, -1));
+    if (part.length > 4 && part.startsWith("**") && part.endsWith("**")) return h("strong", {}, part.slice(2, -2));
+    return part;
+  });
+}
