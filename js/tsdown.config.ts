@@ -14,10 +14,14 @@ const adapters = {
   "ai-sdk": "src/adapters/ai-sdk.ts",
   "claude-agent": "src/adapters/claude-agent.ts",
   langchain: "src/adapters/langchain.ts",
+  mastra: "src/adapters/mastra.ts",
+  "openai-agents": "src/adapters/openai-agents.ts",
 };
 /** Those whose framework has CommonJS as well. */
 const commonjs = {
   langchain: "src/adapters/langchain.ts",
+  mastra: "src/adapters/mastra.ts",
+  "openai-agents": "src/adapters/openai-agents.ts",
 };
 
 const shared: UserConfig = {
