@@ -14,10 +14,12 @@ const adapters = {
   "ai-sdk": "src/adapters/ai-sdk.ts",
   "claude-agent": "src/adapters/claude-agent.ts",
   langchain: "src/adapters/langchain.ts",
+  otel: "src/adapters/otel.ts",
 };
 /** Those whose framework has CommonJS as well. */
 const commonjs = {
   langchain: "src/adapters/langchain.ts",
+  otel: "src/adapters/otel.ts",
 };
 
 const shared: UserConfig = {
