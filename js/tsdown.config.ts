@@ -13,6 +13,7 @@ const keepWasmImport = {
 const adapters = {
   "ai-sdk": "src/adapters/ai-sdk.ts",
   "claude-agent": "src/adapters/claude-agent.ts",
+  cloudflare: "src/adapters/cloudflare.ts",
   langchain: "src/adapters/langchain.ts",
   otel: "src/adapters/otel.ts",
 };
