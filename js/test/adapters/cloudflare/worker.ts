@@ -1,5 +1,7 @@
 // Runs in workerd: the conformance kit against agents of the real Think, in real Durable Objects. Objects and the code that
 // asks them share an isolate, so a run is looked up by name and nothing has to be serialized.
+
+import { DurableObject } from "cloudflare:workers";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -9,8 +11,9 @@ import {
   Think,
   type ToolCallDecision,
 } from "@cloudflare/think";
-import { jsonSchema, type ToolSet, tool } from "ai";
+import { isStepCount, jsonSchema, streamText, type ToolSet, tool } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
+import { type AiSdkOptions, createLoopGuard } from "../../../src/adapters/ai-sdk.ts";
 import { type CloudflareOptions, LoopHalt, withLoopGuard } from "../../../src/adapters/cloudflare.ts";
 import { type Case, cases } from "../../support/collect.ts";
 import { callId, conformance, type Run, runTool, type Setup, spied, TOOLS, type Turn } from "../kit.ts";
@@ -20,6 +23,7 @@ export interface Env {
   Watched: DurableObjectNamespace<Watched>;
   Own: DurableObjectNamespace<Own>;
   Forgetful: DurableObjectNamespace<Forgetful>;
+  Chat: DurableObjectNamespace<Chat>;
 }
 
 let bindings: Env;
@@ -30,6 +34,8 @@ interface Going {
   run: Run;
   /** Model calls of this run. */
   turn: number;
+  /** What Think asked to have classified. */
+  cause?: unknown;
   /** Whether the turn is over. */
   over: boolean;
   /** A tool that hands the work on. */
@@ -151,6 +157,10 @@ export class Watched extends withLoopGuard(Bare, (agent): CloudflareOptions => a
     await super.onChatResponse(result);
   }
 
+  override classifyChatError(error: unknown): undefined {
+    this.going.cause = error;
+  }
+
   answer(): void {
     this.loopGuard.acknowledge({ decision: "continue" });
   }
@@ -189,6 +199,39 @@ class Full extends Bare {
 }
 
 export class Forgetful extends withLoopGuard(Full, (agent): CloudflareOptions => agent.going.setup.options) {}
+
+/** What an `AIChatAgent` does in `onChatMessage`, in an object without it: its package is not among the dependencies. */
+export class Chat extends DurableObject<Env> {
+  async onChatMessage(text: string): Promise<number> {
+    const { setup, run } = going.get(this.ctx.id.name ?? "") as Going;
+    const state = this.ctx.storage.kv.get<string>("loopwarden");
+    const guard = createLoopGuard({ ...setup.options, ...(state !== undefined && { state }) });
+    const keep = () => this.ctx.storage.kv.put("loopwarden", guard.snapshot());
+    const model = new MockLanguageModelV4({
+      doStream: async ({ prompt }) => {
+        run.prompts.push(JSON.parse(JSON.stringify(prompt)));
+        const index = run.prompts.length - 1;
+        return { stream: answer(setup.script[index] ?? { text: "done" }, index) };
+      },
+    });
+    const execute = async (args: { q: string }) => runTool("search", args);
+    const result = streamText({
+      model: guard.model(model),
+      messages: [{ role: "user", content: text }],
+      tools: guard.tools({ search: tool({ inputSchema, execute }) }),
+      prepareStep: guard.prepareStep(),
+      stopWhen: [isStepCount(50), guard.stopWhen],
+      onStepEnd: keep,
+      onEnd: keep,
+    });
+    return (await result.steps).length;
+  }
+
+  async evict(): Promise<void> {
+    await this.ctx.storage.sync();
+    this.ctx.abort("evicted by the test");
+  }
+}
 
 let runs = 0;
 
@@ -255,13 +298,14 @@ const times = (count: number, turn: Turn = search): Turn[] => Array.from({ lengt
 function chat(script: Turn[], options: CloudflareOptions = {}) {
   const { name, record } = begin({ options, script, first: 0, bare: false });
   const agent = bindings.Watched.getByName(name);
-  return { run: record.run, say: (text: string) => agent.say(text), agent };
+  return { record, run: record.run, say: (text: string) => agent.say(text), agent };
 }
 
 test("cloudflare: a human's message lifts a halt, an outer loop's does not", async () => {
   const human = chat([...times(9), { text: "Found it" }]);
   assert.equal(await human.say("Find it"), "error");
   assert.equal((human.run.halt as LoopHalt).rule, "repeated-call");
+  assert.equal(human.record.cause, human.run.halt, "where errors are classified, it is not a text yet");
   assert.equal(await human.say("Look in the other folder"), "completed");
   assert.equal((await human.agent.told()).text, "Found it");
 
@@ -335,6 +379,20 @@ test("cloudflare: storage that fails is one warning, and the agent is watched al
   assert.equal(await bindings.Forgetful.getByName(name).say("Find it"), "completed");
   assert.deepEqual(warnings, ["[Loopwarden] could not keep its state in the object: the disk is full"]);
   assert.match(JSON.stringify(record.run.prompts.at(-1)), /Loopwarden/);
+});
+
+test("cloudflare: an object that calls streamText itself keeps the state of loopwarden/ai-sdk", async () => {
+  const levels: string[] = [];
+  const options: AiSdkOptions = { prompts: "host", onVerdict: ({ level }) => levels.push(level) };
+  const script = [search, { text: "Not found" }, search, { text: "Not found" }, search];
+  const { name, record } = begin({ options, script, first: 0, bare: false });
+  for (let request = 0; request < 3; request += 1) {
+    const agent = bindings.Chat.getByName(name);
+    assert.equal(await agent.onChatMessage("Find it"), 2);
+    await agent.evict().catch(() => {});
+  }
+  assert.ok(levels.includes("nudge"), `the third call is the third: ${levels.join()}`);
+  assert.match(JSON.stringify(record.run.prompts.at(-1)), /`search` was called 3 times/);
 });
 
 /** `GET` tells the tests; `POST` runs the one whose name is the body. */
