@@ -189,7 +189,6 @@ class Hooks {
 
   /** What came of a call. The guard passes over the answers that it gave itself, which Think reports as successes. */
   answered({ toolName: tool, toolCallId: callId, toolOutput }: ToolCallResultContext): void {
-    if (!this.#ran.has(callId)) return;
     const result = toolOutput.type === "tool-error" ? { error: toolOutput.error } : { output: toolOutput.output };
     this.guard.afterCall({ tool, callId, ...result });
     this.#save();
@@ -199,7 +198,8 @@ class Hooks {
   stepped({ text, reasoningText, toolCalls, content }: StepContext): void {
     for (const call of toolCalls) {
       const { toolCallId: callId, toolName: tool, input: args } = call;
-      if (this.#ran.has(callId)) continue;
+      // A call that waits for somebody's approval has not been made yet.
+      if (this.#ran.has(callId) || content.some((part) => awaits(part, callId))) continue;
       this.guard.beforeCall({ tool, callId, args, settled: true });
       if ("invalid" in call && call.invalid) {
         const unknown = call.error instanceof Error && call.error.name === "AI_NoSuchToolError";
@@ -248,6 +248,10 @@ class Hooks {
       return undefined;
     }
   }
+}
+
+function awaits(part: Part, callId: string): boolean {
+  return part.type === "tool-approval-request" && part.toolCall.toolCallId === callId;
 }
 
 function isAnswer(part: Part): part is Extract<Part, { type: "tool-result" | "tool-error" }> {

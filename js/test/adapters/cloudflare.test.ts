@@ -10,7 +10,7 @@ const folder = await mkdtemp(join(tmpdir(), "loopwarden-think-"));
 const worker = imported("test/adapters/cloudflare/worker.ts");
 const runtime = await thinkWorker(
   `export * from ${worker}; export { default } from ${worker};`,
-  ["Bare", "Watched", "Own", "Forgetful", "Chat"],
+  ["Bare", "Watched", "Own", "Forgetful", "Chat", "Careful"],
   folder,
 );
 after(async () => {

@@ -24,6 +24,7 @@ export interface Env {
   Own: DurableObjectNamespace<Own>;
   Forgetful: DurableObjectNamespace<Forgetful>;
   Chat: DurableObjectNamespace<Chat>;
+  Careful: DurableObjectNamespace<Careful>;
 }
 
 let bindings: Env;
@@ -185,6 +186,14 @@ class Hooked extends Bare {
 }
 
 export class Own extends withLoopGuard(Hooked, (agent): CloudflareOptions => agent.going.setup.options) {}
+
+/** An agent that asks before it searches. */
+export class Careful extends withLoopGuard(Bare, (agent): CloudflareOptions => agent.going.setup.options) {
+  override getTools(): ToolSet {
+    const { search, ...tools } = super.getTools();
+    return { ...tools, ...(search && { search: { ...search, needsApproval: true } as ToolSet[string] }) };
+  }
+}
 
 /** An agent whose storage takes everything but the guard's state. */
 class Full extends Bare {
@@ -354,6 +363,23 @@ test("cloudflare: calls that never reach a tool are seen", async () => {
   assert.equal(await say("Find it"), "completed");
   const outcomes = events.flatMap((event) => (event.type === "tool-result" ? [event.outcome] : []));
   assert.deepEqual(outcomes, ["unknown-tool"]);
+});
+
+test("cloudflare: a call that waits for approval is no call yet, and is one when it is approved", async () => {
+  const { detector, events } = spied();
+  const { name, record } = begin({ options: { detector }, script: times(1), first: 0, bare: false });
+  const agent = bindings.Careful.getByName(name);
+  await agent.say("Find it");
+  const types = () => events.map(({ type }) => type).filter((type) => type.startsWith("tool-"));
+  assert.deepEqual([types(), record.run.executed], [[], []]);
+  const { webSocket } = await agent.fetch("http://localhost/", { headers: { upgrade: "websocket" } });
+  webSocket?.accept();
+  const approval = { type: "cf_agent_tool_approval", toolCallId: callId(0), approved: true, autoContinue: true };
+  webSocket?.send(JSON.stringify(approval));
+  for (let waited = 0; record.run.executed.length === 0 && waited < 10_000; waited += 50) await scheduler.wait(50);
+  assert.equal((await agent.told()).answers[callId(0)], "no results");
+  webSocket?.close();
+  assert.deepEqual([types(), record.run.executed], [["tool-call", "tool-result"], [callId(0)]]);
 });
 
 test("cloudflare: hooks of the class stay in force, and what they refuse is no answer of the tool", async () => {
