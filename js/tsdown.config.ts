@@ -13,15 +13,18 @@ const keepWasmImport = {
 const adapters = {
   "ai-sdk": "src/adapters/ai-sdk.ts",
   "claude-agent": "src/adapters/claude-agent.ts",
+  cloudflare: "src/adapters/cloudflare.ts",
   langchain: "src/adapters/langchain.ts",
   mastra: "src/adapters/mastra.ts",
   "openai-agents": "src/adapters/openai-agents.ts",
+  otel: "src/adapters/otel.ts",
 };
 /** Those whose framework has CommonJS as well. */
 const commonjs = {
   langchain: "src/adapters/langchain.ts",
   mastra: "src/adapters/mastra.ts",
   "openai-agents": "src/adapters/openai-agents.ts",
+  otel: "src/adapters/otel.ts",
 };
 
 const shared: UserConfig = {

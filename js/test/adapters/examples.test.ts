@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { run } from "../support/run.ts";
+import { imported, thinkWorker } from "../support/think.ts";
 
 const folder = new URL("../../examples/adapters/", import.meta.url);
 const files = (await readdir(folder)).filter((name) => name.endsWith(".ts"));
@@ -14,12 +17,33 @@ test("every adapter has an example", () => {
   assert.ok(files.length >= 2);
 });
 
+/** What an example prints. */
+async function printed(file: string): Promise<string> {
+  const { code, stdout, stderr } = await run(process.execPath, [fileURLToPath(new URL(file, folder))], {});
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+/** What the example that is a worker answers. */
+async function answered(): Promise<string> {
+  const storage = await mkdtemp(join(tmpdir(), "loopwarden-example-"));
+  const example = imported("examples/adapters/cloudflare.ts");
+  const runtime = await thinkWorker(`export { default, Assistant } from ${example};`, ["Assistant"], storage);
+  try {
+    const response = await runtime.dispatchFetch("http://localhost/");
+    assert.equal(response.status, 200, await response.clone().text());
+    return await response.text();
+  } finally {
+    await runtime.dispose();
+    await rm(storage, { recursive: true });
+  }
+}
+
 for (const file of files) {
   const name = file.replace(/\.ts$/, "");
 
   test(`example ${name}: nudged, refused, ended`, async () => {
-    const { code, stdout, stderr } = await run(process.execPath, [fileURLToPath(new URL(file, folder))], {});
-    assert.equal(code, 0, stderr);
+    const stdout = file === "cloudflare.ts" ? await answered() : await printed(file);
     const place = (line: RegExp) => {
       const index = stdout.search(line);
       assert.ok(index >= 0, `no ${line} in:\n${stdout}`);

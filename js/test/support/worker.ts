@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import { Miniflare, type MiniflareOptions } from "miniflare";
 
 const js = fileURLToPath(new URL("../..", import.meta.url));
@@ -13,18 +13,19 @@ export interface Worker extends AsyncDisposable {
 
 /**
  * Bundles a worker's module as deployment tools do it: with the conditions of the edge, and with `.wasm` imports left to
- * the runtime, which compiles them. `root` is where `loopwarden` is looked up.
+ * the runtime, which compiles them. `root` is where `loopwarden` is looked up, `own` are options of the bundler to add.
  */
-export async function bundleWorker(code: string, root: string = js): Promise<string> {
+export async function bundleWorker(code: string, root: string = js, own: BuildOptions = {}): Promise<string> {
   const bundle = await build({
+    ...own,
     stdin: { contents: code, resolveDir: root, loader: "ts", sourcefile: "worker.ts" },
     bundle: true,
     format: "esm",
     target: "es2022",
     write: false,
     conditions: ["workerd", "worker", "import"],
-    external: ["./core.wasm", "cloudflare:*"],
-    ...(root === js && { alias: { loopwarden: join(js, "dist/index.workerd.js") } }),
+    external: ["./core.wasm", "cloudflare:*", ...(own.external ?? [])],
+    ...(root === js && { alias: { ...own.alias, loopwarden: join(js, "dist/index.workerd.js") } }),
     logLevel: "silent",
   });
   return bundle.outputFiles[0]?.text ?? "";
