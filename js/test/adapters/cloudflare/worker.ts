@@ -334,6 +334,15 @@ test("cloudflare: a human's message lifts a halt, an outer loop's does not", asy
   assert.equal(host.run.prompts.length, 9, "the model is not even asked");
 });
 
+test("cloudflare: guidance that the model had not seen when the object died is given again", async () => {
+  const common = { options: {}, bare: false };
+  const first = await run({ ...common, script: times(3), first: 0, dieAfter: 3 });
+  assert.deepEqual([first.executed.length, first.ended, first.prompts.length], [3, "died", 3]);
+  const second = await run({ ...common, script: [], first: 3, from: first });
+  assert.equal(second.ended, "completed");
+  assert.match(JSON.stringify(second.prompts), /`search` was called 3 times/);
+});
+
 test("cloudflare: a halt outlives the object", async () => {
   const { run, say, agent } = chat(times(12), { prompts: "host" });
   await say("Find it");
