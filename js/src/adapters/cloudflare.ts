@@ -170,14 +170,16 @@ class Hooks {
     this.#save();
   }
 
-  /** @throws {LoopHalt} where the turn was ended: for Think the turn has failed, and is not finished. */
+  /**
+   * Not stored yet: where the object dies before the model answers, the guidance was not seen, and is given again.
+   *
+   * @throws {LoopHalt} where the turn was ended: for Think the turn has failed, and is not finished.
+   */
   guidance(): string | undefined {
     if (this.guard.halted) throw this.guard.halted;
     this.guard.turn();
     this.#ran.clear();
-    const text = this.guard.guidance();
-    this.#save();
-    return text;
+    return this.guard.guidance();
   }
 
   /** What answers a call that is not to run. Not stored yet: Think reports the answer too, and that is. */

@@ -187,11 +187,15 @@ class Hooked extends Bare {
 
 export class Own extends withLoopGuard(Hooked, (agent): CloudflareOptions => agent.going.setup.options) {}
 
-/** An agent that asks before it searches. */
+/** An agent that asks before it searches, and leaves clicks to its client. */
 export class Careful extends withLoopGuard(Bare, (agent): CloudflareOptions => agent.going.setup.options) {
   override getTools(): ToolSet {
     const { search, ...tools } = super.getTools();
-    return { ...tools, ...(search && { search: { ...search, needsApproval: true } as ToolSet[string] }) };
+    return {
+      ...tools,
+      click: tool({ inputSchema }),
+      ...(search && { search: { ...search, needsApproval: true } as ToolSet[string] }),
+    };
   }
 }
 
@@ -303,6 +307,12 @@ conformance("cloudflare", { run, delegate });
 const search: Turn = { calls: [{ tool: "search", args: { q: "oauth" } }] };
 const times = (count: number, turn: Turn = search): Turn[] => Array.from({ length: count }, () => turn);
 
+/** Another request has to do it, and promises of one request are not settled by another one. */
+async function until(met: () => boolean): Promise<void> {
+  for (let waited = 0; !met() && waited < 30_000; waited += 50) await scheduler.wait(50);
+  assert.ok(met());
+}
+
 /** An object that lives on between turns. */
 function chat(script: Turn[], options: CloudflareOptions = {}) {
   const { name, record } = begin({ options, script, first: 0, bare: false });
@@ -322,6 +332,15 @@ test("cloudflare: a human's message lifts a halt, an outer loop's does not", asy
   await host.say("Find it");
   assert.equal(await host.say("Find it"), "error");
   assert.equal(host.run.prompts.length, 9, "the model is not even asked");
+});
+
+test("cloudflare: guidance that the model had not seen when the object died is given again", async () => {
+  const common = { options: {}, bare: false };
+  const first = await run({ ...common, script: times(3), first: 0, dieAfter: 3 });
+  assert.deepEqual([first.executed.length, first.ended, first.prompts.length], [3, "died", 3]);
+  const second = await run({ ...common, script: [], first: 3, from: first });
+  assert.equal(second.ended, "completed");
+  assert.match(JSON.stringify(second.prompts), /`search` was called 3 times/);
 });
 
 test("cloudflare: a halt outlives the object", async () => {
@@ -376,10 +395,35 @@ test("cloudflare: a call that waits for approval is no call yet, and is one when
   webSocket?.accept();
   const approval = { type: "cf_agent_tool_approval", toolCallId: callId(0), approved: true, autoContinue: true };
   webSocket?.send(JSON.stringify(approval));
-  for (let waited = 0; record.run.executed.length === 0 && waited < 10_000; waited += 50) await scheduler.wait(50);
+  await until(() => record.run.executed.length > 0);
   assert.equal((await agent.told()).answers[callId(0)], "no results");
   webSocket?.close();
   assert.deepEqual([types(), record.run.executed], [["tool-call", "tool-result"], [callId(0)]]);
+});
+
+test("cloudflare: what a client runs is counted with its results", async () => {
+  const { detector, events, verdicts } = spied();
+  const script = times(3, { calls: [{ tool: "click", args: { q: "a" } }] });
+  const { name, record } = begin({ options: { detector }, script, first: 0, bare: false });
+  const agent = bindings.Careful.getByName(name);
+  const calls = () => events.filter(({ type }) => type === "tool-call").length;
+  await agent.say("Find it");
+  const { webSocket } = await agent.fetch("http://localhost/", { headers: { upgrade: "websocket" } });
+  webSocket?.accept();
+  for (let call = 0; call < 3; call += 1) {
+    const result = { type: "cf_agent_tool_result", toolCallId: callId(call), toolName: "click", output: "nothing" };
+    webSocket?.send(JSON.stringify({ ...result, autoContinue: true }));
+    // The call is seen when the step has ended, which is after the model's answer.
+    await until(() => (call < 2 ? calls() === call + 2 : record.run.prompts.length === 4));
+  }
+  webSocket?.close();
+  const types = events.map(({ type }) => type).filter((type) => type.startsWith("tool-"));
+  assert.deepEqual(
+    types,
+    times(3).flatMap(() => ["tool-call", "tool-result"]),
+  );
+  assert.ok(verdicts.some(({ level }) => level === "nudge"));
+  assert.match(JSON.stringify(record.run.prompts.at(-1)), /`click` was called 3 times/);
 });
 
 test("cloudflare: hooks of the class stay in force, and what they refuse is no answer of the tool", async () => {
