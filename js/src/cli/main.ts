@@ -11,13 +11,11 @@ import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as tune from "./tune.ts";
 
-const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
-  replay,
-  explain,
 import * as view from "./view.ts";
 
 const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
   replay,
+  explain,
   view,
   eval: evaluation,
   tune,
