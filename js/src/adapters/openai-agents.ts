@@ -45,6 +45,8 @@ type Outcome = "error" | "invalid" | "timeout" | "denied" | "unknown-tool";
 
 /** Notes that are kept in the input, at most. */
 const NOTES = 32;
+/** Failed calls whose result has not been seen, at most: tools may be those of an unguarded agent, too. */
+const FAILED = 1024;
 /** What the SDK answers itself where a call failed, and nobody said what to answer. */
 const ANSWERS: [RegExp, Outcome][] = [
   [/^An error occurred while running the tool\. Please try again\.$/, "error"],
@@ -158,7 +160,10 @@ export class OpenAiAgentsGuard {
   toolError(own: ErrorFunction): ErrorFunction {
     return (context, error, details) => {
       const callId = details?.toolCall?.callId;
-      if (callId !== undefined) this.#failed.set(callId, error instanceof ModelBehaviorError ? "invalid" : "error");
+      if (callId !== undefined) {
+        if (this.#failed.size >= FAILED) this.#failed.clear();
+        this.#failed.set(callId, error instanceof ModelBehaviorError ? "invalid" : "error");
+      }
       return own(context, error, details);
     };
   }
@@ -245,18 +250,19 @@ export class OpenAiAgentsGuard {
 
   #judged(tool: AnyTool): AnyTool {
     if (tool.type !== "function" || this.#tools.has(tool)) return tool;
+    const { inputGuardrails = [], outputGuardrails = [], outputSchema, errorFunction } = tool;
+    // A refusal has to fit the schema, or the SDK ends the run.
+    const refusable = outputSchema === undefined || typeof errorFunction === "function";
     // The SDK knows an agent's tool by its identity, which a copy has not.
     const judged = "on" in tool ? tool : { ...tool };
     this.#tools.add(judged);
-    judged.inputGuardrails = [...(tool.inputGuardrails ?? []), this.#before];
-    judged.outputGuardrails = [this.#after, ...(tool.outputGuardrails ?? [])];
+    judged.inputGuardrails = [...inputGuardrails, this.#before(refusable)];
+    judged.outputGuardrails = [this.#after, ...outputGuardrails];
     return judged;
   }
 
-  readonly #before: ToolInputGuardrailDefinition<unknown> = {
-    type: "tool_input",
-    name: "Loopwarden",
-    run: async ({ agent, toolCall, context }) => {
+  #before(refusable: boolean): ToolInputGuardrailDefinition<unknown> {
+    const run: ToolInputGuardrailDefinition<unknown>["run"] = async ({ agent, toolCall, context }) => {
       // An agent's tool may be one of an unguarded agent, too.
       if (!this.#agents.has(agent)) return allow();
       const { requests } = context.usage;
@@ -267,12 +273,15 @@ export class OpenAiAgentsGuard {
       }
       const { name: tool, callId, arguments: input } = toolCall;
       this.#ran.add(callId);
-      const ruling = this.guard.beforeCall({ tool, callId, agent: agent.name, ...parsed(input) });
+      const call = { tool, callId, agent: agent.name, ...parsed(input) };
+      const ruling = this.guard.beforeCall(refusable ? call : { ...call, settled: true });
+      if (ruling.action === "halt" && !this.#filters) return throwException(ruling.halt);
+      if (!refusable) return allow();
       if (ruling.action === "block") return rejectContent(ruling.text, ruling.finding);
-      if (ruling.action !== "halt") return allow();
-      return this.#filters ? rejectContent(ruling.text, ruling.halt) : throwException(ruling.halt);
-    },
-  };
+      return ruling.action === "halt" ? rejectContent(ruling.text, ruling.halt) : allow();
+    };
+    return { type: "tool_input", name: "Loopwarden", run };
+  }
 
   readonly #after: ToolOutputGuardrailDefinition<unknown> = {
     type: "tool_output",

@@ -247,6 +247,28 @@ test("openai-agents: what no tool of ours ran is seen as well: unknown tools, an
   assert.equal(events.filter(({ type }) => type === "tool-call").length, 2);
 });
 
+test("openai-agents: a tool whose answers have a schema is not refused, since that would end the run untold", async () => {
+  const { detector, verdicts } = spied();
+  const guard = createLoopGuard({ detector });
+  let executed = 0;
+  const search = tool({
+    name: "search",
+    description: "search",
+    parameters,
+    outputSchema: z.object({ found: z.number() }),
+    execute: async () => {
+      executed += 1;
+      return { found: 0 };
+    },
+  });
+  const agent = guard.agent(
+    new Agent({ name: "main", model: scripted({ script: times(40), first: 0 }), tools: [search] }),
+  );
+  await assert.rejects(runAgent(agent, "Find it", guard.options({ maxTurns: 100 })), LoopHalt);
+  assert.ok(verdicts.some(({ level }) => level === "block"));
+  assert.ok(executed > 5 && executed < 20, `${executed} ran`);
+});
+
 test("openai-agents: an agent that is run as a tool has rounds, guidance and an end of its own", async () => {
   const { detector, events } = spied();
   const guard = createLoopGuard({ detector });
