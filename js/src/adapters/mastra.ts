@@ -72,7 +72,7 @@ export class MastraGuard {
     this.processor = guard.enabled ? this.#processor() : IDLE;
   }
 
-  /** A guard for a sub-agent: the same detector, its own rounds, guidance and end, and prompts that another agent writes. */
+  /** A guard for a sub-agent: the same detector, its own rounds, guidance and end, and prompts by another agent. */
   scope(scope: { run?: string; agent?: string; task?: string }): MastraGuard {
     return new MastraGuard(this.guard.scope(scope), "host");
   }

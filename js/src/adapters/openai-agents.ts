@@ -95,7 +95,7 @@ export class OpenAiAgentsGuard {
   readonly #ran = new Set<string>();
   /** Outcomes of calls whose tool told its own error, by call id. */
   readonly #failed = new Map<string, Outcome>();
-  /** Guidance that was given, and the call whose answer it follows: the SDK forgets what a filter adds. */
+  /** Guidance that was given, and the call whose answer it follows: without a session, the SDK forgets what a filter adds. */
   #notes: { after: string; text: string }[] = [];
 
   constructor(guard: Guard, prompts: "human" | "host" = "human") {
@@ -109,8 +109,8 @@ export class OpenAiAgentsGuard {
   }
 
   /**
-   * A guard for an agent that is run as a tool: the same detector, its own rounds, guidance and end. Its input is written by
-   * another agent, so it is no human's.
+   * A guard for an agent that is run as a tool: the same detector, its own rounds, guidance and end. Its input is
+   * written by another agent, so it is no human's.
    */
   scope(scope: { run?: string; agent?: string; task?: string }): OpenAiAgentsGuard {
     return new OpenAiAgentsGuard(this.guard.scope(scope), "host");
@@ -154,8 +154,8 @@ export class OpenAiAgentsGuard {
   }
 
   /**
-   * For the `errorFunction` of a tool that has its own, which is yours after this: the SDK tells guardrails the answer, and
-   * not that it was an error. The SDK's standard answer is known without it.
+   * Your `errorFunction` of a tool, which the SDK calls without telling guardrails that its answer is an error. The SDK's
+   * standard answer is known without this.
    */
   toolError(own: ErrorFunction): ErrorFunction {
     return (context, error, details) => {
@@ -238,11 +238,14 @@ export class OpenAiAgentsGuard {
   /** The input with the guidance where it was first given, which is its end for `now`. */
   #noted(input: AgentInputItem[], now: string | undefined): AgentInputItem[] {
     const noted: AgentInputItem[] = [];
+    // A session does keep what a filter adds.
+    const kept = new Set(input.map((item) => ("role" in item && item.role === "user" ? textOf(item.content) : "")));
+    const notes = this.#notes.filter(({ text }) => text !== now && !kept.has(text));
     for (const item of input) {
       noted.push(item);
       const callId = isCall(item) ? undefined : callIdOf(item);
       if (callId === undefined) continue;
-      for (const { after, text } of this.#notes) if (after === callId && text !== now) noted.push(note(text));
+      for (const { after, text } of notes) if (after === callId) noted.push(note(text));
     }
     if (now !== undefined) noted.push(note(now));
     return noted;

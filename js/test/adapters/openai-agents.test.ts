@@ -5,6 +5,7 @@ import {
   type AgentInputItem,
   type AgentOutputItem,
   handoff,
+  MemorySession,
   RunState,
   run as runAgent,
   type StreamEvent,
@@ -245,6 +246,24 @@ test("openai-agents: what no tool of ours ran is seen as well: unknown tools, an
     ["deploy", "denied"],
   ]);
   assert.equal(events.filter(({ type }) => type === "tool-call").length, 2);
+});
+
+test("openai-agents: a session keeps the guidance, which is then not given twice and is no human's", async () => {
+  const { detector, events } = spied();
+  const guard = createLoopGuard({ detector });
+  const session = new MemorySession();
+  const model = scripted({ script: [...times(4), { text: "Not there" }, { text: "Found it" }], first: 0 });
+  const agent = guard.agent(new Agent({ name: "main", model, tools: tools([]) }));
+  const options = guard.options({ session });
+  await runAgent(agent, "Find it", options);
+  await runAgent(agent, "Look in the other folder", options);
+  const said = model.calls.map(({ request }) => JSON.stringify(request.input).split("Loopwarden (loop").length - 1);
+  assert.deepEqual(said, [0, 0, 0, 1, 1, 1]);
+  const humans = events.flatMap((event) => (event.type === "message" && !event.synthetic ? [event] : []));
+  assert.deepEqual(
+    humans.flatMap(({ role, text }) => (role === "user" ? [text] : [])),
+    ["Find it", "Look in the other folder"],
+  );
 });
 
 test("openai-agents: a tool whose answers have a schema is not refused, since that would end the run untold", async () => {
