@@ -86,7 +86,7 @@ export class MastraGuard {
     return this.guard.restore(state);
   }
 
-  /** The agent's `hooks`: a blocked call is answered with the guidance instead of being run, and your own is not asked. */
+  /** The agent's `hooks`: a blocked call is answered with the guidance and not run, and your own hook is not asked. */
   hooks(own: ToolHooks = {}): ToolHooks {
     if (!this.guard.enabled) return own;
     return {

@@ -1,5 +1,5 @@
-// The OpenAI Agents SDK: tool guardrails judge calls and results, the filter before each model call carries the guidance
-// and ends the run, and the events of a streamed run are watched.
+// The OpenAI Agents SDK: tool guardrails judge calls and results, the filter before each model call carries the
+// guidance and ends the run, and the events of a streamed run are watched.
 import {
   Agent,
   type AgentInputItem,
@@ -95,7 +95,7 @@ export class OpenAiAgentsGuard {
   readonly #ran = new Set<string>();
   /** Outcomes of calls whose tool told its own error, by call id. */
   readonly #failed = new Map<string, Outcome>();
-  /** Guidance that was given, and the call whose answer it follows: without a session, the SDK forgets what a filter adds. */
+  /** Guidance and the call whose answer it follows: without a session, the SDK forgets what a filter adds. */
   #notes: { after: string; text: string }[] = [];
 
   constructor(guard: Guard, prompts: "human" | "host" = "human") {
@@ -154,8 +154,8 @@ export class OpenAiAgentsGuard {
   }
 
   /**
-   * Your `errorFunction` of a tool, which the SDK calls without telling guardrails that its answer is an error. The SDK's
-   * standard answer is known without this.
+   * Your `errorFunction` of a tool, which the SDK calls without telling guardrails that its answer is an error. The
+   * SDK's standard answer is known without this.
    */
   toolError(own: ErrorFunction): ErrorFunction {
     return (context, error, details) => {
@@ -169,8 +169,8 @@ export class OpenAiAgentsGuard {
   }
 
   /**
-   * The same events of a streamed run, watched: a text that repeats itself without end is cut off while it streams, with
-   * the {@link LoopHalt} thrown. Optional; whole texts are judged without it.
+   * The same events of a streamed run, watched: a text that repeats itself without end is cut off while it streams,
+   * with the {@link LoopHalt} thrown. Optional; whole texts are judged without it.
    */
   async *watch<EVENT extends RunStreamEvent>(events: AsyncIterable<EVENT>): AsyncGenerator<EVENT, void> {
     for await (const event of events) {
