@@ -1,4 +1,4 @@
-// An agent on the OpenAI Agents SDK that asks the same question again and again: it is nudged, then refused, then ended.
+// An OpenAI agent that asks the same question again and again: it is nudged, then refused, then ended.
 // Run it: node examples/adapters/openai-agents.ts
 import { Agent, run, setTracingDisabled, tool } from "@openai/agents";
 import { functionCall, modelResponder, ScriptedModel } from "@openai/agents/testing";

@@ -72,7 +72,7 @@ export class MastraGuard {
     this.processor = guard.enabled ? this.#processor() : IDLE;
   }
 
-  /** A guard for a sub-agent: the same detector, its own rounds, guidance and end, and prompts that another agent writes. */
+  /** A guard for a sub-agent: the same detector, its own rounds, guidance and end, and prompts by another agent. */
   scope(scope: { run?: string; agent?: string; task?: string }): MastraGuard {
     return new MastraGuard(this.guard.scope(scope), "host");
   }
@@ -86,7 +86,7 @@ export class MastraGuard {
     return this.guard.restore(state);
   }
 
-  /** The agent's `hooks`: a blocked call is answered with the guidance instead of being run, and your own is not asked. */
+  /** The agent's `hooks`: a blocked call is answered with the guidance and not run, and your own hook is not asked. */
   hooks(own: ToolHooks = {}): ToolHooks {
     if (!this.guard.enabled) return own;
     return {

@@ -1,5 +1,5 @@
-// The OpenAI Agents SDK: tool guardrails judge calls and results, the filter before each model call carries the guidance
-// and ends the run, and the events of a streamed run are watched.
+// The OpenAI Agents SDK: tool guardrails judge calls and results, the filter before each model call carries the
+// guidance and ends the run, and the events of a streamed run are watched.
 import {
   Agent,
   type AgentInputItem,
@@ -45,6 +45,8 @@ type Outcome = "error" | "invalid" | "timeout" | "denied" | "unknown-tool";
 
 /** Notes that are kept in the input, at most. */
 const NOTES = 32;
+/** Failed calls whose result has not been seen, at most: tools may be those of an unguarded agent, too. */
+const FAILED = 1024;
 /** What the SDK answers itself where a call failed, and nobody said what to answer. */
 const ANSWERS: [RegExp, Outcome][] = [
   [/^An error occurred while running the tool\. Please try again\.$/, "error"],
@@ -93,7 +95,7 @@ export class OpenAiAgentsGuard {
   readonly #ran = new Set<string>();
   /** Outcomes of calls whose tool told its own error, by call id. */
   readonly #failed = new Map<string, Outcome>();
-  /** Guidance that was given, and the call whose answer it follows: the SDK forgets what a filter adds. */
+  /** Guidance and the call whose answer it follows: without a session, the SDK forgets what a filter adds. */
   #notes: { after: string; text: string }[] = [];
 
   constructor(guard: Guard, prompts: "human" | "host" = "human") {
@@ -107,8 +109,8 @@ export class OpenAiAgentsGuard {
   }
 
   /**
-   * A guard for an agent that is run as a tool: the same detector, its own rounds, guidance and end. Its input is written by
-   * another agent, so it is no human's.
+   * A guard for an agent that is run as a tool: the same detector, its own rounds, guidance and end. Its input is
+   * written by another agent, so it is no human's.
    */
   scope(scope: { run?: string; agent?: string; task?: string }): OpenAiAgentsGuard {
     return new OpenAiAgentsGuard(this.guard.scope(scope), "host");
@@ -152,20 +154,23 @@ export class OpenAiAgentsGuard {
   }
 
   /**
-   * For the `errorFunction` of a tool that has its own, which is yours after this: the SDK tells guardrails the answer, and
-   * not that it was an error. The SDK's standard answer is known without it.
+   * Your `errorFunction` of a tool, which the SDK calls without telling guardrails that its answer is an error. The
+   * SDK's standard answer is known without this.
    */
   toolError(own: ErrorFunction): ErrorFunction {
     return (context, error, details) => {
       const callId = details?.toolCall?.callId;
-      if (callId !== undefined) this.#failed.set(callId, error instanceof ModelBehaviorError ? "invalid" : "error");
+      if (callId !== undefined) {
+        if (this.#failed.size >= FAILED) this.#failed.clear();
+        this.#failed.set(callId, error instanceof ModelBehaviorError ? "invalid" : "error");
+      }
       return own(context, error, details);
     };
   }
 
   /**
-   * The same events of a streamed run, watched: a text that repeats itself without end is cut off while it streams, with
-   * the {@link LoopHalt} thrown. Optional; whole texts are judged without it.
+   * The same events of a streamed run, watched: a text that repeats itself without end is cut off while it streams,
+   * with the {@link LoopHalt} thrown. Optional; whole texts are judged without it.
    */
   async *watch<EVENT extends RunStreamEvent>(events: AsyncIterable<EVENT>): AsyncGenerator<EVENT, void> {
     for await (const event of events) {
@@ -233,11 +238,14 @@ export class OpenAiAgentsGuard {
   /** The input with the guidance where it was first given, which is its end for `now`. */
   #noted(input: AgentInputItem[], now: string | undefined): AgentInputItem[] {
     const noted: AgentInputItem[] = [];
+    // A session does keep what a filter adds.
+    const kept = new Set(input.map((item) => ("role" in item && item.role === "user" ? textOf(item.content) : "")));
+    const notes = this.#notes.filter(({ text }) => text !== now && !kept.has(text));
     for (const item of input) {
       noted.push(item);
       const callId = isCall(item) ? undefined : callIdOf(item);
       if (callId === undefined) continue;
-      for (const { after, text } of this.#notes) if (after === callId && text !== now) noted.push(note(text));
+      for (const { after, text } of notes) if (after === callId) noted.push(note(text));
     }
     if (now !== undefined) noted.push(note(now));
     return noted;
@@ -245,18 +253,19 @@ export class OpenAiAgentsGuard {
 
   #judged(tool: AnyTool): AnyTool {
     if (tool.type !== "function" || this.#tools.has(tool)) return tool;
+    const { inputGuardrails = [], outputGuardrails = [], outputSchema, errorFunction } = tool;
+    // A refusal has to fit the schema, or the SDK ends the run.
+    const refusable = outputSchema === undefined || typeof errorFunction === "function";
     // The SDK knows an agent's tool by its identity, which a copy has not.
     const judged = "on" in tool ? tool : { ...tool };
     this.#tools.add(judged);
-    judged.inputGuardrails = [...(tool.inputGuardrails ?? []), this.#before];
-    judged.outputGuardrails = [this.#after, ...(tool.outputGuardrails ?? [])];
+    judged.inputGuardrails = [...inputGuardrails, this.#before(refusable)];
+    judged.outputGuardrails = [this.#after, ...outputGuardrails];
     return judged;
   }
 
-  readonly #before: ToolInputGuardrailDefinition<unknown> = {
-    type: "tool_input",
-    name: "Loopwarden",
-    run: async ({ agent, toolCall, context }) => {
+  #before(refusable: boolean): ToolInputGuardrailDefinition<unknown> {
+    const run: ToolInputGuardrailDefinition<unknown>["run"] = async ({ agent, toolCall, context }) => {
       // An agent's tool may be one of an unguarded agent, too.
       if (!this.#agents.has(agent)) return allow();
       const { requests } = context.usage;
@@ -267,12 +276,15 @@ export class OpenAiAgentsGuard {
       }
       const { name: tool, callId, arguments: input } = toolCall;
       this.#ran.add(callId);
-      const ruling = this.guard.beforeCall({ tool, callId, agent: agent.name, ...parsed(input) });
+      const call = { tool, callId, agent: agent.name, ...parsed(input) };
+      const ruling = this.guard.beforeCall(refusable ? call : { ...call, settled: true });
+      if (ruling.action === "halt" && !this.#filters) return throwException(ruling.halt);
+      if (!refusable) return allow();
       if (ruling.action === "block") return rejectContent(ruling.text, ruling.finding);
-      if (ruling.action !== "halt") return allow();
-      return this.#filters ? rejectContent(ruling.text, ruling.halt) : throwException(ruling.halt);
-    },
-  };
+      return ruling.action === "halt" ? rejectContent(ruling.text, ruling.halt) : allow();
+    };
+    return { type: "tool_input", name: "Loopwarden", run };
+  }
 
   readonly #after: ToolOutputGuardrailDefinition<unknown> = {
     type: "tool_output",

@@ -5,6 +5,7 @@ import {
   type AgentInputItem,
   type AgentOutputItem,
   handoff,
+  MemorySession,
   RunState,
   run as runAgent,
   type StreamEvent,
@@ -245,6 +246,46 @@ test("openai-agents: what no tool of ours ran is seen as well: unknown tools, an
     ["deploy", "denied"],
   ]);
   assert.equal(events.filter(({ type }) => type === "tool-call").length, 2);
+});
+
+test("openai-agents: a session keeps the guidance, which is then not given twice and is no human's", async () => {
+  const { detector, events } = spied();
+  const guard = createLoopGuard({ detector });
+  const session = new MemorySession();
+  const model = scripted({ script: [...times(4), { text: "Not there" }, { text: "Found it" }], first: 0 });
+  const agent = guard.agent(new Agent({ name: "main", model, tools: tools([]) }));
+  const options = guard.options({ session });
+  await runAgent(agent, "Find it", options);
+  await runAgent(agent, "Look in the other folder", options);
+  const said = model.calls.map(({ request }) => JSON.stringify(request.input).split("Loopwarden (loop").length - 1);
+  assert.deepEqual(said, [0, 0, 0, 1, 1, 1]);
+  const humans = events.flatMap((event) => (event.type === "message" && !event.synthetic ? [event] : []));
+  assert.deepEqual(
+    humans.flatMap(({ role, text }) => (role === "user" ? [text] : [])),
+    ["Find it", "Look in the other folder"],
+  );
+});
+
+test("openai-agents: a tool whose answers have a schema is not refused, since that would end the run untold", async () => {
+  const { detector, verdicts } = spied();
+  const guard = createLoopGuard({ detector });
+  let executed = 0;
+  const search = tool({
+    name: "search",
+    description: "search",
+    parameters,
+    outputSchema: z.object({ found: z.number() }),
+    execute: async () => {
+      executed += 1;
+      return { found: 0 };
+    },
+  });
+  const agent = guard.agent(
+    new Agent({ name: "main", model: scripted({ script: times(40), first: 0 }), tools: [search] }),
+  );
+  await assert.rejects(runAgent(agent, "Find it", guard.options({ maxTurns: 100 })), LoopHalt);
+  assert.ok(verdicts.some(({ level }) => level === "block"));
+  assert.ok(executed > 5 && executed < 20, `${executed} ran`);
 });
 
 test("openai-agents: an agent that is run as a tool has rounds, guidance and an end of its own", async () => {
