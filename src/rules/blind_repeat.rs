@@ -44,6 +44,8 @@ impl Rule for BlindRepeat {
             Fact::Step(step, _) if !conventions.blind_at_call => {
                 (step.call.as_ref()?, step.agent, step.sighting, step.onset)
             }
+            // A lane of its own: what the host reports between two calls of the agent does not part them.
+            Fact::Custom(step) => (step.call.as_ref()?, combine("custom", &[step.agent]), step.sighting, step.onset),
             _ => return None,
         };
         let agent = if conventions.blind_per_tool { combine("tool", &[agent, call.tool]) } else { agent };
@@ -62,8 +64,14 @@ impl Rule for BlindRepeat {
         let scale = if call.polling { 3 } else { 1 };
         let signal = cx.limits.reached(streak.times, scale).then(|| {
             let tool = printable(&call.name, 48);
+            let custom = matches!(fact, Fact::Custom(_));
             let came = if conventions.blind_at_call { "" } else { "; its outcome keeps changing" };
-            let message = format!("`{tool}` was called {} times in a row with the same arguments{came}", streak.times);
+            let times = streak.times;
+            let message = if custom {
+                format!("`{tool}` came {times} times in a row with the same key; its outcome keeps changing")
+            } else {
+                format!("`{tool}` was called {times} times in a row with the same arguments{came}")
+            };
             Signal {
                 kind: if conventions.blind_at_call { "same-call" } else { "changing-outcome" },
                 identity: combine("blind-repeat", &[streak.call, streak.agent]),

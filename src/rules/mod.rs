@@ -96,6 +96,8 @@ pub(crate) enum Fact<'a> {
     Call(&'a Call, &'a ToolCall),
     /// A call and what came of it, and the result's payload.
     Step(&'a Step, &'a ToolResult),
+    /// A thing that the host reports under a key of its own, as a call of that name: its tool rules do not see it.
+    Custom(&'a Step),
     /// The whole output of one iteration, its signature and its first line, shortened.
     Output { text: &'a str, signature: &'a str, line: &'a str },
     /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the

@@ -26,6 +26,14 @@ pub(crate) struct RepeatedCall;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     entries: Ring<Entry>,
+    /// The same of custom events: many of those must not push the calls out.
+    customs: Ring<Entry>,
+}
+
+impl State {
+    fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().chain(self.customs.iter())
+    }
 }
 
 /// One call that may repeat.
@@ -132,15 +140,18 @@ impl Entry {
         self.round = call.round;
     }
 
-    fn signal(&self, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+    fn signal(&self, call: &Call, custom: bool, cx: &Cx<'_>) -> Option<Signal> {
         let scale = if self.patient { 3 } else { 1 };
         if !cx.limits.reached(self.points, scale) {
             return None;
         }
         let tool = printable(&call.name, 48);
-        let came = outcome_words(self.outcome.outcome, self.outcome.failed);
-        let message =
-            format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times);
+        let message = if custom {
+            format!("`{tool}` came {} times with the same key and no other outcome", self.times)
+        } else {
+            let came = outcome_words(self.outcome.outcome, self.outcome.failed);
+            format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times)
+        };
         Some(Signal {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
@@ -153,7 +164,9 @@ impl Entry {
             signature: signature(&tool, self.call),
             advice: Advice {
                 what: format!("{message}.").into(),
-                instead: if self.outcome.failed {
+                instead: if custom {
+                    "Find out what keeps it as it is and change that, or reach the goal in another way."
+                } else if self.outcome.failed {
                     "Read what the outcome says and change what it complains about, or reach the goal with another tool."
                 } else {
                     "Use the answer that is already there, or ask for something it does not contain."
@@ -195,12 +208,14 @@ impl Rule for RepeatedCall {
                 if (cx.run.steps + 1).saturating_sub(entry.index) > window {
                     return None;
                 }
-                entry.signal(call, cx)
+                entry.signal(call, false, cx)
             }
-            Fact::Step(step, _) => {
+            Fact::Step(step, _) | Fact::Custom(step) => {
+                let custom = matches!(fact, Fact::Custom(_));
+                let entries = if custom { &mut state.customs } else { &mut state.entries };
                 let call = step.call.as_ref()?;
-                let known = state.entries.iter().position(|entry| entry.call == call.key && entry.agent == step.agent);
-                let entry = match known.and_then(|index| state.entries.remove(index)) {
+                let known = entries.iter().position(|entry| entry.call == call.key && entry.agent == step.agent);
+                let entry = match known.and_then(|index| entries.remove(index)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round.is_some() && entry.round == call.round => entry,
@@ -210,8 +225,8 @@ impl Rule for RepeatedCall {
                     }
                     None => Entry::first(step, call),
                 };
-                let signal = entry.signal(call, cx);
-                state.entries.push(entry, ENTRIES);
+                let signal = entry.signal(call, custom, cx);
+                entries.push(entry, ENTRIES);
                 signal
             }
             _ => None,
@@ -219,18 +234,25 @@ impl Rule for RepeatedCall {
     }
 
     fn standing(state: &State) -> u32 {
-        state.entries.iter().map(|entry| entry.points).max().unwrap_or(0)
+        state.all().map(|entry| entry.points).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {
-        state.entries.len() <= ENTRIES && state.entries.iter().all(|entry| entry.sightings.len() <= EVIDENCE)
+        state.entries.len() <= ENTRIES
+            && state.customs.len() <= ENTRIES
+            && state.all().all(|entry| entry.sightings.len() <= EVIDENCE)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge, Observe};
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Script, events};
+    use alloc::{
+        format,
+        string::{String, ToString},
+        vec::Vec,
+    };
 
     const RULE: &str = "repeated-call";
 
@@ -298,6 +320,42 @@ mod tests {
     fn judged_before_the_call_runs() {
         Script::new("{}").play("a:x a:x a:x a:x a:x ?a").last(RULE, Block);
         Script::new("{}").play("a:x a:x a:x a:x a:x ?b").last_silent(RULE);
+    }
+
+    #[test]
+    fn custom_events() {
+        let custom = |key: &str, outcome: &str| {
+            let outcome = if outcome.is_empty() { String::new() } else { format!(r#","outcome":"{outcome}""#) };
+            format!(r#"{{"type":"custom","name":"state","key":"{key}"{outcome}}}"#)
+        };
+        let play = |script: &str| {
+            let (mut all, pairs) = (Vec::new(), script.split_whitespace().map(|token| token.split_once(':').unwrap()));
+            all.extend(pairs.map(|(key, outcome)| custom(key, outcome)));
+            events("{}", all)
+        };
+        let levels = [(2, Nudge), (3, Observe), (4, Block), (5, Block), (6, Block), (7, Block), (8, Halt)];
+        play("a:x a:x a:x a:x a:x a:x a:x a:x a:x").expect(RULE, &levels);
+        // Without an outcome nothing is known to be equal: one point less each.
+        play("a: a: a:").expect(RULE, &[]);
+        play("a: a: a: a:").expect(RULE, &[(3, Nudge)]);
+        // Other keys, other outcomes, outcomes that say to wait.
+        play("a:x b:x c:x d:x e:x f:x").expect(RULE, &[]);
+        play("a:1 a:2 a:3 a:4 a:5 a:6").expect(RULE, &[]);
+        play("a:pending a:pending a:pending a:pending").expect(RULE, &[]);
+        // Neither what says that nothing was found nor what says that it failed is a call of a tool.
+        let told = play("a:nothing_found b:nothing_found c:error d:error e:denied f:denied g:not_found");
+        for rule in ["negative-answers", "repeated-error", "denied-call", "same-answer", "empty-handed"] {
+            told.expect(rule, &[]);
+        }
+        // Reports between the calls neither part them nor push them out.
+        let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
+        let result = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"the same text"}"#;
+        let mut mixed = Vec::new();
+        for lap in 0..3 {
+            mixed.extend([call.to_string(), result.to_string()]);
+            mixed.extend((0..40).map(|n| custom(&format!("page-{lap}-{n}"), "read")));
+        }
+        events("{}", mixed).expect(RULE, &[(85, Nudge)]);
     }
 
     #[test]
