@@ -6,7 +6,7 @@ use crate::model::{
     LevelCounts, LoopMetrics, Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics,
     RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
 };
-use crate::policy::{Judgement, decide};
+use crate::policy::{Judgement, Occasion, decide};
 use crate::rules::{
     Cleared, Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
     mismatch, task_name,
@@ -543,6 +543,9 @@ impl Judging<'_> {
         if !self.configure(name) {
             return;
         }
+        if let Some(call) = &call {
+            self.run.ladder.ran(&call.refused);
+        }
         let silent = call.as_ref().is_some_and(|call| call.silent);
         let echo = call.as_ref().map(|call| &call.echo);
         let facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
@@ -630,12 +633,20 @@ impl Judging<'_> {
             parent_task: context.parent_task.clone(),
             agent: context.agent.clone(),
         };
-        let mut judgement =
-            decide(self.settings, self.tool.limits(self.settings), self.run, core::mem::take(&mut self.raised), scope);
+        let occasion = match self.event.body {
+            Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
+            Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,
+            _ => Occasion::Other,
+        };
+        let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
+        let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, scope);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);
         if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
             self.run.pairing.veto();
+        }
+        if !judgement.refused.is_empty() {
+            self.run.pairing.refuse(core::mem::take(&mut judgement.refused));
         }
         if self.settings.config.privacy.payloads == Payloads::Excerpt {
             excerpt(verdict, self.event);

@@ -127,7 +127,7 @@ impl Walk {
                 halt_reason: HaltReason::Oscillating,
             },
             ask: None,
-            extra: Extra::default(),
+            extra: Extra { each: Some(1), ..Extra::default() },
             message,
         })
     }
@@ -205,6 +205,15 @@ mod tests {
         let blind = ALONE.replacen('{', r#"{"conventions":{"blindCycles":true},"#, 1);
         Script::new(&blind).play("a:1 b:2 a:3 b:4 a:5 b:6").expect(RULE, &[(11, Nudge)]);
         Script::new(&blind).play("a:1 b:2 a:3 c:4 a:5 b:6").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn refused_and_walked_again() {
+        // As many laps as if they had run: the ninth halts.
+        let five = "a:x b:y ".repeat(5);
+        let refused = |laps: usize| Script::new(ALONE).play(&(five.clone() + &"a~ b~ ".repeat(laps)));
+        refused(3).strongest(RULE, Block);
+        refused(4).last_but_one(RULE, Halt);
     }
 
     #[test]

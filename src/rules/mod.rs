@@ -70,7 +70,7 @@ use crate::model::{
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS};
 use crate::text::{Key, printable};
-use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Characters of a task's name in messages, reports and status.
@@ -222,6 +222,23 @@ pub(crate) struct Extra {
     pub(crate) records: Vec<Record>,
     /// Characters of the stream that began at the onset before it starts to repeat.
     pub(crate) onset_offset: Option<u64>,
+    /// What one more call of the loop adds to the count, or one more lap of its period; only of a rule that knows its
+    /// loop by the call alone, before it runs.
+    pub(crate) each: Option<u32>,
+}
+
+impl Signal {
+    /// Adds that calls of the loop were refused `before`, and with this one made `again` although they were.
+    pub(crate) fn insist(&mut self, before: u32, again: u32, each: u32) {
+        if before == 0 {
+            return;
+        }
+        let more = again.saturating_mul(each).checked_div(self.period.unwrap_or(1)).unwrap_or(0);
+        self.count = self.count.saturating_add(more);
+        let refusals = if before == 1 { "a refusal".into() } else { format!("{before} refusals") };
+        self.message = format!("{}, and it goes on after {refusals}", self.message);
+        self.advice.what = format!("{}.", self.message).into();
+    }
 }
 
 /// What to tell the agent and the host.

@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
 const EVIDENCE: usize = 5;
+/// Points of a repeat right after the last one.
+const ADJACENT: u32 = 3;
 /// Milliseconds between two occurrences from which they count as waiting.
 const PATIENT: i64 = 60_000;
 
@@ -98,7 +100,7 @@ impl Entry {
         let mut points = if step.mutations_before > self.mutations {
             u32::from(facts.failed)
         } else if step.index == self.index + 1 {
-            3
+            ADJACENT
         } else {
             2
         };
@@ -175,7 +177,7 @@ impl Entry {
                 halt_reason: if self.outcome.failed { HaltReason::RepeatedError } else { HaltReason::Stalled },
             },
             ask: None,
-            extra: Extra::default(),
+            extra: Extra { each: Some(ADJACENT), ..Extra::default() },
             message,
         })
     }
@@ -276,6 +278,37 @@ mod tests {
         Script::new(r#"{"rules":{"repeated-error":{"enabled":false}}}"#)
             .play("a:x a:x a:x a:x a:x a:x a:x a:x a:x")
             .expect(RULE, &levels);
+    }
+
+    #[test]
+    fn refused_and_made_again() {
+        // The ninth call halts whether the host runs them (above) or refuses them from the sixth on.
+        let ran = "a:x a:x a:x a:x a:x ";
+        let play = |rest: &str| Script::new("{}").play(&(String::from(ran) + rest));
+        let refused = [(5, Nudge), (6, Observe), (7, Observe), (8, Observe), (9, Block), (10, Block), (12, Block)];
+        let halted = [&refused[..], &[(14, Block), (16, Halt), (18, Halt)]].concat();
+        play("a~ a~ a~ a~ a~").expect(RULE, &halted);
+        // Other calls between change nothing, nor do calls of which a check is made first.
+        play("a~ b:1 a~ c:2 a~ d:3 ?a").last(RULE, Halt);
+        play("a~ a~ ?a").last(RULE, Block);
+        // Some refused, some run: what ran counts for what came of it.
+        play("a~ a:x ?a").last(RULE, Block);
+        play("a~ a:x a~ ?a").last(RULE, Halt);
+        // Copies within a round are one try; what follows a new change is a new one.
+        play("#1 a~ a~ a~ a~ a~").strongest(RULE, Block);
+        play("#1 a~ #2 a~ #3 a~ #4 a~").last_but_one(RULE, Halt);
+        play("a~ *1 a~ *2 a~ *3 a~ *4 a~").strongest(RULE, Block);
+        // A human's message starts over.
+        play("a~ a~ a~ | a:x ?a").last_silent(RULE);
+        // Nobody refuses anything in shadow mode, or it was another's doing.
+        let shadow = Script::new(r#"{"mode":"shadow"}"#).play(&"a:x ".repeat(9));
+        let would_be = shadow.found(RULE).last().copied();
+        assert_eq!(would_be, Some((17, Halt)));
+        assert_eq!(shadow.found(RULE).iter().filter(|(_, level)| *level == Halt).count(), 1);
+        // Nothing to insist on below a block, and no way beyond it without a rung.
+        Script::new("{}").play("a:x a:x a:x a~ a~ a~ a~ a~ a~").strongest(RULE, Nudge);
+        let no_halt = r#"{"rules":{"repeated-call":{"halt":0}}}"#;
+        Script::new(no_halt).play(&(String::from(ran) + &"a~ ".repeat(9))).strongest(RULE, Block);
     }
 
     #[test]

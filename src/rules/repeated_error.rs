@@ -89,7 +89,7 @@ impl Tool {
                 halt_reason: HaltReason::RepeatedError,
             },
             ask: None,
-            extra: Extra::default(),
+            extra: Extra { each: Some(1), ..Extra::default() },
             message,
         })
     }
@@ -191,6 +191,13 @@ mod tests {
     use crate::rules::testing::Script;
 
     const RULE: &str = "repeated-error";
+
+    #[test]
+    fn refused_and_made_again() {
+        // As many refused calls as runs halt.
+        Script::new("{}").play("a!x b!x c!x a!x b!x a!x a~").strongest(RULE, Block);
+        Script::new("{}").play("a!x b!x c!x a!x b!x a!x a~ a~").last_but_one(RULE, Halt);
+    }
 
     #[test]
     fn arguments_do_not_matter() {
