@@ -225,7 +225,7 @@ pub(crate) fn decide(
         verdict.level = lead.level;
         if lead.level >= Level::Nudge {
             verdict.recommendation = signal.advice.recommendation;
-            verdict.guidance = Some(guidance(lead.level, signal));
+            verdict.guidance = Some(guidance(lead.level, signal, occasion));
             let own = &signal.extra.actions;
             verdict.suggested_actions = if own.is_empty() { actions(lead) } else { own.clone() };
             verdict.label.clone_from(&signal.extra.label);
@@ -308,8 +308,13 @@ fn wasted(onset: &Onset, run: &Run) -> Wasted {
 }
 
 /// What the agent is told: attributed, factual, one alternative, never an order to finish.
-fn guidance(level: Level, signal: &Signal) -> String {
+fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
     let consequence = match level {
+        // What has run cannot be refused, and only some rules know the next one before it runs.
+        Level::Block if matches!(occasion, Occasion::Past) => match signal.extra.each {
+            Some(_) => " The next one like it will be refused.",
+            None => "",
+        },
         Level::Block => " This attempt is refused so that something else can be tried.",
         Level::Gate => " A human is being asked how to go on.",
         Level::Halt => " The run is being ended and handed back.",
@@ -332,5 +337,48 @@ fn actions(finding: &Finding) -> Vec<String> {
             vec!["continue with a different approach".to_string(), "review and debug".to_string(), "cancel".to_string()]
         }
         Level::Halt => vec!["end the run and report the reason".to_string(), rewind],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json;
+    use alloc::{string::String, vec, vec::Vec};
+
+    /// The guidance of the last event of `events`.
+    fn told(events: &[&str]) -> String {
+        let mut detector = json::detector("{}").unwrap();
+        let verdicts: Vec<_> =
+            events.iter().map(|event| detector.record(&json::event(event).unwrap()).unwrap()).collect();
+        verdicts.last().and_then(|verdict| verdict.guidance.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_block_says_what_is_true_of_the_event() {
+        let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
+        let result = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"the same text"}"#;
+        let mut events = vec![call, result].repeat(5);
+        let after = told(&events);
+        assert!(
+            after.contains(" The next one like it will be refused. ") && !after.contains("This attempt"),
+            "{after}"
+        );
+        events.push(call);
+        let before = told(&events);
+        assert!(before.contains(" This attempt is refused so that") && !before.contains("next one"), "{before}");
+        // A rule that does not know the next call before it runs promises nothing.
+        let failed: Vec<String> = (0..10_usize)
+            .flat_map(|n| {
+                let word = ["oak", "elm", "ash", "fir", "yew", "bay", "box", "fig", "nut", "tea"][n];
+                [
+                    alloc::format!(r#"{{"type":"tool-call","tool":"saw","args":{{"log":"{word}"}}}}"#),
+                    alloc::format!(
+                        r#"{{"type":"tool-result","tool":"saw","outcome":"error","output":"{word} {word} broke the {word}"}}"#
+                    ),
+                ]
+            })
+            .collect();
+        let failed = told(&failed.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(failed.contains("failed") && !failed.contains("refused"), "{failed}");
     }
 }
