@@ -6,7 +6,7 @@
 //!
 //! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
-//! 1 after a minute's wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
+//! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal, outcome_words};
@@ -22,6 +22,8 @@ const EVIDENCE: usize = 5;
 const ADJACENT: u32 = 3;
 /// Milliseconds between two occurrences from which they count as waiting.
 const PATIENT: i64 = 60_000;
+/// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
+const PAUSE: i64 = 20_000;
 
 pub(crate) struct RepeatedCall;
 
@@ -108,7 +110,7 @@ impl Entry {
             points = if facts.light == self.light { points.saturating_sub(1) } else { points.min(1) };
         }
         if let (Some(last), Some(now)) = (self.at, step.at)
-            && now.saturating_sub(last) >= PATIENT
+            && now.saturating_sub(last) >= if self.patient { PAUSE } else { PATIENT }
         {
             points = points.min(1);
         }
@@ -342,6 +344,18 @@ mod tests {
         Script::new("{}").play("a:x @61 a:x @61 a:x @61 a:x @61 a:x @61 a:x").expect(RULE, &[]);
         Script::new("{}").play("a:x a:x | a:x a:x").expect(RULE, &[]);
         Script::new(r#"{"tools":{"re*":{"polling":true}}}"#).play("a:x a:x a:x a:x a:x a:x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn waiting_as_told() {
+        let polled = |pause: &str, times: usize| {
+            let config = r#"{"tools":{"re*":{"polling":true}}}"#;
+            Script::new(config).play(&alloc::format!("a:x {pause} ").repeat(times))
+        };
+        // At most one point each from 20 seconds on, and three times as many are needed.
+        polled("@20", 18).expect(RULE, &[]);
+        polled("@20", 19).last(RULE, Nudge);
+        polled("@5", 7).last(RULE, Nudge);
     }
 
     #[test]
