@@ -343,7 +343,7 @@ fn actions(finding: &Finding) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::json;
-    use alloc::{string::String, vec, vec::Vec};
+    use alloc::{string::String, vec::Vec};
 
     /// The guidance of the last event of `events`.
     fn told(events: &[&str]) -> String {
@@ -357,7 +357,7 @@ mod tests {
     fn a_block_says_what_is_true_of_the_event() {
         let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
         let result = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"the same text"}"#;
-        let mut events = vec![call, result].repeat(5);
+        let mut events = [call, result].repeat(5);
         let after = told(&events);
         assert!(
             after.contains(" The next one like it will be refused. ") && !after.contains("This attempt"),
