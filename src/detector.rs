@@ -2,17 +2,17 @@
 //! shown to the rules, decided upon by the policy.
 
 use crate::model::{
-    self, Body, BudgetsLeft, Config, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, LevelCounts,
-    LoopMetrics, Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics,
+    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level,
+    LevelCounts, LoopMetrics, Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics,
     RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
 };
-use crate::policy::{Judgement, decide};
+use crate::policy::{Judgement, Occasion, decide};
 use crate::rules::{
     Cleared, Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
     mismatch, task_name,
 };
 use crate::state::{Call, Forgotten, Graph, Matched, Moment, Run, Sighting, Step, Store, agent, open, seal};
-use crate::text::{self, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
+use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, report};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -409,6 +409,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             judging.show(&Fact::Output { text: &output.text, signature: &signature, line: &printable(first, 80) });
         }
+        Body::Custom(custom) => judging.custom(custom),
         _ => judging.show(&Fact::Event(event)),
     }
     let judgement = judging.decide();
@@ -544,6 +545,9 @@ impl Judging<'_> {
         if !self.configure(name) {
             return;
         }
+        if let Some(call) = &call {
+            self.run.ladder.ran(&call.refused);
+        }
         let silent = call.as_ref().is_some_and(|call| call.silent);
         let echo = call.as_ref().map(|call| &call.echo);
         let facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
@@ -573,6 +577,42 @@ impl Judging<'_> {
         self.show(&Fact::Step(&step, result));
     }
 
+    /// What else may repeat, seen as a call of that name with its outcome, on a path of its own: between the agent's
+    /// calls it neither hides a loop nor makes one.
+    fn custom(&mut self, custom: &Custom) {
+        if !self.configure(&custom.name) {
+            return;
+        }
+        let name = key("custom/name", custom.name.as_bytes());
+        let keys = CallKey::exact(combine("custom", &[name, key("custom/key", custom.key.as_bytes())]));
+        let context = &self.event.context;
+        let onset = self.run.onset();
+        let call = Call { onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
+        let output = custom.outcome.clone().unwrap_or_default();
+        let unknown = output.trim().is_empty();
+        let result = ToolResult { output, ..ToolResult::default() };
+        let mut facts = text::outcome(&custom.name, &result, true, None, &self.settings.volatile, self.scratch);
+        if unknown {
+            // Nothing is known to differ, and nothing to be equal to the byte.
+            facts.exact = combine("custom/unknown", &[self.run.touched.into()]);
+        }
+        self.run.customs = self.run.customs.saturating_add(1);
+        let step = Step {
+            tool: call.tool,
+            agent: call.agent,
+            outcome: Outcome::Ok,
+            mutations_before: self.run.new_mutations,
+            mutations_after: self.run.new_mutations,
+            index: self.run.customs,
+            at: context.at,
+            sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
+            onset,
+            facts,
+            call: Some(call),
+        };
+        self.show(&Fact::Custom(&step));
+    }
+
     /// A cycle of the workflow that is halted leaves a record, whatever halted it.
     fn record_halt(&mut self, verdict: &mut Verdict) {
         let context = &self.event.context;
@@ -595,12 +635,20 @@ impl Judging<'_> {
             parent_task: context.parent_task.clone(),
             agent: context.agent.clone(),
         };
-        let mut judgement =
-            decide(self.settings, self.tool.limits(self.settings), self.run, core::mem::take(&mut self.raised), scope);
+        let occasion = match self.event.body {
+            Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
+            Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,
+            _ => Occasion::Other,
+        };
+        let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
+        let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, scope);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);
         if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
             self.run.pairing.veto();
+        }
+        if !judgement.refused.is_empty() {
+            self.run.pairing.refuse(core::mem::take(&mut judgement.refused));
         }
         if self.settings.config.privacy.payloads == Payloads::Excerpt {
             excerpt(verdict, self.event);

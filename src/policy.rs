@@ -5,6 +5,8 @@
 //! - a block, gate or halt is given as long as the evidence asks for it;
 //! - a loop that comes back after a nudge gets no fresh budget: the rung after the nudge is what it gets, where that
 //!   rung is a block;
+//! - an agent that makes a refused call again insists: each such call counts towards the rungs above `block` as if it had
+//!   run, since a call that is refused brings no evidence of its own;
 //! - nobody attends: a gate becomes the configured unattended level; in shadow mode nothing is above `observe`.
 
 use crate::model::{Evidence, Finding, HaltReason, Level, Mode, Recommendation, Scope, Verdict, Wasted};
@@ -33,6 +35,30 @@ struct Said {
     onset: Onset,
     /// The event at which the loop was last seen: evidence that began later is a relapse.
     seen: u64,
+    /// Calls of the loop that were refused and did not run.
+    refused: u32,
+    /// Round of the latest of those, and new mutations before it.
+    round: Option<Key>,
+    mutations: u64,
+}
+
+impl Said {
+    /// Whether a call is the agent's own second try after a refusal: neither a copy within the round of the refused one,
+    /// which was decided upon before it was refused, nor a new try after a change.
+    fn insists(&self, call: &Occasion, mutations: u64) -> bool {
+        let Occasion::Call(round) = *call else { return false };
+        self.refused != 0 && self.mutations == mutations && (round.is_none() || round != self.round)
+    }
+}
+
+/// What kind of event is judged: what a block says depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Occasion {
+    /// A call that is about to run, and the key of its round.
+    Call(Option<Key>),
+    /// Something that has happened already: a result, a custom event.
+    Past,
+    Other,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -47,6 +73,8 @@ struct Exemption {
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) fresh: Vec<&'static str>,
+    /// The loops that the call is refused for.
+    pub(crate) refused: Vec<Key>,
 }
 
 impl Ladder {
@@ -54,10 +82,13 @@ impl Ladder {
     /// current event.
     fn give(&mut self, identity: Key, raw: Level, onset: Onset, now: u64, limits: &Limits) -> (Level, bool, Onset) {
         let known = self.said.iter().position(|said| said.identity == identity);
-        let (given, remembered, fresh, onset) = match known.and_then(|index| self.said.remove(index)) {
+        let said = known.and_then(|index| self.said.remove(index));
+        let (mut refused, mut round, mut mutations) = (0, None, 0);
+        let (given, remembered, fresh, onset) = match said {
             None => (raw, raw, true, onset),
             // A window that moves on takes its first event along; the loop still began where it did.
             Some(said) if onset.seq <= said.seen => {
+                (refused, round, mutations) = (said.refused, said.round, said.mutations);
                 let given = if raw > said.level || raw >= Level::Block { raw } else { Level::Observe };
                 (given, raw.max(said.level), false, if said.onset.seq < onset.seq { said.onset } else { onset })
             }
@@ -68,8 +99,34 @@ impl Ladder {
                 (given, given, true, onset)
             }
         };
-        self.said.push(Said { identity, level: remembered, onset, seen: now }, REMEMBERED);
+        let said = Said { identity, level: remembered, onset, seen: now, refused, round, mutations };
+        self.said.push(said, REMEMBERED);
         (given, fresh, onset)
+    }
+
+    /// Calls of a loop that were refused, and with the one at hand made again although they were.
+    fn insistence(&self, identity: Key, onset: &Onset, call: &Occasion, mutations: u64) -> (u32, u32) {
+        let known = self.said.iter().find(|said| said.identity == identity && onset.seq <= said.seen);
+        known.map_or((0, 0), |said| {
+            (said.refused, said.refused.saturating_add(u32::from(said.insists(call, mutations))))
+        })
+    }
+
+    /// Notes that a call of the loop is refused; whether it counts.
+    fn refuse(&mut self, identity: Key, call: &Occasion, mutations: u64) -> bool {
+        let Occasion::Call(round) = *call else { return false };
+        let Some(said) = self.said.iter_mut().find(|said| said.identity == identity) else { return false };
+        let counts = said.refused == 0 || said.insists(call, mutations);
+        said.refused = said.refused.saturating_add(u32::from(counts));
+        (said.round, said.mutations) = (round, mutations);
+        counts
+    }
+
+    /// A call ran although it was refused for these loops: what came of it counts, not that it was made again.
+    pub(crate) fn ran(&mut self, refused: &[Key]) {
+        for said in self.said.iter_mut().filter(|said| refused.contains(&said.identity)) {
+            said.refused = said.refused.saturating_sub(1);
+        }
     }
 
     pub(crate) fn exempt(&mut self, rule: &str, signature: &str, until: Option<i64>) {
@@ -105,21 +162,27 @@ pub(crate) fn decide(
     limits: &[Limits],
     run: &mut Run,
     mut raised: Vec<Raised>,
+    occasion: &Occasion,
     scope: impl Fn() -> Scope,
 ) -> Judgement {
     let seq = run.touched;
     let config = &settings.config;
     if raised.is_empty() && !run.stopped {
         run.level = Level::Continue;
-        return Judgement { verdict: Verdict { seq, ..Verdict::default() }, fresh: Vec::new() };
+        return Judgement { verdict: Verdict { seq, ..Verdict::default() }, ..Judgement::default() };
     }
     raised.sort_by_key(|(rule, _)| *rule);
-    let mut fresh = Vec::new();
+    let (mut fresh, mut refused) = (Vec::new(), Vec::new());
     let mut question = None;
     let mut silent = Recommendation::Continue;
     let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
     for (index, mut signal) in raised {
         let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
+        let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
+        if let Some(each) = signal.extra.each {
+            let (before, again) = run.ladder.insistence(identity, &signal.onset, occasion, run.new_mutations);
+            signal.insist(before, again, each);
+        }
         let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
         let Some((raw, threshold)) = asked.or_else(|| limits.level(signal.count, signal.scale)) else { continue };
         if run.ladder.is_exempt(rule.id, &signal.signature, run.now) {
@@ -134,7 +197,6 @@ pub(crate) fn decide(
             }
             continue;
         }
-        let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
         let (given, new, onset) = run.ladder.give(identity, raw, signal.onset, seq, limits);
         signal.onset = onset;
         let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
@@ -143,6 +205,12 @@ pub(crate) fn decide(
         }
         if new {
             fresh.push(rule.id);
+        }
+        if level >= Level::Block
+            && signal.extra.each.is_some()
+            && run.ladder.refuse(identity, occasion, run.new_mutations)
+        {
+            refused.push(identity);
         }
         judged.push((finding(rule.id, level, threshold, &signal, run, scope()), signal));
     }
@@ -157,7 +225,7 @@ pub(crate) fn decide(
         verdict.level = lead.level;
         if lead.level >= Level::Nudge {
             verdict.recommendation = signal.advice.recommendation;
-            verdict.guidance = Some(guidance(lead.level, signal));
+            verdict.guidance = Some(guidance(lead.level, signal, occasion));
             let own = &signal.extra.actions;
             verdict.suggested_actions = if own.is_empty() { actions(lead) } else { own.clone() };
             verdict.label.clone_from(&signal.extra.label);
@@ -186,7 +254,7 @@ pub(crate) fn decide(
         verdict.label = None;
         verdict.recovery = None;
     }
-    Judgement { verdict, fresh }
+    Judgement { verdict, fresh, refused }
 }
 
 fn remember(run: &mut Run, verdict: &Verdict) {
@@ -240,8 +308,13 @@ fn wasted(onset: &Onset, run: &Run) -> Wasted {
 }
 
 /// What the agent is told: attributed, factual, one alternative, never an order to finish.
-fn guidance(level: Level, signal: &Signal) -> String {
+fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
     let consequence = match level {
+        // What has run cannot be refused, and only some rules know the next one before it runs.
+        Level::Block if matches!(occasion, Occasion::Past) => match signal.extra.each {
+            Some(_) => " The next one like it will be refused.",
+            None => "",
+        },
         Level::Block => " This attempt is refused so that something else can be tried.",
         Level::Gate => " A human is being asked how to go on.",
         Level::Halt => " The run is being ended and handed back.",
@@ -264,5 +337,48 @@ fn actions(finding: &Finding) -> Vec<String> {
             vec!["continue with a different approach".to_string(), "review and debug".to_string(), "cancel".to_string()]
         }
         Level::Halt => vec!["end the run and report the reason".to_string(), rewind],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json;
+    use alloc::{string::String, vec::Vec};
+
+    /// The guidance of the last event of `events`.
+    fn told(events: &[&str]) -> String {
+        let mut detector = json::detector("{}").unwrap();
+        let verdicts: Vec<_> =
+            events.iter().map(|event| detector.record(&json::event(event).unwrap()).unwrap()).collect();
+        verdicts.last().and_then(|verdict| verdict.guidance.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_block_says_what_is_true_of_the_event() {
+        let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
+        let result = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"the same text"}"#;
+        let mut events = [call, result].repeat(5);
+        let after = told(&events);
+        assert!(
+            after.contains(" The next one like it will be refused. ") && !after.contains("This attempt"),
+            "{after}"
+        );
+        events.push(call);
+        let before = told(&events);
+        assert!(before.contains(" This attempt is refused so that") && !before.contains("next one"), "{before}");
+        // A rule that does not know the next call before it runs promises nothing.
+        let failed: Vec<String> = (0..10_usize)
+            .flat_map(|n| {
+                let word = ["oak", "elm", "ash", "fir", "yew", "bay", "box", "fig", "nut", "tea"][n];
+                [
+                    alloc::format!(r#"{{"type":"tool-call","tool":"saw","args":{{"log":"{word}"}}}}"#),
+                    alloc::format!(
+                        r#"{{"type":"tool-result","tool":"saw","outcome":"error","output":"{word} {word} broke the {word}"}}"#
+                    ),
+                ]
+            })
+            .collect();
+        let failed = told(&failed.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(failed.contains("failed") && !failed.contains("refused"), "{failed}");
     }
 }

@@ -121,8 +121,8 @@ fn the_field_reports_keep_their_score() {
     let blocks = Score::of(&scenarios, |scenario| block(&reached(&scenario.events, &config(scenario))));
     println!("{}\n{}", nudges.row("nudge"), blocks.row("block"));
     assert_eq!((nudges.loops, nudges.honest), (129, 115));
-    assert!(nudges.in_time >= 118 && nudges.caught >= 120 && nudges.false_alarms <= 7, "{nudges:?}");
-    assert!(blocks.caught >= 89 && blocks.false_alarms <= 1, "{blocks:?}");
+    assert!(nudges.in_time >= 119 && nudges.caught >= 121 && nudges.false_alarms <= 5, "{nudges:?}");
+    assert!(blocks.caught >= 90 && blocks.false_alarms <= 1, "{blocks:?}");
 }
 
 /// What each rule is worth: what is lost, and which false alarms go, when it is the only one that is off.

@@ -90,7 +90,7 @@ fn check_judges_and_changes_nothing() {
 }
 
 #[test]
-fn a_veto_keeps_the_block() {
+fn a_veto_keeps_the_block_until_the_ninth_call() {
     let mut detector = detector(ONE_RULE);
     fail(&mut detector, 5);
     for _ in 0..3 {
@@ -99,7 +99,9 @@ fn a_veto_keeps_the_block() {
             r#"{"type":"tool-result","tool":"edit_file","outcome":"denied","output":"refused","synthetic":true}"#;
         assert_eq!(record(&mut detector, veto).level, Level::Continue);
     }
-    assert_eq!(check(&detector, CALL).level, Level::Block);
+    let ninth = check(&detector, CALL);
+    assert_eq!(ninth.level, Level::Halt);
+    assert_eq!(record(&mut detector.clone(), CALL), ninth);
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Rule for BlindRepeat {
     const ABOUT: &'static str = "One call, byte for byte, on end, whatever its outcome.";
     const UNIT: &'static str = "calls in a row";
     const LIMITS: Limits = Limits::ladder(100, 0, 0, 0);
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
@@ -45,6 +45,8 @@ impl Rule for BlindRepeat {
             Fact::Step(step, _) if !conventions.blind_at_call => {
                 (step.call.as_ref()?, step.agent, step.sighting, step.onset)
             }
+            // A lane of its own: what the host reports between two calls of the agent does not part them.
+            Fact::Custom(step) => (step.call.as_ref()?, combine("custom", &[step.agent]), step.sighting, step.onset),
             _ => return None,
         };
         let agent = if conventions.blind_per_tool { combine("tool", &[agent, call.tool]) } else { agent };
@@ -63,8 +65,14 @@ impl Rule for BlindRepeat {
         let scale = if call.polling { 3 } else { 1 };
         let signal = cx.limits.reached(streak.times, scale).then(|| {
             let tool = printable(&call.name, 48);
+            let custom = matches!(fact, Fact::Custom(_));
             let came = if conventions.blind_at_call { "" } else { "; its outcome keeps changing" };
-            let message = format!("`{tool}` was called {} times in a row with the same arguments{came}", streak.times);
+            let times = streak.times;
+            let message = if custom {
+                format!("`{tool}` came {times} times in a row with the same key; its outcome keeps changing")
+            } else {
+                format!("`{tool}` was called {times} times in a row with the same arguments{came}")
+            };
             Signal {
                 kind: if conventions.blind_at_call { "same-call" } else { "changing-outcome" },
                 identity: combine("blind-repeat", &[streak.call, streak.agent]),

@@ -5,9 +5,9 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, printable};
-use alloc::{format, vec::Vec};
+use alloc::{boxed::Box, format, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Longest lap, in steps.
@@ -19,6 +19,13 @@ pub(crate) struct Cycle;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
+    calls: Walk,
+    /// Laps of custom events, where there are any.
+    customs: Option<Box<Walk>>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Walk {
     /// The latest steps.
     steps: Ring<Seen>,
     /// For each period, how many steps in a row equalled the one a period before.
@@ -42,7 +49,7 @@ struct Matching {
     onset: Onset,
 }
 
-impl State {
+impl Walk {
     /// The shortest lap whose count of laps reaches a rung.
     fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).find_map(|(run, period)| {
@@ -56,6 +63,41 @@ impl State {
             let laps = (run.length / period + 1).saturating_sub(u32::try_from(news).unwrap_or(u32::MAX));
             (run.length >= period && cx.limits.reached(laps, scale)).then_some((period, laps, scale, run.onset))
         })
+    }
+
+    fn laps(&self) -> u32 {
+        let laps = self
+            .runs
+            .iter()
+            .zip(2_u32..)
+            .map(|(run, period)| if run.length >= period { run.length / period + 1 } else { 0 });
+        laps.max().unwrap_or(0)
+    }
+
+    /// Takes the next step.
+    fn step(&mut self, step: &Step, cx: &Cx<'_>) {
+        let call = step.call.as_ref();
+        let outcome = if cx.config.conventions.blind_cycles { 0 } else { step.facts.light };
+        let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
+        for (run, period) in self.runs.iter_mut().zip(2..) {
+            match self.steps.nth_back(period - 1) {
+                Some(before) if before.symbol == symbol => {
+                    if run.length == 0 {
+                        *run = Matching { length: 0, mutations: step.mutations_before, onset: before.onset };
+                    }
+                    run.length = run.length.saturating_add(1);
+                }
+                _ => *run = Matching::default(),
+            }
+        }
+        let seen = Seen {
+            symbol,
+            call: call.map(|call| call.key),
+            patient: step.facts.waiting || call.is_some_and(|call| call.polling),
+            sighting: step.sighting,
+            onset: step.onset,
+        };
+        self.steps.push(seen, LONGEST);
     }
 
     fn signal(&self, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
@@ -85,7 +127,7 @@ impl State {
                 halt_reason: HaltReason::Oscillating,
             },
             ask: None,
-            extra: Extra::default(),
+            extra: Extra { each: Some(1), ..Extra::default() },
             message,
         })
     }
@@ -96,64 +138,45 @@ impl Rule for Cycle {
     const ABOUT: &'static str = "The same two to ten steps with the same outcomes, lap after lap.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             // Refusing one step of the lap would only move the loop to the others, so every one is named.
             Fact::Call(call, _) => {
-                let (period, ..) = state.lap(cx)?;
-                let mut lap = state.steps.iter().rev().take(period as usize);
-                lap.any(|seen| seen.call == Some(call.key)).then(|| state.signal(&call.name, cx))?
+                let walk = &state.calls;
+                let (period, ..) = walk.lap(cx)?;
+                let mut lap = walk.steps.iter().rev().take(period as usize);
+                lap.any(|seen| seen.call == Some(call.key)).then(|| walk.signal(&call.name, cx))?
             }
             Fact::Step(step, _) => {
-                let call = step.call.as_ref();
-                let outcome = if cx.config.conventions.blind_cycles { 0 } else { step.facts.light };
-                let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
-                for (run, period) in state.runs.iter_mut().zip(2..) {
-                    match state.steps.nth_back(period - 1) {
-                        Some(before) if before.symbol == symbol => {
-                            if run.length == 0 {
-                                *run = Matching { length: 0, mutations: step.mutations_before, onset: before.onset };
-                            }
-                            run.length = run.length.saturating_add(1);
-                        }
-                        _ => *run = Matching::default(),
-                    }
-                }
-                let seen = Seen {
-                    symbol,
-                    call: call.map(|call| call.key),
-                    patient: step.facts.waiting || call.is_some_and(|call| call.polling),
-                    sighting: step.sighting,
-                    onset: step.onset,
-                };
-                state.steps.push(seen, LONGEST);
-                state.signal(call.map_or("a tool", |call| &call.name), cx)
+                state.calls.step(step, cx);
+                state.calls.signal(step.call.as_ref().map_or("a tool", |call| &call.name), cx)
+            }
+            Fact::Custom(step) => {
+                let walk = state.customs.get_or_insert_default();
+                walk.step(step, cx);
+                walk.signal(&step.call.as_ref()?.name, cx)
             }
             _ => None,
         }
     }
 
     fn standing(state: &State) -> u32 {
-        let laps = state
-            .runs
-            .iter()
-            .zip(2_u32..)
-            .map(|(run, period)| if run.length >= period { run.length / period + 1 } else { 0 });
-        laps.max().unwrap_or(0)
+        state.calls.laps().max(state.customs.as_ref().map_or(0, |walk| walk.laps()))
     }
 
     fn fits(state: &State) -> bool {
-        state.steps.len() <= LONGEST
+        state.calls.steps.len() <= LONGEST && state.customs.as_ref().is_none_or(|walk| walk.steps.len() <= LONGEST)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Script, events};
+    use alloc::{format, vec::Vec};
 
     const RULE: &str = "cycle";
     /// Only the rule in question.
@@ -183,6 +206,32 @@ mod tests {
         let blind = ALONE.replacen('{', r#"{"conventions":{"blindCycles":true},"#, 1);
         Script::new(&blind).play("a:1 b:2 a:3 b:4 a:5 b:6").expect(RULE, &[(11, Nudge)]);
         Script::new(&blind).play("a:1 b:2 a:3 c:4 a:5 b:6").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn refused_and_walked_again() {
+        // As many laps as if they had run: the ninth halts.
+        let five = "a:x b:y ".repeat(5);
+        let refused = |laps: usize| Script::new(ALONE).play(&(five.clone() + &"a~ b~ ".repeat(laps)));
+        refused(3).strongest(RULE, Block);
+        refused(4).last_but_one(RULE, Halt);
+    }
+
+    #[test]
+    fn laps_of_custom_events() {
+        let custom = |key: &str| format!(r#"{{"type":"custom","name":"state","key":"{key}","outcome":"entered"}}"#);
+        let walk = |keys: &str| events("{}", keys.split_whitespace().map(custom));
+        walk("a b a b a b").expect(RULE, &[(5, Nudge)]);
+        walk("a b a c a d").expect(RULE, &[]);
+        // A lap of calls is one whatever is reported between them.
+        let mut all = Vec::new();
+        for n in 0..6 {
+            let tool = if n % 2 == 0 { "look" } else { "turn" };
+            all.push(format!(r#"{{"type":"tool-call","tool":"{tool}"}}"#));
+            all.push(format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"a wall"}}"#));
+            all.push(custom(&format!("tick-{n}")));
+        }
+        events(ALONE, all).expect(RULE, &[(16, Nudge)]);
     }
 
     #[test]

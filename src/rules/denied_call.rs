@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, Refusal, combine, printable};
 use alloc::format;
@@ -49,7 +49,7 @@ impl Tool {
         let count = self.count(call);
         cx.limits.reached(count, 1).then(|| {
             let tool = printable(name, 48);
-            Streak::of(self.refusals.iter().map(|denial| (denial.sighting, denial.onset))).signal(Told {
+            let refused = Streak::of(self.refusals.iter().map(|denial| (denial.sighting, denial.onset))).signal(Told {
                 kind: "refused-again",
                 identity: combine("denied-call", &[self.tool]),
                 count,
@@ -59,7 +59,8 @@ impl Tool {
                 instead: "Take the refusal as an answer: ask what would be allowed, or reach the goal without this tool.",
                 recommendation: Recommendation::UnblockAuthority,
                 halt_reason: HaltReason::RepeatedError,
-            })
+            });
+            Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..refused }
         })
     }
 }
@@ -132,6 +133,13 @@ mod tests {
     use crate::rules::testing::Script;
 
     const RULE: &str = "denied-call";
+
+    #[test]
+    fn refused_and_made_again() {
+        // As many refused calls as runs halt.
+        Script::new("{}").play("a%denied a%denied a%denied a~").strongest(RULE, Block);
+        Script::new("{}").play("a%denied a%denied a%denied a~ a~").last_but_one(RULE, Halt);
+    }
 
     #[test]
     fn table() {

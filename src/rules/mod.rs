@@ -70,7 +70,7 @@ use crate::model::{
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS};
 use crate::text::{Key, printable};
-use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Characters of a task's name in messages, reports and status.
@@ -96,6 +96,8 @@ pub(crate) enum Fact<'a> {
     Call(&'a Call, &'a ToolCall),
     /// A call and what came of it, and the result's payload.
     Step(&'a Step, &'a ToolResult),
+    /// A thing that the host reports under a key of its own, as a call of that name: its tool rules do not see it.
+    Custom(&'a Step),
     /// The whole output of one iteration, its signature and its first line, shortened.
     Output { text: &'a str, signature: &'a str, line: &'a str },
     /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the
@@ -126,7 +128,8 @@ impl Facts {
     /// Any other event: what a workflow reports of itself.
     pub(crate) const REPORT: Self = Self(1 << 8);
     pub(crate) const SYNTHETIC: Self = Self(1 << 9);
-    pub(crate) const ALL: Self = Self((1 << 10) - 1);
+    pub(crate) const CUSTOM: Self = Self(1 << 10);
+    pub(crate) const ALL: Self = Self((1 << 11) - 1);
 
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -147,6 +150,7 @@ impl<'a> Fact<'a> {
             Fact::Output { .. } => Facts::OUTPUT,
             Fact::NotRun(..) => Facts::NOT_RUN,
             Fact::Synthetic(_) => Facts::SYNTHETIC,
+            Fact::Custom(_) => Facts::CUSTOM,
             Fact::Event(event) => match event.body {
                 Body::Message(_) => Facts::MESSAGE,
                 Body::Delta(_) => Facts::DELTA,
@@ -268,6 +272,23 @@ pub(crate) struct Extra {
     pub(crate) records: Vec<Record>,
     /// Characters of the stream that began at the onset before it starts to repeat.
     pub(crate) onset_offset: Option<u64>,
+    /// What one more call of the loop adds to the count, or one more lap of its period; only of a rule that knows its
+    /// loop by the call alone, before it runs.
+    pub(crate) each: Option<u32>,
+}
+
+impl Signal {
+    /// Adds that calls of the loop were refused `before`, and with this one made `again` although they were.
+    pub(crate) fn insist(&mut self, before: u32, again: u32, each: u32) {
+        if before == 0 {
+            return;
+        }
+        let more = again.saturating_mul(each).checked_div(self.period.unwrap_or(1)).unwrap_or(0);
+        self.count = self.count.saturating_add(more);
+        let refusals = if before == 1 { "a refusal".into() } else { format!("{before} refusals") };
+        self.message = format!("{}, and it goes on after {refusals}", self.message);
+        self.advice.what = format!("{}.", self.message).into();
+    }
 }
 
 /// What to tell the agent and the host.

@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, Refusal, combine, printable};
 use alloc::format;
@@ -109,7 +109,7 @@ impl Tool {
                 "Choose from the tools that are offered in this run.",
             ),
         };
-        Some(Streak::of(same().map(|call| (call.sighting, call.onset))).signal(Told {
+        let signal = Streak::of(same().map(|call| (call.sighting, call.onset))).signal(Told {
             kind: case,
             identity: combine("rejected-arguments", &[self.tool]),
             count,
@@ -119,7 +119,8 @@ impl Tool {
             instead,
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,
-        }))
+        });
+        Some(Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..signal })
     }
 }
 
@@ -219,6 +220,13 @@ mod tests {
     use crate::rules::testing::Script;
 
     const RULE: &str = "rejected-arguments";
+
+    #[test]
+    fn refused_and_made_again() {
+        // As many refused calls as runs halt.
+        Script::new("{}").play("a%invalid a%invalid a%invalid a%invalid a~ a~ a~").strongest(RULE, Block);
+        Script::new("{}").play("a%invalid a%invalid a%invalid a%invalid a~ a~ a~ a~").last_but_one(RULE, Halt);
+    }
 
     #[test]
     fn table() {

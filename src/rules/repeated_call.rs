@@ -6,7 +6,7 @@
 //!
 //! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
-//! 1 after a minute's wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
+//! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
 
 use crate::model::{HaltReason, Outcome, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
@@ -18,14 +18,26 @@ use serde::{Deserialize, Serialize};
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
 const EVIDENCE: usize = 5;
+/// Points of a repeat right after the last one.
+const ADJACENT: u32 = 3;
 /// Milliseconds between two occurrences from which they count as waiting.
 const PATIENT: i64 = 60_000;
+/// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
+const PAUSE: i64 = 20_000;
 
 pub(crate) struct RepeatedCall;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     entries: Ring<Entry>,
+    /// The same of custom events: many of those must not push the calls out.
+    customs: Ring<Entry>,
+}
+
+impl State {
+    fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().chain(self.customs.iter())
+    }
 }
 
 /// One call that may repeat.
@@ -90,7 +102,7 @@ impl Entry {
         let mut points = if step.mutations_before > self.mutations {
             u32::from(facts.failed)
         } else if step.index == self.index + 1 {
-            3
+            ADJACENT
         } else {
             2
         };
@@ -98,7 +110,7 @@ impl Entry {
             points = if facts.light == self.light { points.saturating_sub(1) } else { points.min(1) };
         }
         if let (Some(last), Some(now)) = (self.at, step.at)
-            && now.saturating_sub(last) >= PATIENT
+            && now.saturating_sub(last) >= if self.patient { PAUSE } else { PATIENT }
         {
             points = points.min(1);
         }
@@ -132,15 +144,18 @@ impl Entry {
         self.round = call.round;
     }
 
-    fn signal(&self, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+    fn signal(&self, call: &Call, custom: bool, cx: &Cx<'_>) -> Option<Signal> {
         let scale = if self.patient { 3 } else { 1 };
         if !cx.limits.reached(self.points, scale) {
             return None;
         }
         let tool = printable(&call.name, 48);
-        let came = outcome_words(self.outcome.outcome, self.outcome.failed);
-        let message =
-            format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times);
+        let message = if custom {
+            format!("`{tool}` came {} times with the same key and no other outcome", self.times)
+        } else {
+            let came = outcome_words(self.outcome.outcome, self.outcome.failed);
+            format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times)
+        };
         Some(Signal {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
@@ -153,7 +168,9 @@ impl Entry {
             signature: signature(&tool, self.call),
             advice: Advice {
                 what: format!("{message}.").into(),
-                instead: if self.outcome.failed {
+                instead: if custom {
+                    "Find out what keeps it as it is and change that, or reach the goal in another way."
+                } else if self.outcome.failed {
                     "Read what the outcome says and change what it complains about, or reach the goal with another tool."
                 } else {
                     "Use the answer that is already there, or ask for something it does not contain."
@@ -162,7 +179,7 @@ impl Entry {
                 halt_reason: if self.outcome.failed { HaltReason::RepeatedError } else { HaltReason::Stalled },
             },
             ask: None,
-            extra: Extra::default(),
+            extra: Extra { each: Some(ADJACENT), ..Extra::default() },
             message,
         })
     }
@@ -184,7 +201,7 @@ impl Rule for RepeatedCall {
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(6, 12, 24, 32);
     const MAX_WINDOW: u32 = 256;
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
@@ -196,12 +213,14 @@ impl Rule for RepeatedCall {
                 if (cx.run.steps + 1).saturating_sub(entry.index) > window {
                     return None;
                 }
-                entry.signal(call, cx)
+                entry.signal(call, false, cx)
             }
-            Fact::Step(step, _) => {
+            Fact::Step(step, _) | Fact::Custom(step) => {
+                let custom = matches!(fact, Fact::Custom(_));
+                let entries = if custom { &mut state.customs } else { &mut state.entries };
                 let call = step.call.as_ref()?;
-                let known = state.entries.iter().position(|entry| entry.call == call.key && entry.agent == step.agent);
-                let entry = match known.and_then(|index| state.entries.remove(index)) {
+                let known = entries.iter().position(|entry| entry.call == call.key && entry.agent == step.agent);
+                let entry = match known.and_then(|index| entries.remove(index)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round.is_some() && entry.round == call.round => entry,
@@ -211,8 +230,8 @@ impl Rule for RepeatedCall {
                     }
                     None => Entry::first(step, call),
                 };
-                let signal = entry.signal(call, cx);
-                state.entries.push(entry, ENTRIES);
+                let signal = entry.signal(call, custom, cx);
+                entries.push(entry, ENTRIES);
                 signal
             }
             _ => None,
@@ -220,18 +239,25 @@ impl Rule for RepeatedCall {
     }
 
     fn standing(state: &State) -> u32 {
-        state.entries.iter().map(|entry| entry.points).max().unwrap_or(0)
+        state.all().map(|entry| entry.points).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {
-        state.entries.len() <= ENTRIES && state.entries.iter().all(|entry| entry.sightings.len() <= EVIDENCE)
+        state.entries.len() <= ENTRIES
+            && state.customs.len() <= ENTRIES
+            && state.all().all(|entry| entry.sightings.len() <= EVIDENCE)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge, Observe};
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Script, events};
+    use alloc::{
+        format,
+        string::{String, ToString},
+        vec::Vec,
+    };
 
     const RULE: &str = "repeated-call";
 
@@ -255,6 +281,37 @@ mod tests {
         Script::new(r#"{"rules":{"repeated-error":{"enabled":false}}}"#)
             .play("a:x a:x a:x a:x a:x a:x a:x a:x a:x")
             .expect(RULE, &levels);
+    }
+
+    #[test]
+    fn refused_and_made_again() {
+        // The ninth call halts whether the host runs them (above) or refuses them from the sixth on.
+        let ran = "a:x a:x a:x a:x a:x ";
+        let play = |rest: &str| Script::new("{}").play(&(String::from(ran) + rest));
+        let refused = [(5, Nudge), (6, Observe), (7, Observe), (8, Observe), (9, Block), (10, Block), (12, Block)];
+        let halted = [&refused[..], &[(14, Block), (16, Halt), (18, Halt)]].concat();
+        play("a~ a~ a~ a~ a~").expect(RULE, &halted);
+        // Other calls between change nothing, nor do calls of which a check is made first.
+        play("a~ b:1 a~ c:2 a~ d:3 ?a").last(RULE, Halt);
+        play("a~ a~ ?a").last(RULE, Block);
+        // Some refused, some run: what ran counts for what came of it.
+        play("a~ a:x ?a").last(RULE, Block);
+        play("a~ a:x a~ ?a").last(RULE, Halt);
+        // Copies within a round are one try; what follows a new change is a new one.
+        play("#1 a~ a~ a~ a~ a~").strongest(RULE, Block);
+        play("#1 a~ #2 a~ #3 a~ #4 a~").last_but_one(RULE, Halt);
+        play("a~ *1 a~ *2 a~ *3 a~ *4 a~").strongest(RULE, Block);
+        // A human's message starts over.
+        play("a~ a~ a~ | a:x ?a").last_silent(RULE);
+        // Nobody refuses anything in shadow mode, or it was another's doing.
+        let shadow = Script::new(r#"{"mode":"shadow"}"#).play(&"a:x ".repeat(9));
+        let would_be = shadow.found(RULE).last().copied();
+        assert_eq!(would_be, Some((17, Halt)));
+        assert_eq!(shadow.found(RULE).iter().filter(|(_, level)| *level == Halt).count(), 1);
+        // Nothing to insist on below a block, and no way beyond it without a rung.
+        Script::new("{}").play("a:x a:x a:x a~ a~ a~ a~ a~ a~").strongest(RULE, Nudge);
+        let no_halt = r#"{"rules":{"repeated-call":{"halt":0}}}"#;
+        Script::new(no_halt).play(&(String::from(ran) + &"a~ ".repeat(9))).strongest(RULE, Block);
     }
 
     #[test]
@@ -291,6 +348,18 @@ mod tests {
     }
 
     #[test]
+    fn waiting_as_told() {
+        let polled = |pause: &str, times: usize| {
+            let config = r#"{"tools":{"re*":{"polling":true}}}"#;
+            Script::new(config).play(&alloc::format!("a:x {pause} ").repeat(times))
+        };
+        // At most one point each from 20 seconds on, and three times as many are needed.
+        polled("@20", 18).expect(RULE, &[]);
+        polled("@20", 19).last(RULE, Nudge);
+        polled("@5", 7).last(RULE, Nudge);
+    }
+
+    #[test]
     fn synthetic_messages_end_nothing() {
         Script::new("{}").play("a:x a:x ~ a:x").strongest(RULE, Nudge);
     }
@@ -299,6 +368,42 @@ mod tests {
     fn judged_before_the_call_runs() {
         Script::new("{}").play("a:x a:x a:x a:x a:x ?a").last(RULE, Block);
         Script::new("{}").play("a:x a:x a:x a:x a:x ?b").last_silent(RULE);
+    }
+
+    #[test]
+    fn custom_events() {
+        let custom = |key: &str, outcome: &str| {
+            let outcome = if outcome.is_empty() { String::new() } else { format!(r#","outcome":"{outcome}""#) };
+            format!(r#"{{"type":"custom","name":"state","key":"{key}"{outcome}}}"#)
+        };
+        let play = |script: &str| {
+            let (mut all, pairs) = (Vec::new(), script.split_whitespace().map(|token| token.split_once(':').unwrap()));
+            all.extend(pairs.map(|(key, outcome)| custom(key, outcome)));
+            events("{}", all)
+        };
+        let levels = [(2, Nudge), (3, Observe), (4, Block), (5, Block), (6, Block), (7, Block), (8, Halt)];
+        play("a:x a:x a:x a:x a:x a:x a:x a:x a:x").expect(RULE, &levels);
+        // Without an outcome nothing is known to be equal: one point less each.
+        play("a: a: a:").expect(RULE, &[]);
+        play("a: a: a: a:").expect(RULE, &[(3, Nudge)]);
+        // Other keys, other outcomes, outcomes that say to wait.
+        play("a:x b:x c:x d:x e:x f:x").expect(RULE, &[]);
+        play("a:1 a:2 a:3 a:4 a:5 a:6").expect(RULE, &[]);
+        play("a:pending a:pending a:pending a:pending").expect(RULE, &[]);
+        // Neither what says that nothing was found nor what says that it failed is a call of a tool.
+        let told = play("a:nothing_found b:nothing_found c:error d:error e:denied f:denied g:not_found");
+        for rule in ["negative-answers", "repeated-error", "denied-call", "same-answer", "empty-handed"] {
+            told.expect(rule, &[]);
+        }
+        // Reports between the calls neither part them nor push them out.
+        let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
+        let result = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"the same text"}"#;
+        let mut mixed = Vec::new();
+        for lap in 0..3 {
+            mixed.extend([call.to_string(), result.to_string()]);
+            mixed.extend((0..40).map(|n| custom(&format!("page-{lap}-{n}"), "read")));
+        }
+        events("{}", mixed).expect(RULE, &[(85, Nudge)]);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! nothing (a negative answer is no error), calls that were turned away (other rules).
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
-use crate::model::{HaltReason, Outcome, Recommendation};
+use crate::model::{Failure, HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, combine, evidence, printable};
+use crate::text::{Key, Nature, combine, evidence, nature, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,10 @@ const EVIDENCE: usize = 5;
 /// What an ordinary error weighs; one that came again unchanged after a new change weighs half.
 const WHOLE: u8 = 2;
 const HALF: u8 = 1;
+/// Milliseconds between a failure and the same call again from which it was waited for.
+const PAUSE: i64 = 30_000;
+/// Bytes of an error that are looked at for whether waiting may help.
+const READ: usize = 800;
 
 pub(crate) struct RepeatedError;
 
@@ -43,6 +47,7 @@ struct Outing {
     call: Option<Key>,
     target: Option<Key>,
     mutations: u64,
+    at: Option<i64>,
     sighting: Sighting,
     onset: Onset,
 }
@@ -89,12 +94,12 @@ impl Tool {
                 halt_reason: HaltReason::RepeatedError,
             },
             ask: None,
-            extra: Extra::default(),
+            extra: Extra { each: Some(1), ..Extra::default() },
             message,
         })
     }
 
-    fn took(&mut self, step: &Step, window: usize) {
+    fn took(&mut self, step: &Step, result: &ToolResult, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
         let target = call.and_then(|call| call.target);
@@ -112,6 +117,10 @@ impl Tool {
                     0
                 }
             }
+            // Waiting before the same try again is what load and a network ask for, and nothing else does.
+            Some(before) if before.call == call.map(|call| call.key) && paused(before, step) && transient(result) => {
+                HALF
+            }
             _ => WHOLE,
         };
         if step.outcome == Outcome::Ok && !facts.failed && target.is_some() {
@@ -126,11 +135,24 @@ impl Tool {
             call: call.map(|call| call.key),
             target,
             mutations: step.mutations_after,
+            at: step.at,
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
             onset: step.onset,
         };
         self.calls.push(outing, window);
     }
+}
+
+/// Whether the call came a while after the failure before it.
+fn paused(before: &Outing, step: &Step) -> bool {
+    before.at.zip(step.onset.at).is_some_and(|(failed, called)| called.saturating_sub(failed) >= PAUSE)
+}
+
+/// Whether waiting may end the failure.
+fn transient(result: &ToolResult) -> bool {
+    let end = result.output.floor_char_boundary(READ);
+    let message = result.output.get(..end).unwrap_or_default().into();
+    nature(&Failure { message, ..Failure::default() }) == Nature::Transient
 }
 
 impl Rule for RepeatedError {
@@ -157,12 +179,12 @@ impl Rule for RepeatedError {
                 })?;
                 tool.signal(&call.name, alike.class?, u32::from(cx.config.conventions.expect_failure), cx)
             }
-            Fact::Step(step, _) => {
+            Fact::Step(step, result) => {
                 let known = state.tools.iter().position(|tool| tool.tool == step.tool);
                 let mut tool = known
                     .and_then(|index| state.tools.remove(index))
                     .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
-                tool.took(step, cx.limits.window as usize);
+                tool.took(step, result, cx.limits.window as usize);
                 let class = tool.calls.last().and_then(|call| call.class);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
@@ -192,6 +214,27 @@ mod tests {
     use crate::rules::testing::Script;
 
     const RULE: &str = "repeated-error";
+
+    #[test]
+    fn waiting_for_load_to_pass() {
+        let play = |script: &str| Script::new("{}").play(script);
+        play("a!429_unavailable @30 a!429_unavailable @60 a!429_unavailable").expect(RULE, &[]);
+        play(
+            "a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable",
+        )
+        .last(RULE, Nudge);
+        // Without a pause, for a failure that no waiting ends, or for another call.
+        play("a!429_unavailable a!429_unavailable a!429_unavailable").last(RULE, Nudge);
+        play("a!x @30 a!x @60 a!x").last(RULE, Nudge);
+        play("a!429_unavailable @30 b!429_unavailable @60 c!429_unavailable").last(RULE, Nudge);
+    }
+
+    #[test]
+    fn refused_and_made_again() {
+        // As many refused calls as runs halt.
+        Script::new("{}").play("a!x b!x c!x a!x b!x a!x a~").strongest(RULE, Block);
+        Script::new("{}").play("a!x b!x c!x a!x b!x a!x a~ a~").last_but_one(RULE, Halt);
+    }
 
     #[test]
     fn arguments_do_not_matter() {

@@ -5,6 +5,7 @@
 //! | `a:x` | a call of `read` with argument `a`, answered with `x` |
 //! | `a!x` | the same, failing with `x` |
 //! | `a%denied` | the same, ending in the outcome after `%` |
+//! | `a~` | a call of `read` with argument `a`, which the host refuses: answered with a veto of its own |
 //! | `a-` | the same, finding nothing; `a.` answers with nothing at all; `a>` is a call without an answer |
 //! | `tool/a:x` | the same of another tool; `tool/=a:x` acts upon the path `a`, `tool/a_b:x` asks for `a b` in words |
 //! | `*1` | a successful `write_file` of content `1` |
@@ -154,7 +155,7 @@ impl Script {
                 }
                 _ => {
                     let (tool, rest) = token.split_once('/').unwrap_or(("read", token));
-                    let (argument, mark) = rest.split_at(rest.find(['%', ':', '!', '-', '.', '>']).unwrap());
+                    let (argument, mark) = rest.split_at(rest.find(['%', ':', '!', '-', '.', '>', '~']).unwrap());
                     let (mark, answer) = mark.split_at(1);
                     let (outcome, output) = match mark {
                         "!" => ("error", format!("error: {answer} went wrong while reading")),
@@ -172,7 +173,11 @@ impl Script {
                     let place = format!("{}{}", self.round, self.agent);
                     let args = format!(r#"{{"{name}":"{argument}"}}"#);
                     verdicts.push(self.event(&format!(r#""type":"tool-call","tool":"{tool}","args":{args}{place}"#)));
-                    if mark != ">" {
+                    if mark == "~" {
+                        verdicts.push(self.event(&format!(
+                            r#""type":"tool-result","tool":"{tool}","outcome":"not-executed","synthetic":true,"output":"refused"{place}"#
+                        )));
+                    } else if mark != ">" {
                         verdicts.push(self.event(&format!(
                             r#""type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}"{place}"#
                         )));
@@ -315,6 +320,12 @@ impl Played {
     #[track_caller]
     pub(crate) fn last(&self, rule: &str, level: Level) {
         assert_eq!(self.found(rule).last(), Some(&(self.verdicts.len() - 1, level)), "{:?}", self.found(rule));
+    }
+
+    /// The rule's finding at the last event but one: a call with its answer after it.
+    #[track_caller]
+    pub(crate) fn last_but_one(&self, rule: &str, level: Level) {
+        assert_eq!(self.found(rule).last(), Some(&(self.verdicts.len() - 2, level)), "{:?}", self.found(rule));
     }
 
     /// Nothing at all at the last event.

@@ -88,6 +88,8 @@ pub(crate) struct Run {
     pub(crate) events: u64,
     /// Calls that got an outcome.
     pub(crate) steps: u64,
+    /// Custom events.
+    pub(crate) customs: u64,
     /// Sequence number of the latest event, for eviction.
     pub(crate) touched: u64,
     /// Newest event time seen, in milliseconds since the Unix epoch.

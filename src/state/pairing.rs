@@ -1,13 +1,15 @@
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key};
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
 /// Call ids remembered, to tell a replay.
 const SEEN: usize = 128;
+/// Loops that a call is refused for: one of each rule that judges calls before they run.
+const REFUSED_FOR: usize = 8;
 /// Characters of a tool name kept for results that do not repeat it.
 const NAME: usize = 64;
 
@@ -37,6 +39,8 @@ pub(crate) struct Call {
     pub(crate) id: Option<Key>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
+    /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
+    pub(crate) refused: Vec<Key>,
 }
 
 /// A call with its outcome: what most rules count.
@@ -79,6 +83,7 @@ impl Call {
             echo: Echo::default(),
             id: call_id.map(|id| key("call-id", id.as_bytes())),
             vetoed: false,
+            refused: Vec::new(),
         }
     }
 }
@@ -132,6 +137,14 @@ impl Pairing {
         }
     }
 
+    /// Notes for which loops the newest call counts as refused.
+    pub(crate) fn refuse(&mut self, mut loops: Vec<Key>) {
+        loops.truncate(REFUSED_FOR);
+        if let Some(call) = self.pending.iter_mut().next_back() {
+            call.refused = loops;
+        }
+    }
+
     /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
     /// refused, else the oldest of that tool, the agent's own before another's. An id that no call had may belong to a
     /// call without one, but not when the host made the result up.
@@ -172,6 +185,9 @@ impl Pairing {
     pub(crate) fn fits(&self) -> bool {
         self.pending.len() <= PENDING
             && self.seen.len() <= SEEN
-            && self.pending.iter().all(|call| call.name.len() <= NAME * 4 && call.echo.fits())
+            && self
+                .pending
+                .iter()
+                .all(|call| call.name.len() <= NAME * 4 && call.echo.fits() && call.refused.len() <= REFUSED_FOR)
     }
 }

@@ -22,6 +22,13 @@ pub(crate) struct CallKey {
     pub(crate) raw: Key,
 }
 
+impl CallKey {
+    /// Of what is compared to the byte.
+    pub(crate) const fn exact(key: Key) -> Self {
+        Self { key, raw: key }
+    }
+}
+
 /// Top-level fields that tell why, not what: they are the payload only where there is nothing else.
 const RATIONALE: [&str; 12] = [
     "brief",
@@ -75,8 +82,7 @@ const MAX_DEPTH: usize = 128;
 /// remains. No arguments, `null`, `{}` and blank text are one.
 pub(crate) fn call_key(call: &ToolCall, ignore: &[String], identity: &[String], buffer: &mut String) -> CallKey {
     if let Some(own) = &call.identity {
-        let key = tagged("call-identity", &call.tool, own, buffer);
-        return CallKey { key, raw: key };
+        return CallKey::exact(tagged("call-identity", &call.tool, own, buffer));
     }
     if let Some(text) = call.raw_args.as_deref().filter(|text| !text.trim().is_empty()) {
         let key = tagged("call-text", &call.tool, text.trim(), buffer);

