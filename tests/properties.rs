@@ -410,7 +410,8 @@ proptest! {
                 largest = largest.max(detector.snapshot().len());
             }
         }
-        prop_assert_eq!(detector.metrics().runs, 2);
+        // A jump of the clock may have forgotten one of the two for its idleness.
+        prop_assert!((1..=2).contains(&detector.metrics().runs));
         prop_assert!(largest <= empty + 2 * RUN_LIMIT, "two runs take {largest} bytes");
         prop_assert!(largest > empty, "nothing was remembered");
     }
