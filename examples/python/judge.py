@@ -1,5 +1,7 @@
 """Judges a recorded run: `python judge.py COMPONENT TRACE`, where a trace is one JSON event a line.
 
+`pip install -r requirements.txt` brings wasmtime; `cargo xtask build` builds the component and says where it is.
+
 Exit code 3 when a loop was found, 0 when there was none.
 """
 
