@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from 
 import { HOOKS } from "../../adapters/claude-hooks.ts";
 import { UsageError } from "../args.ts";
 import { configText, InputError } from "../input.ts";
+import { contents } from "./sessions.ts";
 
 /** Seconds that the host waits for one hook; it takes tenths of one. */
 const TIMEOUT = 10;
@@ -33,7 +34,7 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   const scope = scopes[0] ?? "project";
   const name = scope === "local" ? "settings.local.json" : "settings.json";
   const file = join(scope === "user" ? homedir() : process.cwd(), ".claude", name);
-  const before = await settings(file);
+  const before = await contents(file);
   const entry = action === "install" ? ours(await command(scope, options.config)) : undefined;
   const after = edited(file, before ?? "{}\n", entry);
   if (after === (before ?? "{}\n")) {
@@ -55,15 +56,6 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   await rename(whole, file);
   console.log(`${action === "install" ? "Installed in" : "Removed from"} ${file}; new sessions use it.`);
   return 0;
-}
-
-async function settings(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new InputError(`${file}: ${(error as Error).message}`);
-  }
 }
 
 /** The command line of the hook. What a team shares must not name a place on one person's machine. */

@@ -47,7 +47,8 @@ export class SessionFiles {
   }
 }
 
-async function contents(file: string): Promise<string | undefined> {
+/** What is in a file, if it is there. */
+export async function contents(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
