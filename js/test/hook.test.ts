@@ -168,6 +168,12 @@ test("bad input is named, and is no verdict", async () => {
     assert.match(stderr, complaint);
   }
   assert.deepEqual(await hook({ ...base("s"), hook_event_name: "SomethingNew" }), {});
+  await writeFile(join(folder, "file"), "");
+  for (const nowhere of [join(folder, "file", "state"), ...(process.platform === "linux" ? ["/proc/nowhere"] : [])]) {
+    const { code, stderr } = await start(["--state", nowhere], JSON.stringify(pre("s", 0)));
+    assert.equal(code, 1);
+    assert.ok(stderr.startsWith(`loopwarden: ${nowhere}: `), stderr);
+  }
   assert.equal((await start(["--prompts", "nobody"], "{}")).code, 2);
   assert.equal((await start(["--user"], "{}")).code, 2);
 });

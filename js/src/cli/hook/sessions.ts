@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat, unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { InputError } from "../input.ts";
 
 /** How long a hook waits for another one of the same session, in milliseconds. */
@@ -23,7 +23,7 @@ export class SessionFiles {
 
   /** Gives a session's state, if there is any, to `work`, and keeps what it makes of it. */
   async update<T>(session: string, work: (state: string | undefined) => { state: string; output: T }): Promise<T> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await folder(this.#folder);
     // The host's own id may be any text; a file's name may not.
     const file = join(this.#folder, createHash("sha256").update(session).digest("hex").slice(0, 32));
     const release = await lock(`${file}.lock`);
@@ -44,6 +44,21 @@ export class SessionFiles {
       const age = now - (await modified(file));
       if (age > FORGOTTEN || (name.endsWith(".tmp") && age > STALE)) await rm(file, { force: true });
     }
+  }
+}
+
+/** Makes a folder and those above it. Step by step: where a file system refuses, `recursive` may try for ever. */
+async function folder(path: string): Promise<void> {
+  const made = () => mkdir(path, { mode: 0o700 });
+  try {
+    await made().catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT" || dirname(path) === path) throw error;
+      await folder(dirname(path));
+      await made();
+    });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "EEXIST") throw new InputError(`${path}: ${message}`);
   }
 }
 
