@@ -207,6 +207,34 @@ test("install writes the hooks beside what is there, once, and uninstall leaves 
   assert.deepEqual(JSON.parse(await readFile(file, "utf8")), JSON.parse(before));
 });
 
+test("uninstall takes out ours and nothing else, however it was installed", async () => {
+  const project = join(folder, "careful");
+  const file = join(project, ".claude", "settings.local.json");
+  await mkdir(join(project, ".claude"), { recursive: true });
+  const hooks = (...commands: string[]) => commands.map((command) => ({ type: "command", command }));
+  const others = [
+    { matcher: "*", hooks: hooks("./audit.sh") },
+    { matcher: "Bash", hooks: hooks("/home/me/loopwarden/scripts/check.sh pre-tool hook") },
+  ];
+  const mixed = { matcher: "*", hooks: hooks("./audit.sh", "npx loopwarden hook") };
+  await writeFile(file, JSON.stringify({ hooks: { PreToolUse: [mixed, others[1]] } }));
+  await writeFile(join(project, "loopwarden.json"), "{}");
+  for (const more of [[], ["--config", "loopwarden.json"]]) {
+    const { code, stderr } = await start(["install", "--local", ...more], "", project);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const { PreToolUse, Stop } = JSON.parse(await readFile(file, "utf8")).hooks;
+    assert.deepEqual([PreToolUse.length, Stop.length], [3, 1], "installed once");
+  }
+  assert.equal((await start(["uninstall", "--local"], "", project)).code, 0);
+  assert.deepEqual(JSON.parse(await readFile(file, "utf8")), { hooks: { PreToolUse: others } });
+  const outside = await start(["install", "--config", join(folder, "elsewhere.json")], "", project);
+  assert.notEqual(outside.code, 0);
+  await writeFile(join(folder, "elsewhere.json"), "{}");
+  const refused = await start(["install", "--config", join(folder, "elsewhere.json")], "", project);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /must be a file of the project/);
+});
+
 test("install for a person names the program, and refuses settings that it does not understand", async () => {
   const home = join(folder, ".claude", "settings.json");
   assert.equal((await start(["install", "--user"], "")).code, 0);

@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Level } from "../generated/types.ts";
+import { FORMATS, type TranscriptFormat } from "../transcript.ts";
 import { LEVELS } from "./style.ts";
 
 /** The command line is wrong: exit code 2. */
@@ -27,6 +28,15 @@ export function level(text: string): Level {
   const found = LEVELS.find((name) => name === text);
   if (found !== undefined && found !== "continue") return found;
   throw new UsageError(`--level ${text}: expected one of ${LEVELS.slice(1).join(", ")}`);
+}
+
+/** Reads the name of a transcript's format; absent, it is recognised. */
+export function transcriptFormat(name: string | undefined): TranscriptFormat | undefined {
+  const format = FORMATS.find((known) => known === name);
+  if (name === undefined || format !== undefined) return format;
+  const near = nearest(name, FORMATS);
+  const meant = near ? `, did you mean ${near}?` : `: expected one of ${FORMATS.join(", ")}`;
+  throw new UsageError(`--format ${name}${meant}`);
 }
 
 /** The known word that takes the fewest edits, where that is few. */

@@ -9,6 +9,7 @@ import { level, parse, UsageError } from "./args.ts";
 import { configText, InputError, lines, text } from "./input.ts";
 import { member, parts, without } from "./raw.ts";
 import { painter, reaches } from "./style.ts";
+import { holdsEvents } from "./traces.ts";
 
 export const help: string = `Usage: loopwarden eval PATH… [--level LEVEL] [--config FILE] [--json]
 
@@ -137,7 +138,7 @@ async function scoreFile(
     if (line.trim() === "") continue;
     const refuse = refuseAt(number);
     const labels = parsed(line);
-    if (labels instanceof SyntaxError || !Array.isArray(labels?.events)) {
+    if (labels instanceof SyntaxError || !holdsEvents(labels)) {
       // The first line tells whether the file holds scenarios.
       const runs = score.scenarios + score.refused === 0 ? await recorded(file) : undefined;
       if (runs === undefined) {

@@ -2,8 +2,7 @@ import { LoopDetector } from "../detector.ts";
 import { inForce, normalise, type RuleInForce } from "../diagnose.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
-import type { TranscriptFormat } from "../transcript.ts";
-import { parse, UsageError } from "./args.ts";
+import { parse, transcriptFormat, UsageError } from "./args.ts";
 import { configText, InputError } from "./input.ts";
 import { given, isSound, merged, RUNGS, type Rung, raised, reached, ruleChange, scale, written } from "./settings.ts";
 import { LEVEL_STYLE, painter, reaches, short } from "./style.ts";
@@ -121,11 +120,6 @@ function place(text: string): Place {
   const found = /^(?:(line|step)[:= ]|#)?(\d{1,15})$/.exec(text.trim());
   if (found === null) throw new UsageError(`--at ${text}: expected the number of an event, line:N or step:N`);
   return { by: (found[1] as "line" | "step" | undefined) ?? "seq", number: Number(found[2]) };
-}
-
-function transcriptFormat(name: string | undefined): TranscriptFormat | undefined {
-  if (name === undefined || name === "trace" || name === "claude-code") return name;
-  throw new UsageError(`--format ${name}: expected trace or claude-code`);
 }
 
 function chosen(file: string, found: Trace[], id: string | undefined): Trace {

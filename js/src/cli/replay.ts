@@ -2,8 +2,8 @@ import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
-import { FORMATS, readTranscript, type TranscriptFormat } from "../transcript.ts";
-import { level, nearest, parse, UsageError } from "./args.ts";
+import { FORMATS, readTranscript } from "../transcript.ts";
+import { level, parse, transcriptFormat, UsageError } from "./args.ts";
 import { configText, InputError, text } from "./input.ts";
 import { LEVEL_STYLE, LEVELS, painter, reaches, short, wrapped } from "./style.ts";
 
@@ -70,14 +70,6 @@ export async function run(args: string[]): Promise<number> {
   if (!values.json) story.end(detector);
   detector.free();
   return reaches(story.strongest, least) ? 3 : 0;
-}
-
-function transcriptFormat(name: string | undefined): TranscriptFormat | undefined {
-  const format = FORMATS.find((known) => known === name);
-  if (name === undefined || format !== undefined) return format;
-  const near = nearest(name, FORMATS);
-  const meant = near ? `, did you mean ${near}?` : `: expected one of ${FORMATS.join(", ")}`;
-  throw new UsageError(`--format ${name}${meant}`);
 }
 
 /** Tells a run as it unfolds. */

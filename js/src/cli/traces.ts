@@ -73,7 +73,7 @@ export async function traces(file: string, complain: Complain, format?: Transcri
 export function apart(trace: Trace): Trace[] {
   const runs = new Map<string, Recorded[]>();
   for (const recorded of trace.events) {
-    const run = recorded.event.run ?? "";
+    const run = recorded.event?.run ?? "";
     const events = runs.get(run) ?? [];
     if (events.length === 0) runs.set(run, events);
     events.push(recorded);
@@ -84,10 +84,16 @@ export function apart(trace: Trace): Trace[] {
 
 function isScenario(line: string): boolean {
   try {
-    return Array.isArray(JSON.parse(line)?.events);
+    return holdsEvents(JSON.parse(line));
   } catch {
     return false;
   }
+}
+
+/** Whether a value is a scenario, and not a telemetry span, which has events of another kind. */
+export function holdsEvents(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !("events" in value) || !Array.isArray(value.events)) return false;
+  return !["spanId", "span_id", "attributes", "context"].some((name) => name in value);
 }
 
 function scenario(file: string, text: string, line: number, complain: Complain): Trace | undefined {
@@ -98,7 +104,7 @@ function scenario(file: string, text: string, line: number, complain: Complain):
     complain(line, `invalid-json: ${(error as Error).message}`);
     return undefined;
   }
-  if (!Array.isArray(read?.events)) {
+  if (!holdsEvents(read)) {
     complain(line, "expected a scenario: an object with `id` and a list of `events`");
     return undefined;
   }

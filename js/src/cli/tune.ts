@@ -114,13 +114,13 @@ export async function run(args: string[]): Promise<number> {
 
   const tuning = new Tuning(runs, config, least, rate);
   tuning.search();
+  if (values.json) console.log(JSON.stringify(tuning.result()));
+  else process.stdout.write(told(tuning, values.output));
   if (values.output !== undefined) {
     await writeFile(values.output, `${JSON.stringify(tuning.config, null, 2)}\n`).catch((error: Error) => {
       throw new InputError(`${values.output}: cannot be written: ${error.message}`);
     });
   }
-  if (values.json) console.log(JSON.stringify(tuning.result()));
-  else process.stdout.write(told(tuning, values.output));
   return tuning.isMet ? 0 : 3;
 }
 

@@ -1,6 +1,6 @@
 import { copyFile, mkdir, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTwoFilesPatch } from "diff";
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
@@ -12,7 +12,7 @@ import { contents } from "./sessions.ts";
 /** Seconds that the host waits for one hook; it takes tenths of one. */
 const TIMEOUT = 10;
 /** How our own entries are told from others'. */
-const OURS = /\bloopwarden\b.* hook\b/;
+const OURS = /(?:^|[\s"\\/])(?:loopwarden|dist[\\/]cli\.js)"? hook(?:\s|$)/;
 
 interface Options {
   project: boolean;
@@ -61,16 +61,16 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
 /** The command line of the hook. What a team shares must not name a place on one person's machine. */
 async function command(scope: "project" | "local" | "user", config: string | undefined): Promise<string> {
   if (config !== undefined) await configText(config);
-  const own = fileURLToPath(import.meta.url);
   const shared = scope === "project";
   const program = shared
     ? '"$CLAUDE_PROJECT_DIR"/node_modules/.bin/loopwarden'
-    : `${quoted(process.execPath)} ${quoted(own)}`;
-  const where =
-    config === undefined
-      ? ""
-      : ` --config ${shared ? `"$CLAUDE_PROJECT_DIR"/${quoted(config)}` : quoted(resolve(config))}`;
-  return `${program} hook${where}`;
+    : `${quoted(process.execPath)} ${quoted(fileURLToPath(import.meta.url))}`;
+  if (config === undefined) return `${program} hook`;
+  if (!shared) return `${program} hook --config ${quoted(resolve(config))}`;
+  const within = relative(process.cwd(), resolve(config));
+  if (within.startsWith("..") || isAbsolute(within))
+    throw new UsageError(`--config ${config}: for --project it must be a file of the project`);
+  return `${program} hook --config "$CLAUDE_PROJECT_DIR"/${quoted(within)}`;
 }
 
 function quoted(path: string): string {
@@ -78,6 +78,14 @@ function quoted(path: string): string {
 }
 
 const ours = (line: string): Entry => ({ matcher: "*", hooks: [{ type: "command", command: line, timeout: TIMEOUT }] });
+
+/** An entry without our hooks; nothing is left of one that held no other. */
+function without(entry: Entry): Entry[] {
+  if (!Array.isArray(entry?.hooks)) return [entry];
+  const hooks = entry.hooks.filter((hook) => !OURS.test(hook?.command ?? ""));
+  if (hooks.length === entry.hooks.length) return [entry];
+  return hooks.length === 0 ? [] : [{ ...entry, hooks }];
+}
 
 /** The settings with our entry in place of any older one, and everything else as it was written. */
 function edited(file: string, text: string, entry: Entry | undefined): string {
@@ -98,7 +106,7 @@ function edited(file: string, text: string, entry: Entry | undefined): string {
   for (const event of HOOKS) {
     const given: unknown = (hooks as Record<string, unknown>)[event] ?? [];
     if (!Array.isArray(given)) throw new InputError(`${file}: hooks.${event}: expected a list`);
-    const others = given.filter((each: Entry) => !each?.hooks?.some(({ command = "" }) => OURS.test(command)));
+    const others = given.flatMap((each: Entry) => without(each));
     const wanted = entry === undefined ? others : [...others, entry];
     if (JSON.stringify(wanted) === JSON.stringify(given)) continue;
     const value = wanted.length === 0 ? undefined : wanted;
