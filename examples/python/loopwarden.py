@@ -85,7 +85,7 @@ class Detector:
         return self._call("report", scope or {}, "markdown")
 
     def snapshot(self) -> bytes:
-        """The whole state, configuration included, free of payloads."""
+        """The whole state, configuration included, free of payloads but for the end of a text that is streaming."""
         return bytes(self._call("snapshot"))
 
     def _judge(self, method: str, event: Mapping[str, Any]) -> dict[str, Any]:

@@ -125,8 +125,8 @@ export class LoopDetector {
   }
 
   /**
-   * The whole state, configuration included: versioned, compact and free of payloads. For hosts that keep no memory
-   * between calls.
+   * The whole state, configuration included: versioned, compact and free of payloads, but for the last 3 KB at most of a
+   * text that is streaming (`delta`) when it is taken. For hosts that keep no memory between calls.
    */
   snapshot(): Uint8Array<ArrayBuffer> {
     const core = this.#live();
