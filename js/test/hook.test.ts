@@ -106,11 +106,12 @@ test("a hook that is killed leaves a sound state and does not stop the next one"
       cwd: folder,
       stdio: ["pipe", "ignore", "ignore"],
     });
+    const closed = once(child, "close");
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(post("killed", 0)));
     await new Promise((resolve) => setTimeout(resolve, delay));
     child.kill("SIGKILL");
-    await once(child, "close");
+    await closed;
     const { code, stderr } = await start(state, JSON.stringify(batch("killed")));
     assert.deepEqual([code, stderr], [0, ""], `killed after ${delay} ms`);
   }
