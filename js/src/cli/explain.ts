@@ -19,7 +19,7 @@ is no guess: the run is replayed with each of the changes, and those are shown t
                    that line or step; where absent, the first event whose verdict is at nudge or above
   --scenario ID    which one, of a file with several scenarios
   --config FILE    the configuration; the scenario's own, or else the recommended one where absent
-  --format FORMAT  claude-code or trace; recognised where absent
+  --format FORMAT  one of those that replay reads; recognised where absent
   --json           the same as one object
 
 Exit codes: 0 explained, 1 a file cannot be read or the event is not in it, 2 wrong usage.
