@@ -112,8 +112,8 @@ pub(super) struct Past {
 struct Reading {
     failing: Option<u32>,
     total: Option<u32>,
-    /// Bits of the percentage: between numbers that are not negative they are in the same order as the numbers.
-    coverage: Option<u64>,
+    /// In hundredths of a per cent.
+    coverage: Option<u32>,
 }
 
 /// What happened since the last failure.
@@ -233,7 +233,7 @@ impl Tracker {
             let reading = Reading {
                 failing: tests.failing.or(named),
                 total: tests.total,
-                coverage: tests.coverage.map(|coverage| coverage.abs().to_bits()),
+                coverage: tests.coverage_hundredths(),
             };
             if reading.failing.is_some() || reading.coverage.is_some() {
                 forward = self.read(reading);
