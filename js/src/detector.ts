@@ -178,7 +178,13 @@ export class LoopDetector {
   free(): void {
     const core = this.#core;
     this.#core = undefined;
-    core?.free();
+    this.#code = "disposed";
+    this.#gone = "this detector was freed";
+    try {
+      core?.free();
+    } catch {
+      // A call never came back: what the core holds stays where it is.
+    }
   }
 
   /** Does what {@link LoopDetector.free} does, at the end of a `using` block. */

@@ -70,14 +70,18 @@ export class Module<Exports> {
     }
   }
 
+  /** Puts the stack back to where it began: a trap leaves it as deep as it was. No call may be under way. */
+  rewind(): void {
+    const stack = stackOf(this.#exports);
+    if (stack) stack.value = this.#stack;
+  }
+
   /** What a call threw, as an error of this package. */
   thrown(thrown: unknown): LoopwardenError {
     if (thrown instanceof LoopwardenError) return thrown;
     // The module throws its errors as JSON text; anything else is a trap, such as memory that ran out.
     if (typeof thrown === "string") return new LoopwardenError(JSON.parse(thrown));
-    // A trap leaves the stack as deep as it was.
-    const stack = stackOf(this.#exports);
-    if (stack) stack.value = this.#stack;
+    this.rewind();
     const message = `the WebAssembly module failed: ${reason(thrown)}`;
     return new LoopwardenError({ code: "internal", message }, { cause: thrown });
   }

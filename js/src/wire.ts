@@ -44,14 +44,20 @@ let bytes = new Uint8Array(0);
 let at = 0;
 /** Counts the messages: what a getter or a proxy does may be to begin another one. */
 let turn = 0;
+/** Whether the door is in use. Where that is so before a call, the last one never came back. */
+let inside = false;
 
 /** Judges an event. `live` tells the core of the detector, or throws; it is asked after the event's own code has run. */
 export function judge(live: () => Core, event: Event | string, recording: boolean): Verdict {
   live();
+  if (inside) renew();
   door ??= new Door();
   const length = typeof event === "object" && event !== null ? written(event) : 0;
   if (length > 0) {
-    const seq = recording ? door.record(live(), length) : door.check(live(), length);
+    const core = live();
+    inside = true;
+    const seq = recording ? door.record(core, length) : door.check(core, length);
+    inside = false;
     if (seq >= 0) return quiet(seq);
     if (seq !== UNSAID) return answer(door, seq);
   }
@@ -66,7 +72,10 @@ export function judge(live: () => Core, event: Event | string, recording: boolea
   turn++;
   room(text.length * 3);
   const { written: size } = encoder.encodeInto(text, bytes);
-  const seq = recording ? door.recordText(live(), size) : door.checkText(live(), size);
+  const core = live();
+  inside = true;
+  const seq = recording ? door.recordText(core, size) : door.checkText(core, size);
+  inside = false;
   return seq >= 0 ? quiet(seq) : answer(door, seq);
 }
 
@@ -75,6 +84,8 @@ export function renew(): void {
   (door as unknown as { __destroy_into_raw(): void } | undefined)?.__destroy_into_raw();
   door = undefined;
   bytes = new Uint8Array(0);
+  inside = false;
+  module.rewind();
 }
 
 /** The verdict that says nothing but to continue, as the core would write it. */

@@ -251,8 +251,8 @@ test("what is no text is refused by name, whatever would become of it as text", 
   refused(() => readTranscript(hostile as never), "invalid-argument", "text", "object");
   refused(() => readTranscript("", null as never), "invalid-argument", "format", "null");
   refused(() => normalise(undefined as never), "invalid-argument", "output", "undefined");
-  refused(() => normalise("", cycle), "invalid-config");
-  refused(() => inForce(cycle), "invalid-config");
+  refused(() => normalise("", cycle as never), "invalid-config");
+  refused(() => inForce(cycle as never), "invalid-config");
   refused(() => inForce({}, hostile as never), "invalid-argument", "tool", "object");
   assert.equal(inForce({ tools: { job_status: { polling: true } } }, "job_status").polling, true);
 });
