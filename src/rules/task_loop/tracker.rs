@@ -230,11 +230,8 @@ impl Tracker {
         let mut forward = false;
         if let Some(tests) = &progress.tests {
             let named = tests.failing_ids.as_ref().and_then(|ids| u32::try_from(ids.len()).ok());
-            let reading = Reading {
-                failing: tests.failing.or(named),
-                total: tests.total,
-                coverage: tests.coverage_hundredths(),
-            };
+            let reading =
+                Reading { failing: tests.failing.or(named), total: tests.total, coverage: tests.coverage_hundredths() };
             if reading.failing.is_some() || reading.coverage.is_some() {
                 forward = self.read(reading);
                 self.since.told |= reading.failing.is_some();
