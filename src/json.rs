@@ -301,30 +301,28 @@ fn word<T: DeserializeOwned>(text: &str, field: &str) -> Result<T, Error> {
 /// carry them as text.
 fn repair_surrogates(text: &str) -> Cow<'_, str> {
     let mut repaired: Option<String> = None;
-    let mut copied = 0;
-    let mut rest = text.bytes().enumerate();
+    let (mut copied, mut from) = (0, 0);
     let escape = |at: usize| -> Option<u16> {
         (text.get(at..at + 2)? == "\\u").then_some(())?;
         u16::from_str_radix(text.get(at + 2..at + 6)?, 16).ok()
     };
-    while let Some((at, byte)) = rest.next() {
-        if byte != b'\\' {
-            continue;
-        }
-        let unit = escape(at);
-        let skip = match unit {
-            Some(0xD800..=0xDBFF) if matches!(escape(at + 6), Some(0xDC00..=0xDFFF)) => 11,
-            Some(0xD800..=0xDFFF) => {
-                let out = repaired.get_or_insert_with(|| String::with_capacity(text.len()));
-                out.push_str(text.get(copied..at).unwrap_or_default());
-                out.push_str("\\ufffd");
-                copied = at + 6;
-                5
-            }
-            Some(_) => 5,
-            None => 1,
-        };
-        rest.nth(skip - 1);
+    // Most of a text is no escape: `find` steps over it a word of the machine at a time. What is no boundary of a
+    // character is behind an escape that JSON does not have, and refused by the parser.
+    while let Some(found) = text.get(from..).and_then(|rest| rest.find('\\')) {
+        let at = from + found;
+        from = at
+            + match escape(at) {
+                Some(0xD800..=0xDBFF) if matches!(escape(at + 6), Some(0xDC00..=0xDFFF)) => 12,
+                Some(0xD800..=0xDFFF) => {
+                    let out = repaired.get_or_insert_with(|| String::with_capacity(text.len()));
+                    out.push_str(text.get(copied..at).unwrap_or_default());
+                    out.push_str("\\ufffd");
+                    copied = at + 6;
+                    6
+                }
+                Some(_) => 6,
+                None => 2,
+            };
     }
     match repaired {
         Some(mut out) => {
@@ -332,5 +330,27 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
             Cow::Owned(out)
         }
         None => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repair_surrogates;
+
+    #[test]
+    fn half_a_pair_becomes_a_replacement_character() {
+        for (text, expected) in [
+            (r#"{"a":"plain"}"#, r#"{"a":"plain"}"#),
+            (r"\n\ud83d\ude00\t", r"\n\ud83d\ude00\t"),
+            (r"x\ud83dy\ude00z", r"x\ufffdy\ufffdz"),
+            (r"\ud83d\ud83d\ude00", r"\ufffd\ud83d\ude00"),
+            (r"\\ud83d \\\ud83d", r"\\ud83d \\\ufffd"),
+            (r"\ud83", r"\ud83"),
+            ("é\\é\\ud83d", "é\\é\\ud83d"),
+            ("\\", "\\"),
+            ("", ""),
+        ] {
+            assert_eq!(repair_surrogates(text), expected, "{text}");
+        }
     }
 }

@@ -142,6 +142,7 @@ impl Facts {
 }
 
 impl<'a> Fact<'a> {
+    #[inline]
     fn kind(&self) -> Facts {
         match self {
             Fact::Tick => Facts::TICK,
@@ -361,6 +362,12 @@ pub(crate) struct Description {
 /// A signal and the rule it came from, as an index into [`RULES`].
 pub(crate) type Raised = (usize, Signal);
 
+/// Once in the program for each rule, however many kinds of facts it is asked about.
+#[inline(never)]
+fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+    R::observe(state, fact, cx)
+}
+
 macro_rules! registry {
     ($($name:ident: $rule:ty),* $(,)?) => {
         /// Every rule, in the order of checks: at equal level the earlier one leads.
@@ -381,8 +388,26 @@ macro_rules! registry {
 
         impl States {
             /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
-            /// surroundings with any limits.
+            /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled.
             pub(crate) fn observe<'a>(
+                &mut self,
+                fact: &Fact<'_>,
+                limits: &'a [Limits; RULES.len()],
+                cx: Cx<'a>,
+                raised: &mut Vec<Raised>,
+            ) {
+                match fact.kind() {
+                    Facts::TICK => self.show::<{ Facts::TICK.0 }>(fact, limits, cx, raised),
+                    Facts::CALL => self.show::<{ Facts::CALL.0 }>(fact, limits, cx, raised),
+                    Facts::STEP => self.show::<{ Facts::STEP.0 }>(fact, limits, cx, raised),
+                    Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(fact, limits, cx, raised),
+                    // What is rare shares the code that asks every rule.
+                    _ => self.show::<{ Facts::ALL.0 }>(fact, limits, cx, raised),
+                }
+            }
+
+            /// The same for facts of the kinds `KINDS`.
+            fn show<'a, const KINDS: u16>(
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
@@ -392,12 +417,14 @@ macro_rules! registry {
                 let kind = fact.kind();
                 let mut limits = limits.iter().enumerate();
                 $(
-                    if let Some((index, limits)) = limits.next()
+                    let next = limits.next();
+                    if (<$rule as Rule>::SEES.0 & KINDS != 0 || cfg!(test))
+                        && let Some((index, limits)) = next
                         && limits.enabled
                     {
                         cx.limits = limits;
                         if <$rule as Rule>::SEES.meets(kind) {
-                            if let Some(signal) = <$rule>::observe(&mut self.$name, fact, &cx) {
+                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, &cx) {
                                 raised.push((index, signal));
                             }
                         } else {

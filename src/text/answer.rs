@@ -404,11 +404,15 @@ fn scan(text: &str, says: &mut Says) {
             at += 1;
             continue;
         }
-        let rest = bytes.get(at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| !in_word(*byte)).unwrap_or(rest.len());
-        let second = rest.get(1).copied().unwrap_or(0);
+        let mut end = at + 1;
+        while bytes.get(end).is_some_and(|byte| in_word(*byte)) {
+            end += 1;
+        }
+        let length = end - at;
+        let second = bytes.get(at + 1).copied().unwrap_or(0);
         let (seconds, lengths) = BEGINNINGS.get(usize::from(*first)).copied().unwrap_or_default();
         if seconds >> (second & 63) & u64::from(lengths) >> length.min(63) & 1 == 1 {
+            let rest = bytes.get(at..).unwrap_or_default();
             let (word, after) = rest.split_at_checked(length).unwrap_or_default();
             for meaning in meanings(word, after) {
                 if meaning != Taken || at > 0 || after.is_empty() {

@@ -4,7 +4,7 @@
 //! the arguments are taken out of an error before its class is made. A waiting call keeps short hashes of them, not the
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
-use super::digest::key;
+use super::words::runs;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -80,8 +80,8 @@ impl Echo {
             return false;
         }
         let (mut all, mut new) = (0_u32, 0_u32);
-        for word in words(answer) {
-            let hash = hash_of(word);
+        for (start, end) in runs(answer, b'_') {
+            let (hash, _) = hash_of(answer, start, end);
             let bits = self.known.get(hash as usize / 64 % (BITS / 64)).copied().unwrap_or(0);
             all += 1;
             new += u32::from(bits & (1 << (hash % 64)) == 0);
@@ -107,20 +107,20 @@ impl Echo {
 
     fn text(&mut self, text: &str, known: &mut Known) {
         for line in text.lines() {
-            let mut words = words(line).peekable();
+            let mut words = runs(line, b'_').peekable();
             while words.peek().is_some() {
                 if known.words >= KNOWN {
                     return;
                 }
                 let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
                 let mut telling = false;
-                for word in words.by_ref().take(LONGEST) {
-                    let word_hash = hash_of(word);
+                for (start, end) in words.by_ref().take(LONGEST) {
+                    let (word_hash, plain) = hash_of(line, start, end);
                     known.add(word_hash);
                     first = if count == 0 { word_hash } else { first };
                     hash = chain(hash, word_hash);
-                    chars += word.len();
-                    telling |= !word.bytes().all(|byte| byte.is_ascii_alphabetic());
+                    chars += end - start;
+                    telling |= !plain;
                     count += 1;
                 }
                 // A plain word or two may as well be the error's own.
@@ -137,7 +137,9 @@ impl Echo {
         if self.runs.is_empty() {
             return false;
         }
-        let words: Vec<(usize, usize, u32)> = spans(text).collect();
+        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
+        let words: Vec<(usize, usize, u32)> =
+            runs(text, b'_').map(|(start, end)| (start, end, hash_of(text, start, end).0)).collect();
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         let mut found = false;
@@ -189,48 +191,19 @@ impl Echo {
     }
 }
 
-/// The words of a text: where each begins and ends, and its hash.
-fn spans(text: &str) -> impl Iterator<Item = (usize, usize, u32)> {
-    let base = text.as_ptr().addr();
-    words(text).map(move |word| {
-        let start = word.as_ptr().addr() - base;
-        (start, start + word.len(), hash_of(word))
-    })
-}
-
-/// Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    core::iter::from_fn(move || {
-        let (_, from) = rest.split_at_checked(run(rest, false))?;
-        let (word, tail) = from.split_at_checked(run(from, true))?;
-        rest = tail;
-        (!word.is_empty()).then_some(word)
-    })
-}
-
-/// Bytes at the beginning that are, or are not, of a word. Only what is not ASCII has to be decoded.
-fn run(text: &str, of_word: bool) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let (is, length) = if byte.is_ascii() {
-            (byte.is_ascii_alphanumeric() || *byte == b'_', 1)
-        } else {
-            let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
-            (character.is_alphanumeric(), character.len_utf8())
-        };
-        if is != of_word {
-            break;
-        }
-        at += length;
+/// The hash of a word, and whether it is ASCII letters alone. A short hash of its own: a call has dozens of words, and
+/// nothing but the words of its own result is compared with them.
+#[inline]
+fn hash_of(text: &str, start: usize, end: usize) -> (u32, bool) {
+    let word = text.as_bytes().get(start..end).unwrap_or_default();
+    let (mut hash, mut plain) = (0x811c_9dc5_u32, true);
+    for byte in word {
+        hash = (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        plain &= byte.is_ascii_alphabetic();
     }
-    at
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a short hash is meant")]
-fn hash_of(word: &str) -> u32 {
-    key("word", word.as_bytes()) as u32
+    // The low bits of a short word's sum are poor.
+    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+    (hash ^ hash >> 12, plain)
 }
 
 fn chain(hash: u32, word: u32) -> u32 {
