@@ -489,7 +489,6 @@ fn matched(text: &[u8], distance: usize, affordable: usize) -> usize {
     pairs.take_while(|(byte, before)| byte == before).count()
 }
 
-#[inline]
 /// The slot of a gram in the table, and what is kept of it there.
 #[inline]
 fn place(gram: &[u8; GRAM]) -> (usize, u32) {

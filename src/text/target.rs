@@ -145,6 +145,12 @@ fn shortened(text: &str) -> Cow<'_, str> {
     if !text.contains(['/', '\\']) {
         return Cow::Borrowed(text);
     }
+    // Nearly every path is spelled simply already.
+    let simple = !text.starts_with('.') && !text.ends_with('/') && !text.contains("//") && !text.contains("/.");
+    if simple && text.contains('/') {
+        let cut = text.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+        return Cow::Borrowed(text.get(cut..).unwrap_or_default());
+    }
     let mut resolved = String::with_capacity(text.len());
     if text.contains('/') {
         resolve_path(text, &mut resolved);
@@ -211,6 +217,18 @@ mod tests {
     fn lists_are_sorted() {
         for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON] {
             assert_sorted(list);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn simple_paths_are_shortened_as_others_are(text in "[a/.\\\\é]{0,16}") {
+            let mut resolved = String::new();
+            resolve_path(&text.replace('\\', if text.contains('/') { "\\" } else { "/" }), &mut resolved);
+            let cut = resolved.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+            let paths = text.contains(['/', '\\']);
+            let expected = if paths { &resolved[cut..] } else { &text };
+            proptest::prop_assert_eq!(shortened(&text), expected);
         }
     }
 
