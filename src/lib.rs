@@ -7,6 +7,7 @@ extern crate std;
 
 mod detector;
 pub mod json;
+mod metrics;
 pub mod model;
 mod policy;
 mod report;

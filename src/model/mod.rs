@@ -32,7 +32,7 @@ pub use graph::{DrivingNode, Graph, GraphEdge, GraphNode, OnStall};
 pub use level::Level;
 pub use phases::{PhaseConfig, Phases};
 pub use record::Record;
-pub use report::{
+pub use report::{AttemptEvidence, 
     AgentLoops, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics, Metrics, NodeStanding,
     PhaseStanding, Report, ReportFormat, ReportOption, ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
 };

@@ -17,6 +17,7 @@ mod novelty;
 mod outcome;
 mod refusal;
 mod request;
+mod results;
 mod safe;
 mod said;
 mod shell;
