@@ -3,15 +3,17 @@
 
 use crate::model::{
     self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Metrics,
-    NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall, ToolResult,
-    Verdict,
+    NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
+    ToolResult, Verdict,
 };
 use crate::policy::{Judgement, Occasion, Place, decide};
 use crate::rules::{
     Cx, Fact, LONGEST_NAME, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
     mismatch, task_name,
 };
-use crate::state::{Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Whose, agent, open, seal, task_key};
+use crate::state::{
+    Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Whose, agent, open, seal, task_key,
+};
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, metrics, report};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
@@ -122,7 +124,7 @@ impl Detector {
             let nodes = nodes(&self.settings, &run, scope);
             return Status { scope: scope.clone(), cycles, nodes, budgets_left, ..Status::default() };
         };
-        let whose = run.standings.whose(scope);
+        let whose = Whose::of(scope);
         let sum = run.standings.sum(&whose);
         let flow = run.workflow.flow(self.settings.graph.as_ref());
         let standing = run.rules.standings(&whose, &flow);
@@ -399,7 +401,12 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         Body::Output(output) => {
             let (signature, failing) = settings.signatures.read(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            judging.show(&Fact::Output { text: &output.text, signature: &signature, failing, line: &printable(first, 80) });
+            judging.show(&Fact::Output {
+                text: &output.text,
+                signature: &signature,
+                failing,
+                line: &printable(first, 80),
+            });
         }
         Body::Custom(custom) => judging.custom(custom),
         _ => judging.show(&Fact::Event(event)),
@@ -645,7 +652,8 @@ impl Judging<'_> {
             _ => Occasion::Other,
         };
         let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
-        let (task, parent) = (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
+        let (task, parent) =
+            (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
         let place = Place { task, parent };
         let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, scope);
         let verdict = &mut judgement.verdict;

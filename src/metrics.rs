@@ -1,8 +1,8 @@
 //! Counters for dashboards. Each one is what a plain recount of verdicts and records gives.
 
 use crate::model::{
-    AgentLoops, Body, Config, Event, Host, HostKind, Level, LevelCounts, LoopMetrics, Metrics, Mode, Record, RuleMetrics,
-    Verdict,
+    AgentLoops, Body, Config, Event, Host, HostKind, Level, LevelCounts, LoopMetrics, Metrics, Mode, Record,
+    RuleMetrics, Verdict,
 };
 use crate::policy::Judgement;
 use crate::rules::{Cleared, Totals, is_about_phases};

@@ -289,7 +289,8 @@ fn remember(run: &mut Run, verdict: &Verdict) {
     for finding in verdict.findings.iter().rev() {
         // What was only observed must not hide the level that was once given.
         if finding.level > Level::Observe {
-            let per_agent = index_of(&finding.rule).and_then(|index| RULES.get(index)).is_none_or(|rule| !rule.outlives);
+            let per_agent =
+                index_of(&finding.rule).and_then(|index| RULES.get(index)).is_none_or(|rule| !rule.outlives);
             run.standings.keep(finding, per_agent);
         }
     }

@@ -32,9 +32,10 @@ pub use graph::{DrivingNode, Graph, GraphEdge, GraphNode, OnStall};
 pub use level::Level;
 pub use phases::{PhaseConfig, Phases};
 pub use record::Record;
-pub use report::{AttemptEvidence, 
-    AgentLoops, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics, Metrics, NodeStanding,
-    PhaseStanding, Report, ReportFormat, ReportOption, ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
+pub use report::{
+    AgentLoops, AttemptEvidence, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics,
+    Metrics, NodeStanding, PhaseStanding, Report, ReportFormat, ReportOption, ResetReason, RuleInfo, RuleMetrics,
+    RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]

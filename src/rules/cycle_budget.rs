@@ -62,7 +62,8 @@ impl Rule for CycleBudget {
             Budget::new("cycle-runtime", "maxCycleRuntimeMs", "ms", runtime, budgets.max_cycle_runtime_ms),
             Budget::new("cycle-cost", "maxCycleCost", "millionths", turns.cost_micros, budgets.max_cycle_cost),
         ];
-        let signal = spent(&all, "The cycle", &name(cycle, cx.flow.graph), combine("cycle", &[cycle.key, cx.task]), cx)?;
+        let signal =
+            spent(&all, "The cycle", &name(cycle, cx.flow.graph), combine("cycle", &[cycle.key, cx.task]), cx)?;
         let latest = laps.filter(|laps| laps.iterations != 0).map_or(turns.latest, |laps| laps.latest);
         Some(Signal { onset, sightings: vec![latest], ..signal })
     }

@@ -142,7 +142,8 @@ impl Rule for ExternalFailure {
                 let streak = state.tasks.iter_mut().find(|streak| streak.task == cx.task && streak.count == 0)?;
                 streak.count = streak.before;
                 let signature = streak.signature.clone();
-                let mut signal = state.failed(cx.task, &signature, true, combine("external-failure", &[cx.task]), cx)?;
+                let mut signal =
+                    state.failed(cx.task, &signature, true, combine("external-failure", &[cx.task]), cx)?;
                 signal.extra.reasoning = reasoning(evaluation);
                 return Some(signal);
             }
@@ -153,9 +154,13 @@ impl Rule for ExternalFailure {
             Fact::Step(step, _) => step.outcome == Outcome::Ok && !step.facts.failed,
             _ => false,
         };
-        // Whatever answered the agent ends the streak of its task; where it names none, that of all of the agent's tasks.
+        // Whatever answered the agent ends the streak of its task, and so does what names the task and no agent; where no
+        // task is named, it ends that of all of the agent's tasks.
         if alive {
-            let ended = |streak: &Streak| streak.agent == cx.agent && (cx.task == 0 || streak.task == cx.task);
+            let ended = |streak: &Streak| match cx.task {
+                0 => streak.agent == cx.agent,
+                task => streak.task == task && (streak.agent == cx.agent || cx.agent == 0 || streak.agent == 0),
+            };
             state.tasks.retain(|streak| !ended(streak));
         }
         None

@@ -66,8 +66,8 @@ pub(crate) use settings::{Settings, ToolSettings};
 pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::model::{
-    AttemptEvidence, AttemptStanding, Body, Config, Event, HaltReason, Host, Level, Message, Outcome, PhaseStanding, Recommendation,
-    Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
+    AttemptEvidence, AttemptStanding, Body, Config, Event, HaltReason, Host, Level, Message, Outcome, PhaseStanding,
+    Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
 use crate::text::{Key, printable};
@@ -363,9 +363,9 @@ pub(crate) trait Rule {
     /// The most evidence held now.
     fn standing(state: &Self::State) -> u32;
 
-    /// The most evidence held about a scope. What a rule does not keep by task or agent is a scope's where that is alone.
+    /// The most evidence held about a scope. What a rule does not keep by task or agent is the run's and nobody else's.
     fn standing_of(state: &Self::State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
-        if whose.alone { Self::standing(state) } else { 0 }
+        if *whose == Whose::default() { Self::standing(state) } else { 0 }
     }
 
     /// Whether a restored state is within its caps.

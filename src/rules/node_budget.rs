@@ -104,7 +104,13 @@ impl Rule for NodeBudget {
         let (turns, per_task) = (max_turns(budgets, cx.flow.graph.binds(node)), budgets.max_turns_per_node_and_task);
         let all = [
             Budget::new("node-turns", "maxTurnsPerNode", "turns", of_run.turns.into(), turns.into()),
-            Budget::new("node-runtime", "maxRuntimeMsPerNode", "ms", of_run.runtime_ms, budgets.max_runtime_ms_per_node),
+            Budget::new(
+                "node-runtime",
+                "maxRuntimeMsPerNode",
+                "ms",
+                of_run.runtime_ms,
+                budgets.max_runtime_ms_per_node,
+            ),
             Budget::new("task-turns", "maxTurnsPerNodeAndTask", "turns", of_task.turns.into(), per_task.into()),
         ];
         let signal = spent(&all, "The node", &turn.node, combine("node", &[node, cx.task]), cx)?;

@@ -29,7 +29,8 @@ impl Rule for Oscillation {
                 let voice = task.voice(&turn.node)?;
                 let spoke = turn.final_message.as_deref().is_some_and(|text| !text.trim().is_empty());
                 let message = spoke.then_some((&voice.message_flips, "final message"));
-                let structured = turn.structured_output.is_some().then_some((&voice.structured_flips, "structured output"));
+                let structured =
+                    turn.structured_output.is_some().then_some((&voice.structured_flips, "structured output"));
                 let both = structured.into_iter().chain(message);
                 let (flips, what) = both.max_by_key(|(flips, _)| flips.laps())?;
                 (flips, format!("The {what} of `{}`", printable(&turn.node, 48)), task)

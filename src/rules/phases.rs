@@ -9,7 +9,7 @@
 //! retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
 use crate::model::{Body, Error, ErrorCode, HaltReason, Level, Phases, Recommendation, Transition};
-use crate::rules::{Advice, Cx, Extra, Fact, Signal, LONGEST_NAME};
+use crate::rules::{Advice, Cx, Extra, Fact, LONGEST_NAME, Signal};
 use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};

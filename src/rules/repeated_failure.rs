@@ -184,8 +184,8 @@ impl Rule for RepeatedFailure {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::Script;
-    use alloc::{format, string::String};
+    use crate::rules::testing::{Script, events};
+    use alloc::format;
 
     const RULE: &str = "repeated-failure";
 
@@ -216,10 +216,14 @@ mod tests {
 
     #[test]
     fn tests_that_move() {
-        let failing = |numbers: &[u32]| numbers.iter().map(|number| format!("%{number}-tests-failing ")).collect::<String>();
-        Script::new("{}").play(&failing(&[9, 8, 7, 6, 5])).expect(RULE, &[]);
+        let failing = |numbers: &[u32]| {
+            let failure = |number| format!(r#"{{"type":"failure","message":"{number} tests failing in the parser"}}"#);
+            events("{}", numbers.iter().map(failure))
+        };
+        failing(&[9, 8, 7, 6, 5]).expect(RULE, &[]);
         // More and more is for the rule that knows the figures.
-        Script::new("{}").play(&failing(&[1, 3, 5, 8])).expect(RULE, &[]);
+        failing(&[1, 3, 5, 8]).expect(RULE, &[]);
+        failing(&[4, 4, 4]).last(RULE, Nudge);
         Script::workflow("{}").play("!same %c:60 !same %c:61 !same %c:62 !same").expect(RULE, &[]);
         Script::workflow("{}").play("%f:5,n:9 !same %f:5,n:10 !same %f:5,n:11 !same %f:5,n:12 !same").expect(RULE, &[]);
         Script::workflow("{}").play("!same %f:5 !same %f:5 !same").last(RULE, Nudge);

@@ -13,8 +13,8 @@
 //!   that it did not help. That it was given is remembered until the task is reset.
 
 use crate::model::{
-    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode, Event,
-    HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
+    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
+    Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};

@@ -45,9 +45,7 @@ impl State {
     /// Whether the latest attempts at a task are a loop of their own.
     fn loops_alone(&self, task: Key, size: usize) -> bool {
         let latest = || self.attempts.iter().rev().filter(|seen| seen.task == task).take(size);
-        let alike = |seen: &Seen, last: &Seen| {
-            seen.came == last.came && (last.blocked || seen.status == last.status)
-        };
+        let alike = |seen: &Seen, last: &Seen| seen.came == last.came && (last.blocked || seen.status == last.status);
         latest().count() == size && latest().next().is_some_and(|last| latest().all(|seen| alike(seen, last)))
     }
 
@@ -90,22 +88,20 @@ impl Rule for TaskCycle {
         let came = combine("came", &parts);
         let new = !state.attempts.iter().any(|seen| seen.task == cx.task && seen.came == came);
         let sighting = Sighting { key: combine("attempt", &[cx.task, came]), ..cx.here };
-        state
-            .attempts
-            .push(
-                Seen {
-                    at: event.context.at,
-                    task: cx.task,
-                    agent: cx.agent,
-                    came,
-                    status: attempt.status,
-                    blocked: !attempt.blockers.is_empty(),
-                    new,
-                    sighting,
-                    onset: cx.onset,
-                },
-                ATTEMPTS,
-            );
+        state.attempts.push(
+            Seen {
+                at: event.context.at,
+                task: cx.task,
+                agent: cx.agent,
+                came,
+                status: attempt.status,
+                blocked: !attempt.blockers.is_empty(),
+                new,
+                sighting,
+                onset: cx.onset,
+            },
+            ATTEMPTS,
+        );
         let (period, laps, onset) = state.round(cx.agent)?;
         if !cx.limits.reached(laps, 1) {
             return None;

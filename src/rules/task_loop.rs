@@ -70,11 +70,17 @@ pub(crate) struct Cleared {
 enum Cause {
     Exact,
     /// Failing tests got more and more; the messages may be equal, too.
-    Regression { trend: String, exact: bool },
+    Regression {
+        trend: String,
+        exact: bool,
+    },
     /// With the judge's own words.
     Stalled(Option<String>),
     Regressing(Option<String>),
-    Request { ring: usize, sightings: Vec<Sighting> },
+    Request {
+        ring: usize,
+        sightings: Vec<Sighting>,
+    },
 }
 
 impl State {
@@ -174,9 +180,9 @@ impl State {
     }
 
     fn failure(&mut self, facts: &FailureFacts, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
+        let root = self.enter(event, cx);
         // Nothing can be told about a blank failure, and what is external never counts.
         let message = facts.message.filter(|_| !facts.external)?;
-        let root = self.enter(event, cx);
         let attempts = cx.config.failures.counting == Counting::Attempts;
         let mut add = 0;
         let mut onset = cx.onset;
@@ -291,8 +297,11 @@ impl State {
             self.counter(root)?.reason = told.unwrap_or(reason);
             return None;
         }
-        let cause =
-            if evaluation.verdict == EvaluationVerdict::Regressing { Cause::Regressing(words) } else { Cause::Stalled(words) };
+        let cause = if evaluation.verdict == EvaluationVerdict::Regressing {
+            Cause::Regressing(words)
+        } else {
+            Cause::Stalled(words)
+        };
         self.count(root, add, onset, &cause, &signature, (agent.as_deref(), known), event, cx)
     }
 

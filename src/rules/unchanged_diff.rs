@@ -6,8 +6,8 @@
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::text::evidence;
 use crate::state::{Flow, Whose};
+use crate::text::evidence;
 use alloc::format;
 
 pub(crate) struct UnchangedDiff;

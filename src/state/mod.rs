@@ -61,7 +61,13 @@ impl Onset {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
         let at = self.at.map_or(0, |at| varint(at.unsigned_abs().saturating_mul(2)));
-        varint(self.seq) + varint(self.events) + varint(self.own) + varint(self.tokens) + varint(self.cost_micros) + 1 + at
+        varint(self.seq)
+            + varint(self.events)
+            + varint(self.own)
+            + varint(self.tokens)
+            + varint(self.cost_micros)
+            + 1
+            + at
     }
 }
 
@@ -141,6 +147,13 @@ impl Iterations {
     /// The largest of the counts: a host that shows iterations in two ways does not count them twice.
     pub(crate) fn count(&self) -> u32 {
         self.outputs.max(self.turns).max(self.turn_starts).max(self.rounds)
+    }
+
+    /// Bytes it takes at most.
+    fn weight(&self) -> usize {
+        let counts = [self.outputs, self.turns, self.turn_starts, self.rounds];
+        let round = self.last_round.map_or(1, |_| 1 + KEY_BYTES);
+        counts.iter().map(|count| varint((*count).into())).sum::<usize>() + round
     }
 
     pub(crate) fn round(&mut self, round: Option<Key>) {

@@ -37,20 +37,18 @@ fn agent_key(name: &str) -> Key {
 pub(crate) struct Whose {
     pub(crate) task: Option<Key>,
     pub(crate) agent: Option<Key>,
-    /// There is nobody else in the run: what is kept of the run as a whole is theirs.
-    pub(crate) alone: bool,
 }
 
 impl Whose {
     pub(crate) fn of(scope: &Scope) -> Self {
         let task = scope.task.as_deref().or(scope.parent_task.as_deref());
-        Self { task: task.map(task_key), agent: scope.agent.as_deref().map(agent_key), alone: false }
+        Self { task: task.map(task_key), agent: scope.agent.as_deref().map(agent_key) }
     }
 
     /// The task and the agent of what was found, whoever they are.
     pub(crate) fn exactly(scope: &Scope) -> Self {
         let all = Self::of(scope);
-        Self { task: Some(all.task.unwrap_or(0)), agent: Some(all.agent.unwrap_or(0)), alone: false }
+        Self { task: Some(all.task.unwrap_or(0)), agent: Some(all.agent.unwrap_or(0)) }
     }
 
     pub(crate) fn has_task(&self, task: Key) -> bool {
@@ -116,7 +114,18 @@ impl Standing {
     }
 
     fn weight(&self) -> usize {
-        4 * KEY_BYTES + varint(self.touched) + 90 + self.trend.len() * 14
+        let time = |at: Option<i64>| 1 + at.map_or(0, |at| varint(at.unsigned_abs().saturating_mul(2)));
+        let told = |number: Option<u64>| 1 + number.map_or(0, varint);
+        let spent = varint(self.spent.events) + told(self.spent.tokens) + told(self.spent.cost_micros);
+        let keys = KEY_BYTES * (2 + usize::from(self.parent.is_some())) + 4;
+        let trend: usize = self.trend.iter().map(|(seq, failing)| varint(*seq) + varint((*failing).into())).sum();
+        keys + varint(self.touched)
+            + time(self.at)
+            + spent
+            + varint(self.steps)
+            + self.iterations.weight()
+            + trend
+            + time(self.detected_at)
     }
 }
 
@@ -306,7 +315,9 @@ impl Standings {
         }
         let of = |name: &Option<String>| name.as_deref().is_some_and(|name| task_key(name) == task);
         // What a part of another task has counted for that one is not over with the part.
-        let is_own = |known: &Finding| of(&known.scope.task) && (known.scope.parent_task.is_none() || !counts_for_parent(&known.rule));
+        let is_own = |known: &Finding| {
+            of(&known.scope.task) && (known.scope.parent_task.is_none() || !counts_for_parent(&known.rule))
+        };
         self.findings.retain(|known| task != 0 && !is_own(known) && !of(&known.scope.parent_task));
     }
 
@@ -325,12 +336,6 @@ impl Standings {
             let whose = |scope: &Scope| Whose::exactly(scope).has(task, agent);
             self.findings.retain(|known| !whose(&known.scope));
         }
-    }
-
-    /// The scope, and whether there is nobody else.
-    pub(crate) fn whose(&self, scope: &Scope) -> Whose {
-        let whose = Whose::of(scope);
-        Whose { alone: self.all.iter().all(|standing| standing.fits(&whose)), ..whose }
     }
 
     /// Whether others than a task, or its parts, have evidence of calls, texts or streams.

@@ -10,7 +10,9 @@
 use crate::model::{Body, Checklist, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
 use crate::state::graph::{Cycle, Graph, node_key};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, Whose, varint};
-use crate::text::{FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, key, patch, printable};
+use crate::text::{
+    FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, key, patch, printable,
+};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -647,7 +649,6 @@ pub(crate) struct Taken {
     /// The default budget binds it.
     pub(crate) bound: bool,
     pub(crate) turns: u32,
-    pub(crate) runtime_ms: u64,
     /// Turns and milliseconds in the whole run.
     pub(crate) of_run: (u32, u64),
 }
@@ -670,7 +671,11 @@ pub(crate) struct Standing {
 impl Workflow {
     /// The workflow with the graph in force: the run's own, else the configured one, else what was learned.
     pub(crate) fn flow<'a>(&'a self, configured: Option<&'a Graph>) -> Flow<'a> {
-        Flow { graph: self.declared.as_ref().or(configured).unwrap_or(&self.learned), tasks: &self.tasks, nodes: &self.nodes }
+        Flow {
+            graph: self.declared.as_ref().or(configured).unwrap_or(&self.learned),
+            tasks: &self.tasks,
+            nodes: &self.nodes,
+        }
     }
 
     /// Takes another graph. Counters of cycles that are in it as well go on.
@@ -850,6 +855,7 @@ impl Workflow {
     /// Every cycle of the graph in force, as a task stands; without a task, as the one stands that was last active.
     pub(crate) fn standings(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<Standing> {
         let flow = self.flow(configured);
+        let named = task.is_some();
         let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
         let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key)).collect::<Vec<_>>();
         let standing = |cycle: &Cycle| {
@@ -869,7 +875,13 @@ impl Workflow {
                 outputs: list(|task| &task.outputs),
             }
         };
-        flow.graph.cycles().iter().map(standing).collect()
+        // A workflow that was declared is everybody's; of one that is learned, a task has the cycles that it went through.
+        let has = |cycle: &&Cycle| {
+            !named
+                || flow.graph.is_declared()
+                || task.is_some_and(|task| task.laps(cycle).is_some() || task.active == Some(cycle.key))
+        };
+        flow.graph.cycles().iter().filter(has).map(standing).collect()
     }
 
     /// Turns and their time of every node that a budget may bind, by name: as a task stands, or the run as a whole, and
@@ -879,11 +891,18 @@ impl Workflow {
         let nodes = task.map_or(Some(&self.nodes), |task| flow.of(task).map(|task| &task.nodes));
         let taken = |name: &str, key: Key, bound: bool| {
             let own = nodes.and_then(|nodes| nodes.iter().find(|node| node.key == key));
-            let (turns, runtime_ms) = own.map_or((0, 0), |node| (node.turns, node.runtime_ms));
+            let turns = own.map_or(0, |node| node.turns);
             let all = flow.node_of_run(key).map_or((0, 0), |node| (node.turns, node.runtime_ms));
-            Taken { name: name.to_string(), bound, turns, runtime_ms, of_run: all }
+            Taken { name: name.to_string(), bound, turns, of_run: all }
         };
-        let of_graph = flow.graph.nodes().map(|(key, name)| taken(name, key, flow.graph.binds(key)));
+        let its_own = task.and_then(|task| flow.of(task));
+        let has = |key: Key| {
+            let turned = nodes.is_some_and(|nodes| nodes.iter().any(|node| node.key == key));
+            let laps = || flow.graph.cycles().iter().filter(|cycle| cycle.members.contains(&key));
+            turned || laps().any(|cycle| its_own.is_some_and(|task| task.laps(cycle).is_some()))
+        };
+        let of_graph = flow.graph.nodes().filter(|(key, _)| task.is_none() || flow.graph.is_declared() || has(*key));
+        let of_graph = of_graph.map(|(key, name)| taken(name, key, flow.graph.binds(key)));
         let others = nodes.into_iter().flat_map(|nodes| nodes.iter()).filter_map(|node| {
             let name = node.name.as_ref().filter(|_| flow.graph.name(node.key).is_empty())?;
             Some(taken(name, node.key, false))

@@ -45,6 +45,6 @@ pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;
 pub(crate) use similar::{Pattern, gist, is_gist};
-pub(crate) use similarity::{CONCEPTS, Request};
+pub(crate) use similarity::Request;
 pub(crate) use stream::{Periods, Repetition};
 pub(crate) use target::target;

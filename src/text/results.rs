@@ -1,9 +1,8 @@
 //! What a text says of test results: how many tests fail, how many pass, how much is covered.
 
 /// Numbers as they are written out in a summary.
-const NUMERALS: [&str; 13] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-];
+const NUMERALS: [&str; 13] =
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
 /// How many tests an output says fail, as its latest summary has it: `4 failed: a.test.ts - …`, `Tests: 4 failed, 9 passed`,
 /// `test result: FAILED. 3 passed; 2 failed`, `FAILED (failures=2)`, `# fail 3`, `3/12 tests failed`. `None` where no line
@@ -61,14 +60,16 @@ pub(crate) fn failing(lower: &str) -> Option<u32> {
             continue;
         }
         of = word == "of" && number.is_some() && since == 0;
-        if of {
+        if of || word == "out" {
             continue;
         }
         let of_tests = matches!(word, "test" | "tests" | "spec" | "specs");
-        pending = matches!(word, "failures" | "failing")
+        let said = matches!(word, "failures" | "failing")
             || (word == "failed" && tests)
             || (word == "fail" && lower.starts_with('#'))
             || (pending && of_tests);
+        // What a stop ends is not what follows it.
+        pending = said && !run.ends_with(['.', ',', ';', '!']);
         if is_fail(word) {
             let near = number.filter(|_| since <= 1);
             if let Some(count) = near
@@ -95,7 +96,7 @@ pub(crate) fn passing(lower: &str) -> Option<u32> {
             if pending {
                 return Some(count);
             }
-            number = Some(count);
+            number = Some(count).filter(|_| !run.ends_with([',', ';']));
         } else if matches!(word, "passed" | "passing" | "pass" | "passes") {
             if number.is_some() {
                 return number;

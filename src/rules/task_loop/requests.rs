@@ -3,7 +3,7 @@
 use crate::model::{Collaboration, Context, Error, ErrorCode};
 use crate::rules::{Cx, States};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting, task_key};
-use crate::text::{CONCEPTS, Embedding, Key, Request, key};
+use crate::text::{Embedding, Key, Request, key};
 use alloc::{format, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -208,11 +208,16 @@ impl Chain {
 
     /// Bytes it takes at most.
     pub(super) fn weight(&self) -> usize {
-        const REQUEST: usize = 5 * KEY_BYTES + 5 * CONCEPTS + 14;
         let asked = |asked: &Asked| {
             let embedded = asked.embedding.as_ref().map_or(0, |embedding| embedding.bytes() + 4);
             let earlier: usize = asked.earlier.iter().map(Sighting::weight).sum();
-            REQUEST + embedded + asked.sighting.weight() + earlier + asked.onset.weight()
+            4 * KEY_BYTES
+                + 14
+                + asked.request.weight()
+                + embedded
+                + asked.sighting.weight()
+                + earlier
+                + asked.onset.weight()
         };
         self.asked.iter().map(asked).sum()
     }

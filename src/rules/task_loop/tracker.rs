@@ -395,7 +395,11 @@ impl Tracker {
     pub(super) fn weight(&self) -> usize {
         let past =
             |past: &Past| 2 * KEY_BYTES + past.signature.len() + past.sighting.weight() + past.onset.weight() + 5;
-        6 * KEY_BYTES + 5 * READINGS + 70 + self.failed.as_ref().map_or(0, String::len) + self.failures.iter().map(past).sum::<usize>()
+        6 * KEY_BYTES
+            + 5 * READINGS
+            + 70
+            + self.failed.as_ref().map_or(0, String::len)
+            + self.failures.iter().map(past).sum::<usize>()
     }
 
     pub(super) fn fits(&self) -> bool {
