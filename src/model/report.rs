@@ -1,4 +1,4 @@
-use crate::model::{Finding, HaltReason, Level, Scope};
+use crate::model::{AttemptStatus, Finding, HaltReason, Level, Scope};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -241,6 +241,36 @@ pub struct ReportOption {
     pub effect: String,
 }
 
+/// One attempt at a task, as evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AttemptEvidence {
+    /// The event's sequence number.
+    pub seq: u64,
+    /// The host's step number, where the event carried one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// Event time in milliseconds since the Unix epoch, where the event carried one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// The status that the host gave.
+    pub status: AttemptStatus,
+    /// What the attempt was blocked by, at most 16 and together about 240 characters.
+    pub blockers: Vec<String>,
+    /// How many more blockers there were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_blockers: u32,
+    /// The session, where the event named one; at most 64 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// The machine-readable escalation report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -252,6 +282,16 @@ pub struct Report {
     pub level: Level,
     /// The latest finding of every loop seen in the scope, newest first, at most 8.
     pub findings: Vec<Finding>,
+    /// The latest occurrences of the strongest of them in words, oldest first, where its rule keeps them: its iterations,
+    /// failures or attempts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<String>,
+    /// Of a loop of attempts, the latest ones, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<AttemptEvidence>,
+    /// Of a loop of attempts, what an orchestrator logs about it: that it was found, and what was done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
     /// What a person can answer.
     pub options: Vec<ReportOption>,
 }
