@@ -5,6 +5,7 @@
 //! keys the last one counts; integers outside 64 bits become the nearest double.
 
 mod diagnose;
+mod read;
 mod typed;
 
 use crate::detector::Detector;
@@ -42,7 +43,10 @@ pub fn config(text: &str) -> Result<Config, Error> {
 /// # Errors
 /// `invalid-json`, `unknown-event` or `invalid-event`, naming the field.
 pub fn event(text: &str) -> Result<Event, Error> {
-    event_from(object(value(text)?, ErrorCode::InvalidEvent, "")?, "")
+    match read::event(text, false) {
+        Some((event, _)) => Ok(event),
+        None => event_from(object(value(text)?, ErrorCode::InvalidEvent, "")?, ""),
+    }
 }
 
 /// Reads one line of a trace: an event that may carry `pending: true`.
@@ -50,7 +54,10 @@ pub fn event(text: &str) -> Result<Event, Error> {
 /// # Errors
 /// As [`event`].
 pub fn trace_event(text: &str) -> Result<TraceEvent, Error> {
-    trace_event_from(value(text)?, "")
+    match read::event(text, true) {
+        Some((event, pending)) => Ok(TraceEvent { event, pending }),
+        None => trace_event_from(value(text)?, ""),
+    }
 }
 
 /// Reads one line of a scenario file.
@@ -301,15 +308,13 @@ fn word<T: DeserializeOwned>(text: &str, field: &str) -> Result<T, Error> {
 /// carry them as text.
 fn repair_surrogates(text: &str) -> Cow<'_, str> {
     let mut repaired: Option<String> = None;
-    let (mut copied, mut from) = (0, 0);
+    let mut copied = 0;
+    let mut from = 0;
     let escape = |at: usize| -> Option<u16> {
         (text.get(at..at + 2)? == "\\u").then_some(())?;
         u16::from_str_radix(text.get(at + 2..at + 6)?, 16).ok()
     };
-    // Most of a text is no escape: `find` steps over it a word of the machine at a time. What is no boundary of a
-    // character is behind an escape that JSON does not have, and refused by the parser.
-    while let Some(found) = text.get(from..).and_then(|rest| rest.find('\\')) {
-        let at = from + found;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find('\\')).map(|found| from + found) {
         from = at
             + match escape(at) {
                 Some(0xD800..=0xDBFF) if matches!(escape(at + 6), Some(0xDC00..=0xDFFF)) => 12,
@@ -321,7 +326,8 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
                     6
                 }
                 Some(_) => 6,
-                None => 2,
+                // What is escaped may be longer than a byte.
+                None => 1 + text.get(at + 1..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8),
             };
     }
     match repaired {

@@ -1,6 +1,7 @@
-import { readTranscript as read } from "../glue/loopwarden.js";
-import { call } from "./core.ts";
+import { readTranscript as read } from "../glue/tools.js";
+import { text } from "./arguments.ts";
 import type { ErrorRecord, TraceEvent } from "./generated/types.ts";
+import { tools } from "./tools.ts";
 
 /**
  * How a run was recorded.
@@ -49,11 +50,12 @@ export interface Transcript {
 /**
  * Reads a recorded run in an agent's own log format.
  *
- * @param text - The whole log: JSON lines, or documents that hold its entries in a list.
+ * @param log - The whole of it: JSON lines, or documents that hold its entries in a list.
  * @param format - Recognised from the first entries that tell, where absent.
- * @throws {LoopwardenError} `invalid-argument` for a format that does not exist. A broken line is no error of the call:
- * it is listed in `errors`.
+ * @throws {LoopwardenError} `invalid-argument` for a format that does not exist, and for what is no text. A broken line is
+ * no error of the call: it is listed in `errors`.
  */
-export function readTranscript(text: string, format?: TranscriptFormat): Transcript {
-  return JSON.parse(call(() => read(text, format)));
+export function readTranscript(log: string, format?: TranscriptFormat): Transcript {
+  const [whole, how] = [text(log, "text"), format === undefined ? undefined : text(format, "format")];
+  return JSON.parse(tools.call(() => read(whole, how)));
 }

@@ -9,6 +9,7 @@ import type { Config, Event, TraceEvent } from "../dist/index.js";
 import { init } from "../dist/slim.js";
 import { init as initSource } from "../src/core.ts";
 import { RULES } from "../src/generated/rules.ts";
+import { tools as toolsSource } from "../src/tools.ts";
 import { exemptions } from "../src/view/alarms.ts";
 import { wordDiff } from "../src/view/diff.ts";
 import { example } from "../src/view/example.ts";
@@ -28,6 +29,7 @@ before(async () => {
   const core = await readFile(new URL("../dist/core.wasm", import.meta.url));
   init(core);
   initSource(core);
+  toolsSource.init(await readFile(new URL("../dist/tools.wasm", import.meta.url)));
 });
 after(() => rm(folder, { recursive: true }));
 

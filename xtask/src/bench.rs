@@ -120,8 +120,12 @@ fn ratio(value: u64, base: u64) -> String {
 
 fn sizes(workspace: &Workspace) -> Result<()> {
     println!("\n{:<52}{:>12}{:>12}{:>12}", "size in bytes", "raw", "gzip", "brotli");
-    let npm = workspace.js().join("glue/loopwarden_bg.wasm");
-    for (name, path) in [("component", workspace.component()), ("npm package's wasm", npm)] {
+    let glue = workspace.js().join("glue");
+    for (name, path) in [
+        ("component", workspace.component()),
+        ("npm package's core", glue.join("loopwarden_bg.wasm")),
+        ("npm package's tools", glue.join("tools_bg.wasm")),
+    ] {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let size = Size::of(&bytes)?;
         println!("{name:<44}{:>12}{:>12}{:>12}", size.raw, size.gzip, size.brotli);

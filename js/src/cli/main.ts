@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { version } from "../entry/inline.ts";
+import "./modules.ts";
+import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
 import { nearest, UsageError } from "./args.ts";
 import * as config from "./config.ts";
