@@ -1,4 +1,4 @@
-import { readTranscript as read } from "../glue/loopwarden.js";
+import { TranscriptReader as CoreReader, readTranscript as read } from "../glue/loopwarden.js";
 import { call } from "./core.ts";
 import type { ErrorRecord, TraceEvent } from "./generated/types.ts";
 
@@ -56,4 +56,36 @@ export interface Transcript {
  */
 export function readTranscript(text: string, format?: TranscriptFormat): Transcript {
   return JSON.parse(call(() => read(text, format)));
+}
+
+/** What was read of a run since the part before. */
+export interface TranscriptPart extends Omit<Transcript, "format"> {
+  /** Once it is known; with the last part it always is. */
+  format: TranscriptFormat | null;
+}
+
+/**
+ * Reads a recorded run piece by piece, for logs that are larger than the memory. However the text is cut, the parts
+ * together are what {@link readTranscript} says of the whole; only spans come all with the last part, since they are put
+ * in the order of time.
+ */
+export class TranscriptReader {
+  readonly #core: CoreReader;
+
+  /** @throws {LoopwardenError} `invalid-argument` for a format that does not exist. */
+  constructor(format?: TranscriptFormat) {
+    this.#core = call(() => new CoreReader(format));
+  }
+
+  /** Takes the next piece and tells what can be read by now. */
+  feed(text: string): TranscriptPart {
+    return JSON.parse(call(() => this.#core.feed(text)));
+  }
+
+  /** Tells what is left when the text has ended. The reader is of no use after it. */
+  finish(): TranscriptPart {
+    const text = call(() => this.#core.finish());
+    this.#core.free();
+    return JSON.parse(text);
+  }
 }
