@@ -322,7 +322,7 @@ mod tests {
             (r#"{"preset":"wild"}"#, "preset"),
             (r#"{"rules":{"cycles":{}}}"#, "rules.cycles"),
             (r#"{"rules":{"cycle":{"nudge":"three"}}}"#, "rules.cycle.nudge"),
-            (r#"{"tools":{"a":{"rules":{"stream-period":{"nudge":600}}}}}"#, "tools.a.rules.stream-period"),
+            (r#"{"tools":{"a":{"rules":{"phase-cycle":{"enabled":false}}}}}"#, "tools.a.rules.phase-cycle"),
             (r#"{"tools":{"a":{"rules":{"max-runtime":{"enabled":false}}}}}"#, "tools.a.rules.max-runtime"),
             (r#"{"rules":{"cycle":{"nugde":3}}}"#, "rules.cycle.nugde"),
             (r#"{"rules":{"cycle":{"nudge":5}}}"#, "rules.cycle.block"),

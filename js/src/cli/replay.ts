@@ -6,6 +6,7 @@ import { judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
 import { type Run, refused } from "../replay/read.ts";
+import { type Quoted, quoted, readable } from "../replay/report.ts";
 import { cost, line as lineOf, outcome, short } from "../replay/summarise.ts";
 import { FORMATS } from "../transcript.ts";
 import { level, type Options, oneOf, parse, transcriptFormat, UsageError } from "./args.ts";
@@ -163,7 +164,7 @@ async function told(
 /** Tells a run as it unfolds. */
 class Story {
   /** One line for every recorded event, by its sequence number; of a long run the latest, and those of findings. */
-  #events = new Map<number, { step: string; text: string; output: string | undefined }>();
+  #events = new Map<number, { step: string; text: string; output: string | undefined; quoted: Quoted }>();
   #pairs = new Pairs();
   #scopes = new Map<string, Scope>();
   /** What was told at length: once it is known, a line will do until it gets worse. */
@@ -176,7 +177,9 @@ class Story {
     const known = call === undefined ? undefined : this.#events.get(call)?.text;
     const text = isResult ? (known ?? event.tool ?? "result") : short(lineOf(event), WIDTH);
     const output = isResult ? short(outcome(event), WIDTH - 2) : undefined;
-    this.#events.set(seq, { step: place(event, line), text, output });
+    const asked = call === undefined ? undefined : this.#events.get(call)?.quoted.asked;
+    const own = quoted(event, undefined, place(event, line));
+    this.#events.set(seq, { step: place(event, line), text, output, quoted: isResult ? { ...own, asked } : own });
     if (this.#events.size <= REMEMBERED) return;
     const [oldest] = this.#events.keys();
     if (oldest !== undefined) this.#events.delete(oldest);
@@ -220,7 +223,8 @@ class Story {
       print(`\nNo loop found in ${count}${part}.`);
       return;
     }
-    for (const scope of this.#scopes.values()) print(`\n${detector.report(scope).trimEnd()}`);
+    const quote = (seq: number) => this.#events.get(seq)?.quoted;
+    for (const scope of this.#scopes.values()) print(`\n${readable(detector.report(scope), quote).trimEnd()}`);
   }
 }
 

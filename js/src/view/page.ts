@@ -3,6 +3,7 @@
 import { init, version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Config, Scope, TraceEvent } from "../generated/types.ts";
+import { quoted, readable } from "../replay/report.ts";
 import { readTranscript } from "../transcript.ts";
 import { exemptions } from "./alarms.ts";
 import { Controls } from "./controls.ts";
@@ -397,7 +398,7 @@ function showReport(): void {
   using detector = stateAt(trace.events, states, chosen.at);
   const scope = chosen.scope;
   the("report").replaceChildren(
-    markdown(detector.report(scope)),
+    markdown(told(trace, detector.report(scope))),
     h(
       "p",
       {},
@@ -413,7 +414,26 @@ function showReport(): void {
 function stateText(scope: Scope): string {
   if (trace === undefined || chosen === undefined) return "";
   using detector = stateAt(trace.events, states, chosen.at);
-  return detector.report(scope);
+  return told(trace, detector.report(scope));
+}
+
+/** The report in the words of the run. */
+function told({ events, lines, format }: Trace, report: string): string {
+  return readable(report, (seq) => {
+    const index = indices()[seq];
+    const event = index === undefined ? undefined : events[index];
+    if (index === undefined || event === undefined) return undefined;
+    const place = format === "trace" || lines[index] === undefined ? undefined : `line ${lines[index]}`;
+    return quoted(event, events[layout.partner[index] ?? -1], place);
+  });
+}
+
+/** Where the event with a number stands. */
+function indices(): number[] {
+  const found: number[] = [];
+  for (const [index, { verdict }] of (analysis?.judged ?? []).entries())
+    if (verdict !== undefined && trace?.events[index]?.pending !== true) found[verdict.seq] = index;
+  return found;
 }
 
 function showSelection(): void {
