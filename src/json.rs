@@ -27,7 +27,8 @@ pub fn detector(config: &str) -> Result<Detector, Error> {
     Detector::new(self::config(config)?)
 }
 
-/// Reads a configuration document without validating its thresholds.
+/// Reads a configuration document without validating its thresholds. `$schema`, by which an editor finds what may stand
+/// in it, may stand in it.
 ///
 /// # Errors
 /// `invalid-json` or `invalid-config`, naming the field.
@@ -35,7 +36,9 @@ pub fn config(text: &str) -> Result<Config, Error> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    typed(Value::Object(object(value(text)?, ErrorCode::InvalidConfig, "")?), ErrorCode::InvalidConfig, "")
+    let mut document = object(value(text)?, ErrorCode::InvalidConfig, "")?;
+    document.remove("$schema");
+    typed(Value::Object(document), ErrorCode::InvalidConfig, "")
 }
 
 /// Reads one event.

@@ -1,11 +1,10 @@
-// Generates src/generated/types.ts from the published JSON Schemas, and src/generated/rules.ts from the table of rules in
-// the README, which `cargo test --test readme` holds to the code; with --check, fails when a file is not up to date.
+// Generates src/generated/types.ts from the published JSON Schemas; with --check, fails when it is not up to date. Schemas
+// and src/generated/rules.ts come from the core itself: `cargo xtask schema`.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { compile } from "json-schema-to-typescript";
 
 const folder = new URL("../schema/", import.meta.url);
 const target = new URL("../src/generated/types.ts", import.meta.url);
-const rulesTarget = new URL("../src/generated/rules.ts", import.meta.url);
 
 // What goes in may be `null` where what comes out is left out. A type that does both is named after what comes out.
 const names = (await readdir(folder)).filter((name) => name.endsWith(".schema.json")).sort();
@@ -56,37 +55,7 @@ const text = compiled.replaceAll(
   "",
 );
 
-const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
-const table = /<!-- rules: .*?-->\n(.*?)<!-- \/rules -->/s.exec(readme)?.[1] ?? "";
-const rules = [...table.matchAll(/^\| `([\w-]+)` \|(.*)\|$/gm)].map(([, id, cells]) => {
-  const [about, unit, ...rungs] = (cells ?? "").split("|").map((cell) => cell.trim());
-  const [nudge, block, gate, halt] = rungs.map((rung) => (rung === "–" ? 0 : Number(rung)));
-  return { id, about, unit, nudge, block, gate, halt };
-});
-if (rules.length === 0) throw new Error("the README has no table of rules");
-const rulesText = `// Generated from the README's table of rules by \`npm run types\`: change the rules, not this file.
-
-/** What a rule sees and what its thresholds count; balanced thresholds, 0 for never. */
-export interface RuleInfo {
-  id: string;
-  about: string;
-  unit: string;
-  nudge: number;
-  block: number;
-  gate: number;
-  halt: number;
-}
-
-/** Every rule, in the order of checks. */
-export const RULES: readonly RuleInfo[] = [
-${rules.map((rule) => `  ${JSON.stringify(rule)},`).join("\n")}
-];
-`;
-
-for (const [path, wanted] of /** @type {const} */ ([
-  [target, text],
-  [rulesTarget, rulesText],
-])) {
+for (const [path, wanted] of /** @type {const} */ ([[target, text]])) {
   if (!process.argv.includes("--check")) await writeFile(path, wanted);
   else if ((await readFile(path, "utf8").catch(() => "")) !== wanted) {
     console.error(`${path.pathname.split("/").slice(-3).join("/")} is not up to date: run \`npm run types\``);

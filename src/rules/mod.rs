@@ -389,6 +389,8 @@ pub(crate) struct Description {
     /// Its evidence is a task's, whoever works on it; that of the others is an agent's.
     pub(crate) outlives: bool,
     pub(crate) reach: fn(u32) -> u32,
+    /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
+    pub(crate) per_tool: bool,
 }
 
 /// A signal and the rule it came from, as an index into [`RULES`].
@@ -411,6 +413,7 @@ macro_rules! registry {
             max_window: <$rule>::MAX_WINDOW,
             outlives: <$rule>::OUTLIVES_EVIDENCE,
             reach: <$rule>::reach,
+            per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];
 
         /// Every rule's memory of a run.
@@ -646,7 +649,8 @@ pub(crate) fn in_force(limits: &[Limits; RULES.len()]) -> Vec<RuleInfo> {
 
 fn info(rule: &Description, limits: &Limits) -> RuleInfo {
     let Limits { nudge, block, gate, halt, window, .. } = *limits;
-    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window }
+    let most = (rule.reach)(window);
+    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window, most }
 }
 
 /// The index of a rule in [`RULES`].
