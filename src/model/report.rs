@@ -184,7 +184,7 @@ pub struct CycleStatus {
 pub struct Status {
     /// The scope asked about.
     pub scope: Scope,
-    /// Whether the detector knows the scope.
+    /// Whether any event was of the scope.
     pub known: bool,
     /// The level of the scope's latest verdict.
     pub level: Level,
@@ -192,9 +192,10 @@ pub struct Status {
     pub events: u64,
     /// Calls that got an outcome.
     pub steps: u64,
-    /// Every enabled rule that holds evidence.
+    /// Every enabled rule that holds evidence about the scope. Of a scope that names a task or an agent these are the rules
+    /// that keep their evidence by task, and the ones about outputs; the others are the run's.
     pub rules: Vec<RuleStanding>,
-    /// The latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
+    /// The scope's latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<String>,
     /// Attempts per task; the task without a name has the empty one.
@@ -203,11 +204,11 @@ pub struct Status {
     /// Phases per task; the task without a name has the empty one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, PhaseStanding>,
-    /// Every cycle of the workflow.
+    /// Every cycle of the workflow; of one that is learned, those that the scope's task went through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycles: Vec<CycleStatus>,
     /// Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the
-    /// task that was last active where the scope names none.
+    /// whole run where the scope names none. What is left of a budget is what the whole run leaves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, NodeStanding>,
     /// What is left of the budgets.
@@ -335,7 +336,7 @@ pub struct RuleMetrics {
 pub struct AgentLoops {
     /// `failure` and `collaboration` events.
     pub events: u64,
-    /// Loops counted.
+    /// Those that were loops, by themselves or as a judge saw them.
     pub loops: u64,
     /// `loops` per mille of `events`.
     pub rate: u64,
@@ -346,7 +347,7 @@ pub struct AgentLoops {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LoopMetrics {
-    /// Loops counted.
+    /// Failures and requests that were loops, each once.
     pub detected: u64,
     /// Tasks that failures, progress or requests were about, their parts not counted.
     pub tasks: u64,
@@ -407,11 +408,12 @@ pub struct Metrics {
     pub resolved: u64,
     /// Milliseconds of event time from detection to resolution, summed over `resolved`.
     pub resolution_ms: u64,
-    /// Recorded transitions that were refused because a phase had all of its visits.
+    /// Transitions that were refused because a phase had all of its visits: recorded ones, and those of which the host told
+    /// with a `hook-block` and the rule's name that it obeyed a `check`.
     pub phase_visits_blocked: u64,
-    /// Recorded transitions that were refused because they had been made too often.
+    /// The same because they had been made too often.
     pub transitions_blocked: u64,
-    /// Recorded transitions that were refused because the walk oscillates.
+    /// The same because the walk oscillates.
     pub cycles_detected: u64,
     /// Refused transitions that were put before a human.
     pub hitl_triggered: u64,

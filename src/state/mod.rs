@@ -176,6 +176,15 @@ impl Run {
             self.collect(idle_ms);
         }
         let task = context.task.as_deref().map_or(0, task_key);
+        let parent = context.parent_task.as_deref().map(task_key);
+        // What is heard of is not idle.
+        for heard in parent.into_iter().chain([task]) {
+            if self.tasks.last().is_none_or(|(last, at)| *last != heard || *at != self.now)
+                && self.tasks.take(|(known, _)| *known == heard).is_some()
+            {
+                self.tasks.push((heard, self.now), usize::MAX);
+            }
+        }
         self.standings.enter(context, task, self.now, seq);
     }
 
@@ -198,8 +207,11 @@ impl Run {
     fn drop_task(&mut self, task: Key) {
         self.rules.drop_task(task);
         self.workflow.drop_task(task);
-        self.standings.drop_task(task);
-        self.ladder.rearm(Some(task));
+        // What was said where no task was named is the run's.
+        if task != 0 {
+            self.standings.drop_task(task);
+            self.ladder.rearm(Some(task));
+        }
     }
 
     /// Where the task at hand stands, as the possible onset of a loop at the current event.
