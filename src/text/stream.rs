@@ -380,7 +380,7 @@ impl Periods {
             let (slot, tag) = place(gram);
             if let Some(entry) = grams.get_mut(slot) {
                 let known = *entry;
-                if position % STRIDE == 0 {
+                if position.is_multiple_of(STRIDE) {
                     *entry = tag << 16 | (position / STRIDE) as u32 & 0xffff;
                 }
                 if known >> 16 == tag && position >= wait {
