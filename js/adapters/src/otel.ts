@@ -10,19 +10,19 @@ import {
   type Span,
   trace,
 } from "@opentelemetry/api";
-import type { Event, Verdict } from "loopwarden";
+import type { AgentEvent, Verdict } from "loopwarden";
 
 export interface TelemetryOptions {
   /** Who counts. Default the global provider, whenever it was registered. */
   meterProvider?: MeterProvider;
   /** The span that events go to, where the verdict comes without one. Default the active one. */
-  span?: (verdict: Verdict, event: Event | undefined) => Span | undefined;
+  span?: (verdict: Verdict, event: AgentEvent | undefined) => Span | undefined;
   /** Attributes of every span event, such as a `gen_ai.agent.id` or `gen_ai.provider.name` of your own. */
   attributes?: Attributes;
 }
 
 /** Reports a verdict; as `onVerdict` of any adapter, or called with what a detector said. */
-export type Telemetry = (verdict: Verdict, event?: Event, span?: Span) => void;
+export type Telemetry = (verdict: Verdict, event?: AgentEvent, span?: Span) => void;
 
 /**
  * Makes a function that reports verdicts as span events and counts them. It never throws: what fails goes to the `diag`
@@ -87,7 +87,7 @@ function count({ verdicts, findings }: Counters, verdict: Verdict): void {
 }
 
 /** What is said of a verdict: its strongest finding in full, the others by their rules. */
-function described(verdict: Verdict, event: Event | undefined): Attributes {
+function described(verdict: Verdict, event: AgentEvent | undefined): Attributes {
   const { findings, level, wouldBe, haltReason, recommendation, seq } = verdict;
   const [finding] = findings;
   const scope = { ...present(event), ...finding?.scope };
@@ -120,7 +120,7 @@ function described(verdict: Verdict, event: Event | undefined): Attributes {
 }
 
 /** The operation an event is a part of, in the words of the GenAI conventions. */
-const OPERATIONS: Partial<Record<Event["type"], string>> = {
+const OPERATIONS: Partial<Record<AgentEvent["type"], string>> = {
   "tool-call": "execute_tool",
   "tool-result": "execute_tool",
   message: "chat",
@@ -130,7 +130,7 @@ const OPERATIONS: Partial<Record<Event["type"], string>> = {
 };
 
 /** The scope of an event; a scope that JSON spelled as null is none. */
-function present(event: Event | undefined): { run?: string; agent?: string; task?: string } {
+function present(event: AgentEvent | undefined): { run?: string; agent?: string; task?: string } {
   const { run, agent, task } = event ?? {};
   return { ...(run != null && { run }), ...(agent != null && { agent }), ...(task != null && { task }) };
 }
@@ -141,7 +141,7 @@ function hostsId(callId: string | null | undefined, round: string | null | undef
   return callId?.startsWith(prefix) ? callId.slice(prefix.length) : (callId ?? undefined);
 }
 
-function errorType(event: Event): string | undefined {
+function errorType(event: AgentEvent): string | undefined {
   if (event.type === "failure") return event.errorType ?? "_OTHER";
   if (event.type !== "tool-result" || event.outcome === "ok" || event.outcome === "not-executed") return undefined;
   return event.outcome === "error" ? "_OTHER" : event.outcome;

@@ -2,7 +2,7 @@
 // test implements `Harness` and calls `conformance`; what only one framework can do is tested beside that call.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Event, LoopDetector, type Verdict } from "loopwarden";
+import { type AgentEvent as Event, LoopDetector, type Verdict } from "loopwarden";
 import { type GuardOptions, LoopHalt } from "../../src/adapters/guard.ts";
 
 /** What the scripted model answers: text, calls, or both. */

@@ -27,7 +27,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { type Config, type Event, LoopDetector, type Verdict } from "loopwarden";
+import { type Config, type AgentEvent as Event, LoopDetector, type Verdict } from "loopwarden";
 import { Guard } from "../../src/adapters/guard.ts";
 import { run } from "../../test/support/run.ts";
 import { loopTelemetry, type Telemetry } from "../src/otel.ts";

@@ -2,10 +2,10 @@
 // typed end of a run; state as text. No detection happens here. Nothing here throws into a host after construction: what
 // fails inside becomes one visible warning, and the agent goes on as if nobody watched.
 import {
+  type AgentEvent,
   type Channel,
   type Config,
   type Decision,
-  type Event,
   type Finding,
   type HaltReason,
   LoopDetector,
@@ -52,7 +52,7 @@ export interface GuardOptions {
   /** The clock, in milliseconds since the Unix epoch. Default `Date.now`. */
   now?: () => number;
   /** Sees every verdict above `continue`, in shadow mode as well, and those with telemetry records. */
-  onVerdict?: (verdict: Verdict, event: Event) => void;
+  onVerdict?: (verdict: Verdict, event: AgentEvent) => void;
   /** Hears when a run is ended, once; its `scope` says which run. */
   onHalt?: (halt: LoopHalt) => void;
   /** Hears once of each kind of internal error; the agent goes on unwatched. Default `console.warn`. */
@@ -258,7 +258,7 @@ export class Guard {
       // What is asked after the end is answered and is no evidence: the agent was not told yet.
       if (stand.halt) return { action: "halt", text: ending(stand.halt), halt: stand.halt };
       const { tool, callId, readOnly, idempotent, rawArgs } = call;
-      const event: Event = {
+      const event: AgentEvent = {
         type: "tool-call",
         tool,
         ...(rawArgs !== undefined ? { rawArgs } : call.args !== undefined && { args: plain(call.args) }),
@@ -276,7 +276,7 @@ export class Guard {
       }
       const ruling = this.#insist(shared, stand, this.#rule(shared, stand, event, !call.settled));
       if (!call.settled && (ruling.action === "block" || ruling.action === "halt")) {
-        const refused: Event = {
+        const refused: AgentEvent = {
           type: "tool-result",
           tool,
           outcome: "not-executed",
@@ -310,7 +310,7 @@ export class Guard {
     const { channel, synthetic, agent } = how;
     return this.#safely((shared, stand) => {
       if (role === "user" && !synthetic) this.#humanWrote(shared, stand);
-      const event: Event = {
+      const event: AgentEvent = {
         type: "message",
         role,
         text,
@@ -342,7 +342,6 @@ export class Guard {
       this.#record(shared, {
         type: "turn",
         node: "model",
-        synthetic: true,
         ...(tokens !== undefined && { tokens }),
         ...(cost !== undefined && { costMicros: cost }),
         ...this.#context(stand),
@@ -365,7 +364,7 @@ export class Guard {
   }
 
   /** Any other event, such as `failure`, `progress` or `turn`; the scope and the time are filled in where absent. */
-  record(event: Event): Ruling {
+  record(event: AgentEvent): Ruling {
     return this.#safely((shared, stand) => this.#rule(shared, stand, { ...this.#context(stand), ...event }));
   }
 
@@ -509,7 +508,7 @@ export class Guard {
     stand.handed = false;
   }
 
-  #record(shared: Shared, event: Event): Verdict {
+  #record(shared: Shared, event: AgentEvent): Verdict {
     const verdict = shared.detector.record(event);
     if (verdict.level !== "continue" || verdict.wouldBe !== undefined || verdict.records !== undefined) {
       try {
@@ -522,7 +521,7 @@ export class Guard {
     return verdict;
   }
 
-  #rule(shared: Shared, stand: Stand, event: Event, refusable = false): Ruling {
+  #rule(shared: Shared, stand: Stand, event: AgentEvent, refusable = false): Ruling {
     const verdict = this.#record(shared, event);
     const [finding] = verdict.findings;
     const text = attributed(verdict.guidance ?? finding?.message ?? "this run is going round in circles.");
