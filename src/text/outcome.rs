@@ -351,7 +351,7 @@ fn class(
     };
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
-        let mut stripped = String::new();
+        let mut stripped = String::with_capacity(end.len());
         let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
         normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
     }

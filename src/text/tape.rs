@@ -32,6 +32,8 @@ pub(super) struct Node {
     pub(super) tag: Tag,
     /// The text is in the tape's own buffer: it had escapes, or was masked.
     own: bool,
+    /// A number that is written as it stands; of a text that there are no digits in it.
+    plain: bool,
     /// A field that is not written.
     pub(super) gone: bool,
     from: u32,
@@ -87,10 +89,10 @@ impl Reader<'_> {
     }
 
     #[inline]
-    fn push(&mut self, tag: Tag, own: bool, span: (usize, usize)) {
+    fn push(&mut self, tag: Tag, own: bool, plain: bool, span: (usize, usize)) {
         let place = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
         let next = place(self.tape.nodes.len() + 1);
-        self.tape.nodes.push(Node { tag, own, gone: false, from: place(span.0), to: place(span.1), next });
+        self.tape.nodes.push(Node { tag, own, plain, gone: false, from: place(span.0), to: place(span.1), next });
     }
 
     fn value(&mut self, depth: usize) -> Option<()> {
@@ -109,7 +111,7 @@ impl Reader<'_> {
     fn word(&mut self, word: &str, tag: Tag) -> Option<()> {
         self.text.get(self.at..)?.starts_with(word).then_some(())?;
         self.at += word.len();
-        self.push(tag, false, (0, 0));
+        self.push(tag, false, true, (0, 0));
         Some(())
     }
 
@@ -118,7 +120,7 @@ impl Reader<'_> {
         let depth = depth.checked_sub(1)?;
         self.at += 1;
         let index = self.tape.nodes.len();
-        self.push(tag, false, (0, 0));
+        self.push(tag, false, true, (0, 0));
         let mut length = 0;
         self.blanks();
         while self.byte() != end {
@@ -148,9 +150,23 @@ impl Reader<'_> {
     fn string(&mut self) -> Option<()> {
         self.at += 1;
         let start = self.at;
-        self.at += escape(self.bytes.get(start..)?)?;
+        let mut digit = false;
+        // Most texts are short: they are read byte by byte.
+        let near = self.bytes.len().min(start + NEAR);
+        while self.at < near {
+            let byte = self.byte();
+            if byte < 0x20 || byte == b'"' || byte == b'\\' {
+                break;
+            }
+            digit |= byte.is_ascii_digit();
+            self.at += 1;
+        }
+        if self.at == near {
+            self.at += escape(self.bytes.get(self.at..)?)?;
+            digit = true;
+        }
         if self.byte() == b'"' {
-            self.push(Tag::Text, false, (start, self.at));
+            self.push(Tag::Text, false, !digit, (start, self.at));
             self.at += 1;
             return Some(());
         }
@@ -166,7 +182,7 @@ impl Reader<'_> {
         (self.byte() == b'"').then_some(())?;
         self.tape.own.push_str(self.text.get(copied..self.at)?);
         self.at += 1;
-        self.push(Tag::Text, true, (from, self.tape.own.len()));
+        self.push(Tag::Text, true, false, (from, self.tape.own.len()));
         Some(())
     }
 
@@ -231,13 +247,16 @@ impl Reader<'_> {
             // There are numbers beyond every double.
             parsed(self.text.get(start..self.at)?)?;
         }
-        self.push(Tag::Number, false, (start, self.at));
+        simple &= !(leading_zero && self.at - start > 1);
+        self.push(Tag::Number, false, simple, (start, self.at));
         Some(())
     }
 }
 
 /// Integers of fewer characters are written as they stand; only zero may have a sign that goes.
 const SIMPLE: usize = 16;
+/// Bytes of a text that are looked at one by one.
+const NEAR: usize = 24;
 
 fn parsed(text: &str) -> Option<Number> {
     serde_json::from_str(text).ok()
@@ -258,6 +277,11 @@ impl Read<'_> {
         self.tape.nodes.get_mut(at as usize)
     }
 
+    /// Whether a text is known to have no digits in it.
+    pub(super) fn is_plain(node: Node) -> bool {
+        node.plain
+    }
+
     /// The text of a name, a text or a number.
     pub(super) fn text(&self, node: Node) -> &str {
         let source = if node.own { self.tape.own.as_str() } else { self.text };
@@ -270,7 +294,7 @@ impl Read<'_> {
         self.tape.own.push_str(text);
         let to = self.tape.own.len();
         if let (Some(node), Ok(from), Ok(to)) = (self.tape.nodes.get_mut(at as usize), from.try_into(), to.try_into()) {
-            (node.own, node.from, node.to) = (true, from, to);
+            (node.own, node.plain, node.from, node.to) = (true, false, from, to);
         }
     }
 
@@ -303,7 +327,7 @@ impl Read<'_> {
             Tag::Time => out.push_str(if PLAIN { "<time>" } else { "\"<time>\"" }),
             Tag::Number => {
                 let (start, text) = (out.len(), self.text(node));
-                if text.len() < SIMPLE && !text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) && text != "-0" {
+                if node.plain {
                     out.push_str(text);
                 } else if let Some(number) = parsed(text) {
                     canonical_number(&number, out);
@@ -325,13 +349,11 @@ impl Read<'_> {
         } else if node.own {
             quoted(text, out);
         } else {
-            // What stands in the source without an escape needs none.
-            out.push('"');
-            out.push_str(text);
-            out.push('"');
+            // What stands in the source without an escape needs none: it is written together with its quotation marks.
+            out.push_str(self.text.get(node.from as usize - 1..node.to as usize + 1).unwrap_or_default());
         }
         // Of what was written: escapes have digits too.
-        if out.as_bytes().get(start..).and_then(first_digit).is_some() {
+        if !node.plain && out.as_bytes().get(start..).and_then(first_digit).is_some() {
             numbers.push((start, out.len()));
         }
     }

@@ -43,6 +43,9 @@ pub(super) fn is(byte: u8, class: u8) -> bool {
     CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & class != 0)
 }
 
+/// Digits of a number that is no epoch, no hash and no group of a longer token.
+const SHORT_NUMBER: usize = 6;
+
 /// A text, for the words in it.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
@@ -86,6 +89,20 @@ impl Around<'_> {
     /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what.
     pub(super) fn volatile(&self, start: usize, end: usize, digit: usize) -> Option<(usize, usize, &'static str)> {
         let before = if start > 0 { self.byte(start - 1) } else { 0 };
+        let word = self.bytes.get(start..end).unwrap_or_default();
+        // Most numbers are short, and what stands behind them tells what they are none of.
+        if word.len() <= SHORT_NUMBER && word.iter().all(|byte| is(*byte, DIGIT)) {
+            let found = match self.byte(end) {
+                _ if before == b'.' => None,
+                b':' if before != b':' => self.clock(start).map(|to| (start, to, "<time>")),
+                b'-' | b'/' => self.date_time(start).map(|to| (start, to, "<time>")),
+                b'.' | b' ' => self.duration(start).map(|to| (start, to, "<duration>")),
+                _ => None,
+            };
+            return found
+                .or_else(|| self.labelled(start, word).map(|to| (start, to, "<id>")))
+                .or_else(|| self.temporary(start, word).map(|(from, to)| (from, to, "<tmp>")));
+        }
         if digit == start && before != b'.' {
             if let Some(to) = self.date_time(start).or_else(|| self.clock(start).filter(|_| before != b':')) {
                 return Some((start, to, "<time>"));
@@ -100,7 +117,6 @@ impl Around<'_> {
         if let Some(to) = self.uuid(start) {
             return Some((start, to, "<uuid>"));
         }
-        let word = self.bytes.get(start..end).unwrap_or_default();
         let all_hex = |digits: &[u8]| digits.iter().all(|byte| is(*byte, HEX));
         if let Some(digits) = word.strip_prefix(b"0x").or_else(|| word.strip_prefix(b"0X"))
             && !digits.is_empty()

@@ -161,7 +161,7 @@ fn prune(read: &mut Read<'_>, at: u32, buffer: &mut String, names: &mut Names) -
         }
         Tag::Number => 1,
         // Nothing volatile is without digits.
-        Tag::Text if !is_volatile(read.text(node)) => 1,
+        Tag::Text if Read::is_plain(node) || !is_volatile(read.text(node)) => 1,
         Tag::Text => {
             buffer.clear();
             let masked = normalise(read.text(node), Strength::Light, buffer);
@@ -199,7 +199,7 @@ fn is_epoch(read: &Read<'_>, node: Node) -> bool {
     const SHORTEST: usize = 10;
     let text = read.text(node);
     // Short and without an exponent it is too small.
-    if text.len() < SHORTEST && !text.bytes().any(|byte| matches!(byte, b'e' | b'E')) {
+    if text.len() < SHORTEST && (Read::is_plain(node) || !text.bytes().any(|byte| matches!(byte, b'e' | b'E'))) {
         return false;
     }
     let Some(number) = read.number(node) else { return false };
@@ -214,13 +214,17 @@ fn is_envelope(read: &Read<'_>, at: u32) -> bool {
         (false, false, false, false, false, false);
     let mut children = read.children(at);
     while let Some(name) = children.next(read) {
-        match read.text(read.node(name)) {
-            "id" => id = true,
-            "created" => created = true,
-            "jsonrpc" => jsonrpc = true,
-            "object" => object = true,
-            "role" => role = true,
-            "content" => content = true,
+        let name = read.text(read.node(name));
+        // By the length first: nearly every name is none of them.
+        match name.len() {
+            2 => id |= name == "id",
+            4 => role |= name == "role",
+            6 => object |= name == "object",
+            7 => {
+                created |= name == "created";
+                jsonrpc |= name == "jsonrpc";
+                content |= name == "content";
+            }
             _ => {}
         }
     }

@@ -93,18 +93,40 @@ pub(super) fn runs(text: &str, joint: u8) -> Runs<'_> {
 }
 
 impl Runs<'_> {
-    /// Bytes at `at` that belong to a word; 0 at the end of one. Only what is not ASCII has to be decoded.
+    /// The next word; `each` is told its bytes. Only what is not ASCII has to be decoded.
     #[inline]
-    fn length(&self, at: usize) -> usize {
-        let Some(byte) = self.text.as_bytes().get(at).copied() else { return 0 };
-        match PARTS.get(usize::from(byte)) {
-            Some(&PART) => 1,
-            Some(&WIDE) => {
-                let character = self.text.get(at..).and_then(|rest| rest.chars().next());
-                character.filter(|character| character.is_alphanumeric()).map_or(0, char::len_utf8)
+    pub(super) fn word(&mut self, mut each: impl FnMut(u8)) -> Option<(usize, usize)> {
+        let bytes = self.text.as_bytes();
+        let class = |byte: u8| PARTS.get(usize::from(byte)).copied().unwrap_or(0);
+        // The bytes that continue a character are stepped over one by one: none of them begins a word.
+        loop {
+            let byte = *bytes.get(self.at)?;
+            let class = class(byte);
+            if class == PART || byte == self.joint || class == WIDE && self.letter().is_some() {
+                break;
             }
-            _ => usize::from(byte == self.joint),
+            self.at += 1;
         }
+        let start = self.at;
+        while let Some(byte) = bytes.get(self.at).copied() {
+            let class = class(byte);
+            if class == PART || byte == self.joint {
+                each(byte);
+                self.at += 1;
+            } else if let Some(length) = (class == WIDE).then(|| self.letter()).flatten() {
+                bytes.iter().skip(self.at).take(length).for_each(|byte| each(*byte));
+                self.at += length;
+            } else {
+                break;
+            }
+        }
+        Some((start, self.at))
+    }
+
+    /// Bytes of the letter or digit beyond ASCII that stands here.
+    fn letter(&self) -> Option<usize> {
+        let character = self.text.get(self.at..)?.chars().next()?;
+        character.is_alphanumeric().then(|| character.len_utf8())
     }
 }
 
@@ -113,62 +135,49 @@ impl Iterator for Runs<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<(usize, usize)> {
-        let bytes = self.text.as_bytes();
-        loop {
-            let length = self.length(self.at);
-            if length > 0 {
-                break;
-            }
-            // The bytes that continue a character are stepped over one by one: none of them begins a word.
-            bytes.get(self.at)?;
-            self.at += 1;
-        }
-        let start = self.at;
-        loop {
-            let length = self.length(self.at);
-            if length == 0 {
-                return Some((start, self.at));
-            }
-            self.at += length;
-        }
+        self.word(|_| {})
     }
 }
 
-/// For every letter that words of some lists begin with, modulo 32, their lengths, a bit each: most words of a text are
-/// in no list, and are told so by one look.
+/// For every letter that words of some lists begin with, modulo 32, their lengths, a bit each, and the same for the last
+/// letters: most words of a text are in no list, and are told so by one look or two.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sieve([u32; 32]);
+pub(super) struct Sieve {
+    first: [u32; 32],
+    last: [u32; 32],
+}
 
 impl Sieve {
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
     pub(super) const fn of(lists: &[&[&str]]) -> Self {
-        let mut lengths = [0; 32];
+        let mut sieve = Self { first: [0; 32], last: [0; 32] };
         let mut list = 0;
         while list < lists.len() {
             let mut entry = 0;
             while entry < lists[list].len() {
                 let word = lists[list][entry].as_bytes();
-                lengths[(word[0] & 31) as usize] |= 1 << (word.len() & 31);
+                sieve.first[(word[0] & 31) as usize] |= 1 << (word.len() & 31);
+                sieve.last[(word[word.len() - 1] & 31) as usize] |= 1 << (word.len() & 31);
                 entry += 1;
             }
             list += 1;
         }
-        Self(lengths)
+        sieve
     }
 
     /// Whether `word` may be in a list; false where it is in none.
     #[inline]
     pub(super) fn passes(&self, word: &str) -> bool {
-        let first = word.as_bytes().first().copied().unwrap_or(0);
-        let lengths = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
-        lengths >> (word.len() & 31) & 1 == 1
+        let [first, last] = [word.as_bytes().first(), word.as_bytes().last()].map(|byte| byte.copied().unwrap_or(0));
+        let lengths = |by: &[u32; 32], byte: u8| by.get(usize::from(byte & 31)).copied().unwrap_or(0);
+        (lengths(&self.first, first) & lengths(&self.last, last)) >> (word.len() & 31) & 1 == 1
     }
 
     /// The same for a name in which letters and digits alone count: it may be longer by what does not.
     #[inline]
     pub(super) fn passes_name(&self, name: &str) -> bool {
         let Some(first) = name.bytes().find(u8::is_ascii_alphanumeric) else { return false };
-        let lengths = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
+        let lengths = self.first.get(usize::from(first & 31)).copied().unwrap_or(0);
         lengths & ((2 << name.len().min(30)) - 1) != 0
     }
 }
