@@ -1,6 +1,6 @@
 //! Every figure of the metrics is what a plain recount of events, verdicts and records gives.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests: a panic is a failed test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests: a panic is a failed test")]
 
 use loopwarden::model::{Decision, Level, LevelCounts, Record, ResetReason, Scope, Verdict};
 use loopwarden::{Detector, json};

@@ -1,11 +1,6 @@
 //! What is said belongs to the scope that earned it: two tasks, two agents, series instead of single events.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "helpers of tests: a panic is a failed test"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests: a panic is a failed test")]
 
 use loopwarden::model::{Decision, ErrorCode, Level, Recommendation, Record, ResetReason, Scope, Verdict};
 use loopwarden::{Detector, json};

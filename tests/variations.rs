@@ -289,7 +289,7 @@ fn renumbered(value: &Value, own: &[u64]) -> Value {
             for part in parts {
                 let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
                 let seq = digits.parse().ok().map_or_else(String::new, |seq| place(seq).to_string());
-                out += &format!("vent {seq}{}", &part[digits.len()..]);
+                out += &format!("vent {seq}{}", part.trim_start_matches(|digit: char| digit.is_ascii_digit()));
             }
             Value::String(out)
         }
