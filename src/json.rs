@@ -27,7 +27,8 @@ pub fn detector(config: &str) -> Result<Detector, Error> {
     Detector::new(self::config(config)?)
 }
 
-/// Reads a configuration document without validating its thresholds.
+/// Reads a configuration document without validating its thresholds. `$schema`, by which an editor finds what may stand
+/// in it, may stand in it.
 ///
 /// # Errors
 /// `invalid-json` or `invalid-config`, naming the field.
@@ -35,7 +36,9 @@ pub fn config(text: &str) -> Result<Config, Error> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    typed(Value::Object(object(value(text)?, ErrorCode::InvalidConfig, "")?), ErrorCode::InvalidConfig, "")
+    let mut document = object(value(text)?, ErrorCode::InvalidConfig, "")?;
+    document.remove("$schema");
+    typed(Value::Object(document), ErrorCode::InvalidConfig, "")
 }
 
 /// Reads one event.
@@ -336,5 +339,27 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
             Cow::Owned(out)
         }
         None => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repair_surrogates;
+
+    #[test]
+    fn half_a_pair_becomes_a_replacement_character() {
+        for (text, expected) in [
+            (r#"{"a":"plain"}"#, r#"{"a":"plain"}"#),
+            (r"\n\ud83d\ude00\t", r"\n\ud83d\ude00\t"),
+            (r"x\ud83dy\ude00z", r"x\ufffdy\ufffdz"),
+            (r"\ud83d\ud83d\ude00", r"\ufffd\ud83d\ude00"),
+            (r"\\ud83d \\\ud83d", r"\\ud83d \\\ufffd"),
+            (r"\ud83", r"\ud83"),
+            ("é\\é\\ud83d", "é\\é\\ud83d"),
+            ("\\", "\\"),
+            ("", ""),
+        ] {
+            assert_eq!(repair_surrogates(text), expected, "{text}");
+        }
     }
 }

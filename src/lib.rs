@@ -10,6 +10,7 @@ extern crate self as loopwarden;
 
 mod detector;
 pub mod json;
+mod metrics;
 pub mod model;
 mod policy;
 mod report;

@@ -42,6 +42,8 @@ export interface RuleInForce {
   gate: number;
   halt: number;
   window: number;
+  /** The most evidence that adds up within the window: a higher threshold is refused. */
+  most: number;
 }
 
 /** The settings in force for a tool. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ErrorCode, type Event, LoopDetector, LoopwardenError, version } from "../dist/index.js";
+import { type AgentEvent as Event, type ErrorCode, LoopDetector, LoopwardenError, version } from "../dist/index.js";
 import {
   inForce,
   normalise,

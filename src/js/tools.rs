@@ -15,6 +15,35 @@ pub fn read_transcript(text: &str, format: Option<String>) -> Result<String, JsV
     crate::transcript::read_json(text, format.as_deref()).map_err(thrown)
 }
 
+/// Reads a recorded run piece by piece: [`crate::transcript::Reader`].
+#[wasm_bindgen]
+#[derive(Debug)]
+#[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
+pub struct TranscriptReader(crate::transcript::Reader);
+
+#[wasm_bindgen]
+impl TranscriptReader {
+    /// A reader of a format, or of whatever comes.
+    ///
+    /// # Errors
+    /// As [`crate::transcript::named`].
+    #[wasm_bindgen(constructor)]
+    pub fn new(format: Option<String>) -> Result<TranscriptReader, JsValue> {
+        let format = crate::transcript::named(format.as_deref()).map_err(thrown)?;
+        Ok(Self(crate::transcript::Reader::new(format)))
+    }
+
+    /// Takes the next piece, cut anywhere between two characters, and tells what can be read by now.
+    pub fn feed(&mut self, text: &str) -> String {
+        json::to_string(&self.0.feed(text))
+    }
+
+    /// Tells what is left when the text has ended.
+    pub fn finish(&mut self) -> String {
+        json::to_string(&self.0.finish())
+    }
+}
+
 /// What is compared of a tool's output.
 ///
 /// # Errors

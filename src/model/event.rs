@@ -560,7 +560,8 @@ pub enum HostKind {
     Restart,
     /// The context was compacted.
     Compaction,
-    /// A hook refused to let the agent stop or act.
+    /// A hook refused to let the agent stop or act. With the id of a rule about phases as `name`: a transition that a `check`
+    /// refused for this rule was not made.
     HookBlock,
     /// The host told the agent to go on.
     Continuation,
