@@ -6,6 +6,9 @@ import type { Config, Preset } from "../generated/types.ts";
 import { RUNGS, type Rung } from "../replay/levels.ts";
 
 export { RUNGS, type Rung } from "../replay/levels.ts";
+
+import { rulesOf } from "../replay/settings.ts";
+
 export { merged, refusal } from "../replay/settings.ts";
 
 export const PRESETS: readonly Preset[] = ["sensitive", "balanced", "conservative"];
@@ -19,8 +22,8 @@ export function withRule(
   rule: string,
   change: Partial<Record<Rung, number | undefined>> & { enabled?: boolean | undefined },
 ): Config {
-  const merged = Object.entries({ ...config.rules?.[rule], ...change }).filter(([, value]) => value !== undefined);
-  const rules = { ...config.rules, [rule]: Object.fromEntries(merged) };
+  const merged = Object.entries({ ...rulesOf(config)[rule], ...change }).filter(([, value]) => value !== undefined);
+  const rules: Record<string, object | undefined> = { ...config.rules, [rule]: Object.fromEntries(merged) };
   if (merged.length === 0) delete rules[rule];
   const { rules: _, ...others } = config;
   return Object.keys(rules).length === 0 ? others : { ...others, rules };
