@@ -64,8 +64,9 @@ fn rules_module() -> Result<String> {
         rules().iter().map(|rule| Ok(format!("  {},\n", serde_json::to_string(rule)?))).collect();
     Ok(format!(
         "// Generated from the core by `cargo xtask schema`: change the rules, not this file.\n\n\
+         import type {{ RuleId }} from \"./types.ts\";\n\n\
          /** What a rule sees and what its thresholds count; balanced thresholds, 0 for never. */\n\
-         export interface RuleInfo {{\n  id: string;\n  about: string;\n  unit: string;\n  nudge: number;\n  \
+         export interface RuleInfo {{\n  id: RuleId;\n  about: string;\n  unit: string;\n  nudge: number;\n  \
          block: number;\n  gate: number;\n  halt: number;\n  /** How far it looks back, in its own unit; 0 where it has \
          no window. */\n  window: number;\n  /** The most evidence that adds up within it. */\n  most: number;\n}}\n\n\
          /** Every rule, in the order of checks. */\nexport const RULES: readonly RuleInfo[] = [\n{}];\n",

@@ -47,7 +47,7 @@ export type Decision =
       /**
        * The rule's id.
        */
-      rule: string;
+      rule: RuleId;
       /**
        * The finding's signature.
        */
@@ -2325,7 +2325,7 @@ export interface Finding {
   /**
    * The rule's id.
    */
-  rule: string;
+  rule: RuleId;
   /**
    * Where.
    */
@@ -2595,12 +2595,12 @@ export interface RuleStanding {
   /**
    * The rule's id.
    */
-  rule: string;
+  rule: RuleId;
 }
 /**
  * The answer to one event.
  */
-export interface Verdict {
+export interface VerdictFields {
   /**
    * Every rule that fired, strongest first.
    */
@@ -2675,3 +2675,61 @@ export interface Recovery {
    */
   topic: RecoveryTopic;
 }
+/**
+ * The id of a rule.
+ */
+export type RuleId =
+  | "blank-turns"
+  | "blind-repeat"
+  | "call-flood"
+  | "compaction-loop"
+  | "consecutive-errors"
+  | "continuation-loop"
+  | "cycle"
+  | "cycle-budget"
+  | "denied-call"
+  | "duplicate-delegation"
+  | "empty-handed"
+  | "external-failure"
+  | "failing-target"
+  | "failure-streak"
+  | "harness-rejection"
+  | "hook-loop"
+  | "identical-output"
+  | "max-iterations"
+  | "max-runtime"
+  | "monologue"
+  | "negative-answers"
+  | "no-new-information"
+  | "no-tests"
+  | "node-budget"
+  | "oscillation"
+  | "output-signature"
+  | "output-similarity"
+  | "phase-cycle"
+  | "phase-transitions"
+  | "phase-visits"
+  | "rejected-arguments"
+  | "repeated-call"
+  | "repeated-error"
+  | "repeated-failure"
+  | "reworded-request"
+  | "same-answer"
+  | "stream-novelty"
+  | "stream-period"
+  | "task-attempts"
+  | "task-cycle"
+  | "task-loop"
+  | "turn-budget"
+  | "unanswered-call"
+  | "unchanged-diff"
+  | "unchanged-failures";
+/**
+ * The answer to one event. From `nudge` on it says what to tell the agent, and a halt says why.
+ */
+export type Verdict = VerdictFields &
+  (
+    | { level: "continue" | "observe" }
+    | { level: "nudge" | "block" | "gate"; guidance: string }
+    | { level: "halt"; guidance: string; haltReason: HaltReason }
+  );
