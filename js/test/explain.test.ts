@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Config, type AgentEvent as Event, LoopDetector, normalise } from "../dist/index.js";
+import { type Config, type AgentEvent as Event, LoopDetector } from "../dist/index.js";
+import { normalise } from "../dist/tools.js";
 import { type Result, run } from "./support/run.ts";
 
 const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));

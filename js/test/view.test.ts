@@ -11,6 +11,7 @@ import { init as initSource } from "../src/core.ts";
 import { RULES } from "../src/generated/rules.ts";
 import { pieces as wordDiff } from "../src/replay/diff.ts";
 import { readable } from "../src/replay/report.ts";
+import { tools as toolsSource } from "../src/tools.ts";
 import { exemptions } from "../src/view/alarms.ts";
 import { example, workflow } from "../src/view/example.ts";
 import { listed } from "../src/view/find.ts";
@@ -30,6 +31,7 @@ before(async () => {
   const core = await readFile(new URL("../dist/core.wasm", import.meta.url));
   init(core);
   initSource(core);
+  toolsSource.init(await readFile(new URL("../dist/tools.wasm", import.meta.url)));
 });
 after(() => rm(folder, { recursive: true }));
 

@@ -205,6 +205,7 @@ fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
     ];
     let counts = [
         ("budgets.maxTurnsPerNode", budgets.max_turns_per_node),
+        ("budgets.maxTurnsPerNodeAndTask", Some(budgets.max_turns_per_node_and_task)),
         ("budgets.maxCycleIterations", budgets.max_cycle_iterations),
     ];
     for (field, budget) in counts {

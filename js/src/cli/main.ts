@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { version } from "../entry/inline.ts";
+import "./modules.ts";
+import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
 import { type Command, nearest, UsageError } from "./args.ts";
 import * as completion from "./completion.ts";

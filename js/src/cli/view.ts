@@ -101,17 +101,19 @@ async function trace(
 
 /** The page with a run in it, or empty. */
 async function page(run: Trace | undefined): Promise<string> {
-  const [template, core] = await Promise.all(
-    ["./view.html", "./core.wasm"].map((name) => readFile(new URL(name, import.meta.url))),
+  const [template, core, tools] = await Promise.all(
+    ["./view.html", "./core.wasm", "./tools.wasm"].map((name) => readFile(new URL(name, import.meta.url))),
   );
+  const packed = (module: Buffer | undefined) => gzipSync(module ?? "", { level: 9 }).toString("base64");
   const parts: Record<string, string> = {
     // Inside a script element only `<` could begin something else.
-    trace: inert(JSON.stringify(run ?? null)).replaceAll("<", "\\u003c"),
-    core: gzipSync(core ?? "", { level: 9 }).toString("base64"),
+    trace: inert(JSON.stringify(run ?? null)).replaceAll("<", "\u003c"),
+    core: packed(core),
+    tools: packed(tools),
   };
   return String(template).replaceAll(
-    /"\{\{(trace)\}\}"|\{\{(core)\}\}/g,
-    (all, run: string, core: string) => parts[run ?? core] ?? all,
+    /"\{\{(trace)\}\}"|\{\{(core|tools)\}\}/g,
+    (all, run: string, module: string) => parts[run ?? module] ?? all,
   );
 }
 

@@ -1,9 +1,10 @@
 // The page: holds what is looked at, and has every part show it.
 
-import { init, version } from "../core.ts";
+import { core, version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Config, Scope, TraceEvent } from "../generated/types.ts";
 import { quoted, readable } from "../replay/report.ts";
+import { tools } from "../tools.ts";
 import { readTranscript } from "../transcript.ts";
 import { exemptions } from "./alarms.ts";
 import { Controls } from "./controls.ts";
@@ -865,11 +866,17 @@ async function bringFile(file: File): Promise<void> {
 
 let loaded = false;
 
-async function load(): Promise<void> {
-  const core = the("core").textContent ?? "";
-  const bytes = Uint8Array.from(atob(core), (char) => char.charCodeAt(0));
+/** A module that the page holds: packed, in an element. */
+async function compiled(id: string): Promise<WebAssembly.Module> {
+  const packed = the(id).textContent ?? "";
+  const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
   const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
-  init(await WebAssembly.compile(await unpacked.arrayBuffer()));
+  return WebAssembly.compile(await unpacked.arrayBuffer());
+}
+
+async function load(): Promise<void> {
+  const modules = await Promise.all(["core", "tools"].map(compiled));
+  for (const [index, module] of [core, tools].entries()) module.init(modules[index] as WebAssembly.Module);
   loaded = true;
   the("version").textContent = `Loopwarden ${version()}`;
 }
