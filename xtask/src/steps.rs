@@ -47,7 +47,7 @@ pub(crate) const ALL: &[Step] = &[
         label: "testing the library natively",
         usually: "",
         needs: &["toolchain"],
-        reads: &["Cargo.toml", "src", "tests", "benches", "wit", "README.md", "docs"],
+        reads: &["Cargo.toml", "src", "tests", "benches", "wit", "README.md", "docs", "js/schema"],
         action: native,
     },
     Step {
@@ -131,10 +131,18 @@ pub(crate) const ALL: &[Step] = &[
         action: js_packaging,
     },
     Step {
+        name: "frameworks",
+        label: "installing the adapters' frameworks",
+        usually: "",
+        needs: &["npm-ci"],
+        reads: &[],
+        action: setup::frameworks,
+    },
+    Step {
         name: "js-adapters",
         label: "testing the framework adapters",
         usually: "",
-        needs: &["package"],
+        needs: &["package", "frameworks"],
         reads: &["js", "js/dist", "docs", "README.md"],
         action: js_adapters,
     },
@@ -212,17 +220,16 @@ fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    lint(
-        workspace,
-        line,
-        &[
-            &["--package=loopwarden", "--all-targets"],
-            &["--package=loopwarden", "--lib", "--features=schema"],
-            &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
-            &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
-            &["--package=xtask", "--all-targets"],
-        ],
-    )
+    let builds: &[&[&str]] = &[
+        &["--package=loopwarden", "--all-targets"],
+        &["--package=loopwarden", "--lib", "--features=schema"],
+        &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
+        &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
+        &["--package=loopwarden", "--lib", "--features=tools", "--target=wasm32-unknown-unknown"],
+        &["--package=xtask", "--all-targets"],
+        &["--package=loopwarden-against", "--all-targets"],
+    ];
+    lint(workspace, line, builds)
 }
 
 /// Apart, because it has wasmtime checked first.
@@ -293,6 +300,7 @@ fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn js_adapters(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut workspace.npm(["--prefix", "adapters", "run", "typecheck"]))?;
     node_test(line, &mut workspace.npm(["run", "test:adapters"]))
 }
 
