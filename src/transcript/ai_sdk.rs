@@ -1,17 +1,19 @@
 //! Messages of Vercel's AI SDK: those of its user interface, whose `parts` hold calls with what became of them, and
 //! those for models, whose `content` does.
 
-use super::Transcript;
 use super::content::{content_text, failed, flag, list, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::{Transcript, devtools};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
     let mut out = Out::new(transcript);
-    out.walk(documents, Lists::All(&["messages"]), |out, part| match part {
+    let documents: Vec<Piece<'_>> =
+        documents.iter().copied().filter(|document| !devtools::read(&mut out, *document)).collect();
+    out.walk(&documents, Lists::All(&["messages"]), |out, part| match part {
         Part::Head(map) => {
             let context = out.context();
             out.said(&context, Role::System, "system", map.get("system"));
@@ -21,7 +23,7 @@ pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcrip
     out.transcript
 }
 
-fn message(out: &mut Out, map: &Map<String, Value>) {
+pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {
     let mut context = out.context();
     context.at = out.time("createdAt", map.get("createdAt"));
     let role = match map.get("role") {

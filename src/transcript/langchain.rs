@@ -3,9 +3,9 @@
 
 use super::Transcript;
 use super::content::{self, failed, list, output_text, text, told};
-use super::openai;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::{langgraph, openai};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String};
 use serde_json::{Map, Value};
@@ -15,6 +15,9 @@ const NO_NODES: [&str; 6] = ["values", "channel_values", "data", "output", "inpu
 
 pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
     let mut out = Out::new(transcript);
+    if langgraph::read(&mut out, documents) {
+        return out.transcript;
+    }
     out.walk(documents, Lists::All(&["messages"]), |out, part| {
         if let Part::Entry(map) = part {
             let context = out.context();
@@ -24,7 +27,7 @@ pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcrip
     out.transcript
 }
 
-fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {
+pub(super) fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {
     if let (Some(Value::Object(fields)), Some(Value::Array(id))) = (map.get("kwargs"), map.get("id")) {
         let class = id.last().and_then(Value::as_str).unwrap_or_default();
         return message(out, context, class, fields);
