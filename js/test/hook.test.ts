@@ -115,10 +115,9 @@ test("a sub-agent is an agent of its own", async () => {
   assert.deepEqual(await hook({ ...post("agents", 2), ...worker }), {}, "its first call of that kind");
 });
 
-/** 64 hooks at once, each stopping for up to so many milliseconds before every call of the file system. */
-async function atOnce(name: string, longest: number): Promise<void> {
+/** So many hooks at once, each stopping for up to so many milliseconds before every call of the file system. */
+async function atOnce(name: string, count: number, longest: number): Promise<void> {
   const state = join(folder, name);
-  const count = 64;
   const all = (input: (n: number) => object) =>
     Promise.all(
       Array.from({ length: count }, async (_, n) => {
@@ -142,9 +141,9 @@ async function atOnce(name: string, longest: number): Promise<void> {
   );
 }
 
-test("hooks of one session that run at once are all counted", () => atOnce("parallel", 0));
+test("hooks of one session that run at once are all counted", () => atOnce("parallel", 16, 0));
 
-test("hooks that run at once are all counted, however slow each of them is", () => atOnce("slow", 400));
+test("hooks that run at once are all counted, however slow each of them is", () => atOnce("slow", 64, 400));
 
 test("a hook that is killed, wherever it is, leaves a sound state and loses nothing of others", async () => {
   const state = join(folder, "killed");

@@ -83,9 +83,12 @@ const ACTED_ON: [&str; 61] = [
     "value",
 ];
 
+/// A call's tool and arguments.
+type Given<'a> = (&'a str, &'a Map<String, Value>);
+
 /// Leaves out of every run's calls what only says why.
 pub(super) fn leave_out(transcript: &mut Transcript) {
-    let mut runs: BTreeMap<Option<String>, Vec<(&str, &Map<String, Value>)>> = BTreeMap::new();
+    let mut runs: BTreeMap<Option<String>, Vec<Given<'_>>> = BTreeMap::new();
     for traced in &transcript.events {
         if let Body::ToolCall(call) = &traced.event.body
             && let Some(Value::Object(args)) = &call.args
@@ -109,7 +112,7 @@ pub(super) fn leave_out(transcript: &mut Transcript) {
 }
 
 /// The keys of a run's calls that only say why.
-fn rationales(calls: &[(&str, &Map<String, Value>)]) -> Vec<String> {
+fn rationales(calls: &[Given<'_>]) -> Vec<String> {
     let Some((_, first)) = calls.first().filter(|_| calls.len() >= CALLS) else { return Vec::new() };
     let tools: BTreeSet<&str> = calls.iter().map(|(tool, _)| *tool).collect();
     let is = |key: &&String| {
