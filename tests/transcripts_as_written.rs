@@ -455,6 +455,24 @@ fn models_of_other_tools_say_what_they_say() {
 }
 
 #[test]
+fn a_span_around_a_models_says_nothing_of_its_own() {
+    let span = |id: &str, parent: Value, n: usize| {
+        json!({ "id": id, "traceId": "t", "type": "GENERATION", "name": "m", "parentObservationId": parent, "level": "DEFAULT",
+            "startTime": format!("2026-03-01T10:00:{n:02}Z"), "endTime": format!("2026-03-01T10:00:{n:02}Z"),
+            "input": null, "output": "The weather is fine today, as it was." })
+    };
+    let transcript = sound(
+        &lines([span("1", Value::Null, 1), span("2", "1".into(), 2), span("3", "2".into(), 3)]),
+        Format::OpenTelemetry,
+    );
+    assert_eq!(transcript.events.len(), 1);
+    // As the SDK holds them.
+    let held = json!({ "name": "ai.toolCall", "spanContext": { "traceId": "t", "spanId": "1" }, "startTime": [1_772_000_000, 5], "endTime": [1_772_000_001, 5],
+        "attributes": { "ai.toolCall.name": "ls", "ai.toolCall.args": "{}", "ai.toolCall.result": "a" }, "status": { "code": 0 } });
+    assert_eq!(outcomes(&sound(&lines([held]), Format::OpenTelemetry)), [Outcome::Ok]);
+}
+
+#[test]
 fn a_file_that_tells_nothing_says_so_and_why() {
     let span = json!({ "spanId": "1", "traceId": "t", "startTimeUnixNano": "1", "name": "GET /", "attributes": [{ "key": "http.method", "value": { "stringValue": "GET" } }] });
     let transcript = read(&lines([span.clone(), span]), None);

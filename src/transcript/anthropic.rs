@@ -5,7 +5,7 @@
 //! is an error, unknown blocks are left out.
 
 use super::Transcript;
-use super::content::{content_text, picture, text};
+use super::content::{content_text, output_text, picture, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
@@ -196,6 +196,10 @@ fn tool_result(out: &mut Out, context: &Context, block: &Value, index: usize, ho
         None | Some(Value::Null) => String::new(),
         Some(content) => match content_text(content) {
             Some(output) => output,
+            // Tools of the vendor's answer objects.
+            None if block.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "tool_result") => {
+                output_text(Some(content))
+            }
             None => {
                 return out.fail(&format!("content[{index}].content"), "text or a list of blocks", Some(content));
             }

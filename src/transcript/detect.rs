@@ -127,7 +127,9 @@ fn block_of(map: &Map<String, Value>, key: &str, types: &[&str]) -> bool {
 
 fn open_telemetry(map: &Map<String, Value>) -> bool {
     let id = has_any(map, &["spanId", "span_id", "traceId", "context.span_id"])
-        || map.get("context").is_some_and(|context| context.get("span_id").or(context.get("spanId")).is_some());
+        || ["context", "spanContext"]
+            .iter()
+            .any(|key| map.get(*key).is_some_and(|context| context.get("span_id").or(context.get("spanId")).is_some()));
     otel::CONTAINERS.iter().any(|key| map.get(*key).is_some_and(Value::is_array))
         || (id && has_any(map, &["attributes", "startTimeUnixNano", "span_kind", "spanKind"]))
         || spans::is_one(map)
@@ -153,7 +155,7 @@ fn swe_agent(map: &Map<String, Value>) -> bool {
     word(map, "trajectory_format").starts_with("mini-swe-agent")
         || (map.get("info").is_some_and(info) && has_any(map, &["trajectory", "history", "messages"]))
         || (is_text(map, "action") && is_text(map, "observation") && has_any(map, &["thought", "response", "state"]))
-        || (is_text(map, "message_type") && is_text(map, "role"))
+        || (is_text(map, "message_type") && is_text(map, "role") && map.contains_key("content"))
         // What mini-swe-agent answers, in a bare list of messages.
         || (is_text(map, "role") && word(map, "content").trim_start().starts_with("<returncode>"))
 }

@@ -160,7 +160,7 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     };
     let name = |paths| content::id(whole(paths));
     let found = whole([&["spanId"], &["span_id"], &["context", "span_id"]]);
-    let found = found.or_else(|| whole([&["context", "spanId"], &["context.span_id"], &["spanID"]]));
+    let found = found.or_else(|| whole([&["context", "spanId"], &["spanContext", "spanId"], &["context.span_id"]]));
     let id = content::id(found).ok_or(("spanId", found))?;
     let mut attributes = attributes(map.get("attributes"));
     // Tables of spans have a column for each attribute.
@@ -199,10 +199,10 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
         id,
         name: map.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
         parent: name([&["parentSpanId"], &["parent_id"], &["parent_span_id"]])
-            .or_else(|| name([&["parentId"], &["parentSpanContext", "spanId"], &["parentSpanID"]]))
+            .or_else(|| name([&["parentId"], &["parentSpanContext", "spanId"], &["parent", "span_id"]]))
             .unwrap_or_default(),
         trace: name([&["traceId"], &["trace_id"], &["context", "trace_id"]])
-            .or_else(|| name([&["context", "traceId"], &["context.trace_id"], &["traceID"]]))
+            .or_else(|| name([&["context", "traceId"], &["spanContext", "traceId"], &["context.trace_id"]]))
             .unwrap_or_default(),
         start: nanos(whole([&["startTimeUnixNano"], &["start_time"], &["startTime"]])),
         end: nanos(whole([&["endTimeUnixNano"], &["end_time"], &["endTime"]])),
@@ -359,6 +359,8 @@ struct Reader<'a> {
     tools: bool,
     /// Whether models have spans of their own; otherwise those of agents tell what was said.
     chats: bool,
+    /// Spans around a model's: what they say, it says.
+    around: BTreeSet<&'a str>,
     /// The newest answer of a model, by trace.
     models: BTreeMap<&'a str, &'a str>,
     /// Messages told already, by run: each request repeats the conversation.
@@ -369,8 +371,21 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(spans: &'a [Span]) -> Self {
+        let by_id: BTreeMap<_, _> = spans.iter().map(|span| (span.id.as_str(), span)).collect();
+        let mut around = BTreeSet::new();
+        for span in spans.iter().filter(|span| span.kind == Kind::Model) {
+            let mut above = span.parent.as_str();
+            // As deep as agents call agents; what is above is known already where this was.
+            for _ in 0..64 {
+                match by_id.get(above) {
+                    Some(parent) if around.insert(parent.id.as_str()) => above = &parent.parent,
+                    _ => break,
+                }
+            }
+        }
         Self {
-            by_id: spans.iter().map(|span| (span.id.as_str(), span)).collect(),
+            by_id,
+            around,
             tools: spans.iter().any(|span| span.kind == Kind::Tool),
             chats: spans.iter().any(|span| span.kind == Kind::Model),
             models: BTreeMap::new(),
@@ -384,6 +399,7 @@ impl<'a> Reader<'a> {
             let context = self.context(span);
             match span.kind {
                 Kind::Tool => self.tool(&mut out, span, context),
+                Kind::Model if self.around.contains(span.id.as_str()) => {}
                 Kind::Model => self.model(span, &context),
                 Kind::Agent if !self.chats => self.model(span, &context),
                 Kind::Agent | Kind::Other => {}
