@@ -148,13 +148,12 @@ test("hooks that run at once are all counted, however slow each of them is", () 
 test("a hook that is killed, wherever it is, leaves a sound state and loses nothing of others", async () => {
   const state = join(folder, "killed");
   const options = ["--state", state];
-  const counted = await start(options, JSON.stringify(pre("killed", 999)), folder, { HARD_TIMES_COUNT: "1" });
-  const calls = Number(/^(\d+) calls/.exec(counted.stderr)?.[1]);
-  assert.ok(calls > 15, counted.stderr);
-  for (let kill = 0; kill <= calls; kill++) {
+  let kill = 0;
+  for (let ended = false; !ended; kill++) {
     const env = { HARD_TIMES: `${kill},0,${kill}` };
     const { code } = await start(options, JSON.stringify(pre("killed", 1000 + kill)), folder, env);
-    assert.equal(code, kill < calls ? null : 0, "killed before its end");
+    assert.ok(code === null || code === 0, `${code}`);
+    ended = code === 0;
     await hook(pre("killed", kill, `cat part-${kill}`), ...options);
     await hook(post("killed", kill), ...options);
     const open = await waiting(state);
@@ -163,6 +162,7 @@ test("a hook that is killed, wherever it is, leaves a sound state and loses noth
       `killed before call ${kill}: ${open}`,
     );
   }
+  assert.ok(kill > 15, `only ${kill} calls of the file system`);
 });
 
 test("hooks that are killed while others run take nothing along", async () => {
@@ -296,7 +296,7 @@ test("what is wrong with the hook itself is a warning and refuses nothing", asyn
   for (const nowhere of [join(folder, "file", "state"), ...(process.platform === "linux" ? ["/proc/nowhere"] : [])])
     cases.push([["--state", nowhere], JSON.stringify(pre("s", 0)), new RegExp(`${nowhere}`)]);
   await writeFile(join(folder, "bad.json"), '{"preset":"loud"}');
-  cases.push([["--config", "bad.json"], JSON.stringify(pre("s", 0)), /bad.json:1: invalid-config: preset/]);
+  cases.push([["--config", "bad.json"], JSON.stringify(pre("s", 0)), /bad.json:1: invalid-config: `preset`/]);
   for (const [args, input, complaint] of cases) {
     const { code, stdout, stderr } = await start(args, input);
     assert.equal(code, 0, stderr);

@@ -40,7 +40,4 @@ for (const name of ["writeSync", "readSync", "fstatSync", "fdatasyncSync", "clos
     return original(file, ...rest);
   };
 }
-process.on("exit", () => {
-  if (process.env.HARD_TIMES_COUNT) process.stderr.write(`${calls} calls\n`);
-});
 syncBuiltinESMExports();
