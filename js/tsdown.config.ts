@@ -1,9 +1,9 @@
 import type { UserConfig } from "tsdown";
 
-/** The edge runtimes take the module from a `.wasm` import of their own: that import must reach them as it is written. */
+/** The edge runtimes take a module from a `.wasm` import of their own: that import must reach them as it is written. */
 const keepWasmImport = {
   name: "keep-wasm-import",
-  resolveId: (source: string) => (source.startsWith("./core.wasm") ? { id: source, external: true } : null),
+  resolveId: (source: string) => (/^\.\/(core|tools)\.wasm/.test(source) ? { id: source, external: true } : null),
 };
 
 /**
@@ -11,20 +11,20 @@ const keepWasmImport = {
  * and the consumer's conditions choose its module; their frameworks are optional peers.
  */
 const adapters = {
-  "ai-sdk": "src/adapters/ai-sdk.ts",
-  "claude-agent": "src/adapters/claude-agent.ts",
-  cloudflare: "src/adapters/cloudflare.ts",
-  langchain: "src/adapters/langchain.ts",
-  mastra: "src/adapters/mastra.ts",
-  "openai-agents": "src/adapters/openai-agents.ts",
-  otel: "src/adapters/otel.ts",
+  "ai-sdk": "adapters/src/ai-sdk.ts",
+  "claude-agent": "adapters/src/claude-agent.ts",
+  cloudflare: "adapters/src/cloudflare.ts",
+  langchain: "adapters/src/langchain.ts",
+  mastra: "adapters/src/mastra.ts",
+  "openai-agents": "adapters/src/openai-agents.ts",
+  otel: "adapters/src/otel.ts",
 };
 /** Those whose framework has CommonJS as well. */
 const commonjs = {
-  langchain: "src/adapters/langchain.ts",
-  mastra: "src/adapters/mastra.ts",
-  "openai-agents": "src/adapters/openai-agents.ts",
-  otel: "src/adapters/otel.ts",
+  langchain: "adapters/src/langchain.ts",
+  mastra: "adapters/src/mastra.ts",
+  "openai-agents": "adapters/src/openai-agents.ts",
+  otel: "adapters/src/otel.ts",
 };
 
 const shared: UserConfig = {
@@ -45,15 +45,23 @@ const builds: UserConfig[] = [
     ...shared,
     entry: {
       index: "src/entry/inline.ts",
+      "index.node": "src/entry/node.ts",
       "index.workerd": "src/entry/workerd.ts",
       "index.edge-light": "src/entry/edge-light.ts",
       slim: "src/entry/slim.ts",
+      tools: "src/entry/tools.ts",
+      "tools.node": "src/entry/tools.node.ts",
+      "tools.workerd": "src/entry/tools.workerd.ts",
+      "tools.edge-light": "src/entry/tools.edge-light.ts",
       cli: "src/cli/main.ts",
     },
     format: "esm",
-    dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts"] },
+    dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts", "src/entry/tools.ts"] },
     deps: { neverBundle: [/^node:/, "loopwarden"], alwaysBundle: ["jsonc-parser", "diff"] },
-    copy: [{ from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" }],
+    copy: [
+      { from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" },
+      { from: "glue/tools_bg.wasm", to: "dist", rename: "tools.wasm" },
+    ],
   },
   {
     ...shared,
@@ -70,10 +78,15 @@ const builds: UserConfig[] = [
     dts: true,
     clean: false,
     deps: { neverBundle: [/^[^./]/] },
+    // Left to itself the bundler puts its runtime into one of the entries, which then is loaded with all the others.
+    outputOptions: { codeSplitting: { groups: [{ name: "runtime", test: /rolldown[:/]runtime/ }] } },
   },
+  // CommonJS reads the modules from their files: bundlers take the ES modules.
   {
     ...shared,
-    entry: { index: "src/entry/inline.ts", slim: "src/entry/slim.ts" },
+    platform: "node",
+    shims: true,
+    entry: { index: "src/entry/node.ts", slim: "src/entry/slim.ts", tools: "src/entry/tools.node.ts" },
     format: "cjs",
     dts: true,
     clean: false,

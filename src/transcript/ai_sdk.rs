@@ -2,25 +2,24 @@
 //! those for models, whose `content` does.
 
 use super::content::{content_text, failed, flag, list, output_text, text, text_at, told};
+use super::devtools;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
-use super::{Transcript, devtools};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    let documents: Vec<Piece<'_>> =
-        documents.iter().copied().filter(|document| !devtools::read(&mut out, *document)).collect();
-    out.walk(&documents, Lists::All(&["messages"]), |out, part| match part {
+pub(super) fn read(out: &mut Out, document: Piece<'_>) {
+    if devtools::read(out, document) {
+        return;
+    }
+    out.walk(document, Lists::All(&["messages"]), |out, part| match part {
         Part::Head(map) => {
             let context = out.context();
             out.said(&context, Role::System, "system", map.get("system"));
         }
         Part::Entry(map) => message(out, &map),
     });
-    out.transcript
 }
 
 pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {

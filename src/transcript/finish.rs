@@ -14,22 +14,37 @@ use alloc::{
 /// Where calls and results meet: a run and an agent.
 type Place = (Option<String>, Option<String>);
 
-pub(super) fn finish(transcript: &mut Transcript, entries: usize) {
-    calls_before_results(transcript);
-    name_pairs(transcript);
-    rationale::leave_out(transcript);
-    if transcript.events.is_empty() && transcript.errors.is_empty() && entries > 0 {
-        let (name, s) = (transcript.format.name(), if entries == 1 { "" } else { "s" });
-        let message = format!(
-            "read as {name}, and nothing in {entries} document{s} tells of a message, a call or a result; another format can be named"
-        );
-        transcript.fail(1, Error::new(ErrorCode::InvalidEvent, message));
+/// What is known of a log across the windows that it is read in.
+#[derive(Default)]
+pub(super) struct Finish {
+    pub(super) documents: usize,
+    /// Whether anything was told so far, and whether anything was wrong.
+    pub(super) told: bool,
+    called: BTreeSet<(Option<String>, String)>,
+    pairs: usize,
+    rationales: rationale::Found,
+}
+
+impl Finish {
+    /// Puts the events of a window in order.
+    pub(super) fn window(&mut self, transcript: &mut Transcript, last: bool) {
+        calls_before_results(transcript, &mut self.called);
+        name_pairs(transcript, &mut self.pairs);
+        rationale::leave_out(transcript, &mut self.rationales);
+        self.told |= !transcript.events.is_empty() || !transcript.errors.is_empty();
+        if last && !self.told && self.documents > 0 {
+            let (name, s) = (transcript.format.name(), if self.documents == 1 { "" } else { "s" });
+            let message = format!(
+                "read as {name}, and nothing in {} document{s} tells of a message, a call or a result; another format can be named",
+                self.documents
+            );
+            transcript.fail(1, Error::new(ErrorCode::InvalidEvent, message));
+        }
     }
 }
 
 /// Puts a result that was written before its call behind it: hosts that run calls at once write what ends first.
-fn calls_before_results(transcript: &mut Transcript) {
-    let mut called = BTreeSet::new();
+fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeSet<(Option<String>, String)>) {
     // Results that came too early, by what they wait for.
     let mut early: BTreeMap<(Option<String>, String), Vec<usize>> = BTreeMap::new();
     let mut moved: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -86,7 +101,7 @@ fn calls_before_results(transcript: &mut Transcript) {
 }
 
 /// Gives calls and results without ids the same one, where the log tells by their order which belong together.
-fn name_pairs(transcript: &mut Transcript) {
+fn name_pairs(transcript: &mut Transcript, named: &mut usize) {
     // Calls that wait: where they stand, their tool and round.
     let mut open: BTreeMap<Place, VecDeque<(usize, String, Option<String>)>> = BTreeMap::new();
     let mut pairs = Vec::new();
@@ -116,8 +131,9 @@ fn name_pairs(transcript: &mut Transcript) {
             _ => {}
         }
     }
-    for (number, (call, result)) in pairs.into_iter().enumerate() {
-        let id = format!("#{}", number + 1);
+    for (call, result) in pairs {
+        *named = named.saturating_add(1);
+        let id = format!("#{named}");
         let tool = match transcript.events.get_mut(call).map(|traced| &mut traced.event.body) {
             Some(Body::ToolCall(call)) => {
                 call.call_id = Some(id.clone());

@@ -1,7 +1,7 @@
 //! Messages of LangChain: as its constructors serialise them (`lc`, `id`, `kwargs`), as it stores them (`type`, `data`)
 //! and plain; alone, in lists, or in the state that LangGraph writes after each node.
 
-use super::Transcript;
+use super::Reads;
 use super::content::{self, failed, list, output_text, text, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -13,18 +13,28 @@ use serde_json::{Map, Value};
 /// Keys of a state that are no nodes.
 const NO_NODES: [&str; 6] = ["values", "channel_values", "data", "output", "input", "state"];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    if langgraph::read(&mut out, documents) {
-        return out.transcript;
-    }
-    out.walk(documents, Lists::All(&["messages"]), |out, part| {
-        if let Part::Entry(map) = part {
-            let context = out.context();
-            entry(out, context, &map);
+/// Reads messages, states and streams.
+#[derive(Default)]
+pub(super) struct Reader {
+    stream: langgraph::Stream,
+}
+
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        if self.stream.document(out, document) {
+            return;
         }
-    });
-    out.transcript
+        out.walk(document, Lists::All(&["messages"]), |out, part| {
+            if let Part::Entry(map) = part {
+                let context = out.context();
+                entry(out, context, &map);
+            }
+        });
+    }
+
+    fn end(&mut self, out: &mut Out) {
+        self.stream.end(out);
+    }
 }
 
 pub(super) fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {

@@ -41,20 +41,27 @@ fn mode<'a>(piece: Piece<'a>) -> Option<(&'static str, Piece<'a>)> {
     Some((known.trim_matches('"'), *told))
 }
 
-/// Reads a stream; false where the documents are none.
-pub(super) fn read(out: &mut Out, documents: &[Piece<'_>]) -> bool {
-    if !documents.iter().any(|document| is_tuple(*document)) {
-        return false;
-    }
-    let mut told = Vec::new();
-    for document in documents {
-        if let Some(one) = mode(*document) {
-            told.push(one);
+/// What a stream told so far: of its modes one is read, so it is known whole only at its end.
+#[derive(Default)]
+pub(super) struct Stream {
+    begun: bool,
+    told: Vec<(&'static str, u32, String)>,
+}
+
+impl Stream {
+    /// Takes a document; false where no stream is read.
+    pub(super) fn document(&mut self, out: &mut Out, document: Piece<'_>) -> bool {
+        self.begun |= is_tuple(document);
+        if !self.begun {
+            return false;
+        }
+        if let Some((mode, piece)) = mode(document) {
+            self.take(mode, piece);
         } else if document.is_list() {
             let inside = document.inside();
             for (_, piece) in inside.pieces {
                 match mode(piece) {
-                    Some(one) => told.push(one),
+                    Some((mode, piece)) => self.take(mode, piece),
                     None => broken(out, piece),
                 }
             }
@@ -62,42 +69,57 @@ pub(super) fn read(out: &mut Out, documents: &[Piece<'_>]) -> bool {
                 out.cut_off(document.line);
             }
         } else {
-            broken(out, *document);
+            broken(out, document);
         }
+        true
     }
-    let wanted =
-        ["updates", "values", "messages"].into_iter().find(|wanted| told.iter().any(|(mode, _)| mode == wanted));
-    let mut seen = BTreeSet::new();
-    let mut stream = Streamed::default();
-    for (mode, piece) in told.iter().filter(|(mode, _)| Some(*mode) == wanted) {
-        let value = match piece.value() {
-            Ok(value) => value,
-            Err(error) => {
-                out.transcript.fail(piece.line, error);
-                continue;
-            }
-        };
-        out.line = piece.line;
-        out.path.clear();
-        match (*mode, value) {
-            ("updates", Value::Object(nodes)) => update(out, &nodes),
-            ("values", Value::Object(state)) => {
-                for message in list(&state, "messages") {
-                    if seen.insert(identity(message)) {
-                        entry(out, message);
+
+    fn take(&mut self, mode: &'static str, piece: Piece<'_>) {
+        // A mode that tells more makes the others needless.
+        const READ: [&str; 3] = ["updates", "values", "messages"];
+        let rank = |mode: &str| READ.iter().position(|read| *read == mode);
+        let Some(new) = rank(mode) else { return };
+        match self.told.first().and_then(|(known, ..)| rank(known)) {
+            Some(known) if known < new => return,
+            Some(known) if known > new => self.told.clear(),
+            _ => {}
+        }
+        self.told.push((mode, piece.line, piece.text.to_owned()));
+    }
+
+    /// Reads what was told.
+    pub(super) fn end(&mut self, out: &mut Out) {
+        let mut seen = BTreeSet::new();
+        let mut stream = Streamed::default();
+        for (mode, line, text) in core::mem::take(&mut self.told) {
+            let value = match (Piece { line, text: &text }).value() {
+                Ok(value) => value,
+                Err(error) => {
+                    out.transcript.fail(line, error);
+                    continue;
+                }
+            };
+            out.line = line;
+            out.path.clear();
+            match (mode, value) {
+                ("updates", Value::Object(nodes)) => update(out, &nodes),
+                ("values", Value::Object(state)) => {
+                    for message in list(&state, "messages") {
+                        if seen.insert(identity(message)) {
+                            entry(out, message);
+                        }
                     }
                 }
-            }
-            ("messages", Value::Array(pair)) => {
-                if let Some(Value::Object(chunk)) = pair.first() {
-                    stream.chunk(out, chunk);
+                ("messages", Value::Array(pair)) => {
+                    if let Some(Value::Object(chunk)) = pair.first() {
+                        stream.chunk(out, chunk);
+                    }
                 }
+                (_, other) => out.fail(mode, "what a graph tells", Some(&other)),
             }
-            (_, other) => out.fail(mode, "what a graph tells", Some(&other)),
         }
+        stream.end(out);
     }
-    stream.end(out);
-    true
 }
 
 fn broken(out: &mut Out, piece: Piece<'_>) {

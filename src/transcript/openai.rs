@@ -3,13 +3,13 @@
 //!
 //! Neither form tells whether a tool failed, so an output that begins as errors do counts as one.
 
-use super::Transcript;
+use super::Reads;
 use super::content::{self, code, list, number_after, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use crate::json;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
-use alloc::{borrow::ToOwned, format, string::String};
+use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
 use serde_json::{Map, Value, json};
 
 /// What user messages of Codex that no human wrote begin with.
@@ -19,45 +19,56 @@ const SYNTHETIC: [&str; 4] =
 /// Fields of an item of a built-in tool that are not its arguments.
 const NO_ARGUMENTS: [&str; 8] = ["type", "id", "call_id", "status", "results", "outputs", "result", "output"];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    // A stream tells each item when it is done, and in the end all of them once more.
-    let whole = documents.iter().any(|document| document.text.contains("\"response.completed\""));
-    out.walk(documents, Lists::All(&["messages", "items", "input", "output", "choices"]), |out, part| match part {
-        Part::Head(map) => {
-            let context = out.context();
-            out.said(&context, Role::System, "instructions", map.get("instructions"));
-            // The input of a request may be a plain text.
-            out.said(&context, Role::User, "input", map.get("input"));
-        }
-        Part::Entry(map) => match text(&map, "type").and_then(|kind| kind.strip_prefix("response.")) {
-            Some(kind) => streamed(out, kind, &map, whole),
-            None => {
-                let context = out.context();
-                entry(out, context, &map);
-            }
-        },
-    });
-    out.transcript
+/// Reads messages and items.
+#[derive(Default)]
+pub(super) struct Reader {
+    /// Ids of the items that a stream has told: in the end it tells all of them once more.
+    told: BTreeSet<String>,
 }
 
-/// An event of a stream of the Responses interface.
-fn streamed(out: &mut Out, kind: &str, map: &Map<String, Value>, whole: bool) {
-    let items = match kind {
-        "completed" | "incomplete" | "failed" => map.get("response").and_then(|response| response.get("output")),
-        "output_item.done" if !whole => map.get("item"),
-        _ => None,
-    };
-    let items = match items {
-        Some(Value::Array(items)) => items.as_slice(),
-        Some(item) => core::slice::from_ref(item),
-        None => return,
-    };
-    for item in items {
-        let context = out.context();
-        match item {
-            Value::Object(item) => entry(out, context, item),
-            other => out.fail("item", "an item", Some(other)),
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        out.walk(document, Lists::All(&["messages", "items", "input", "output", "choices"]), |out, part| match part {
+            Part::Head(map) => {
+                let context = out.context();
+                out.said(&context, Role::System, "instructions", map.get("instructions"));
+                // The input of a request may be a plain text.
+                out.said(&context, Role::User, "input", map.get("input"));
+            }
+            Part::Entry(map) => match text(&map, "type").and_then(|kind| kind.strip_prefix("response.")) {
+                Some(kind) => self.streamed(out, kind, &map),
+                None => {
+                    let context = out.context();
+                    entry(out, context, &map);
+                }
+            },
+        });
+    }
+}
+
+impl Reader {
+    /// An event of a stream of the Responses interface.
+    fn streamed(&mut self, out: &mut Out, kind: &str, map: &Map<String, Value>) {
+        let items = match kind {
+            "completed" | "incomplete" | "failed" => map.get("response").and_then(|response| response.get("output")),
+            "output_item.done" => map.get("item"),
+            _ => None,
+        };
+        let items = match items {
+            Some(Value::Array(items)) => items.as_slice(),
+            Some(item) => core::slice::from_ref(item),
+            None => return,
+        };
+        for item in items {
+            let context = out.context();
+            match item {
+                Value::Object(item) => {
+                    if content::id(item.get("id")).is_none_or(|id| self.told.insert(id)) {
+                        entry(out, context, item);
+                    }
+                }
+                other => out.fail("item", "an item", Some(other)),
+            }
         }
     }
 }
@@ -184,7 +195,7 @@ fn item(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value
             let args = args.remove("action").unwrap_or(Value::Object(args));
             // Rollouts leave the ids of such items out; the answer stands in the same item.
             let answered_here = call_id.is_none() && text(map, "status") == Some("completed");
-            let call_id = call_id.or_else(|| answered_here.then(|| format!("{kind}:{}", out.transcript.events.len())));
+            let call_id = call_id.or_else(|| answered_here.then(|| format!("{kind}:{}", out.count())));
             out.call(&context, tool.to_owned(), Some(&args), call_id.clone());
             if !answered(out, &context, call_id.clone(), map)
                 && text(map, "status") == Some("completed")
@@ -192,7 +203,7 @@ fn item(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value
                 && kind != "computer_call"
             {
                 // What it found is not recorded, and so equal to nothing.
-                let details = Some(json!({ "item": out.transcript.events.len() }));
+                let details = Some(json!({ "item": out.count() }));
                 let context = Context { round: None, ..context };
                 out.result(&context, ToolResult { call_id, details, ..ToolResult::default() });
                 // The vendor ran it before the model went on.

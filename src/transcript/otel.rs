@@ -8,7 +8,7 @@
 use super::content::{self, arguments, at, content_text, failed, output_text, text_at};
 use super::out::Out;
 use super::pieces::Piece;
-use super::{Transcript, spans, unexpected};
+use super::{Reads, spans, unexpected};
 use crate::model::{
     Body, Channel, Context, Error, ErrorCode, Event, Message, Outcome, Role, ToolCall, ToolResult, TraceEvent,
 };
@@ -48,21 +48,25 @@ const ARGUMENTS: [&str; 6] = [
 const RESULT: [&str; 5] =
     ["gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value", "traceloop.entity.output"];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    let mut spans = Vec::new();
-    for document in documents {
-        collect(&mut out, *document, &mut spans, 0);
+/// A span is told of when it ends, so none can be read before all are there.
+#[derive(Default)]
+pub(super) struct Spans(Vec<Span>);
+
+impl Reads for Spans {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        collect(out, document, &mut self.0, 0);
     }
-    // Without a time a span stays where it is written.
-    if spans.iter().all(|span| span.start.is_some()) {
-        spans.sort_by_key(|span| span.start);
+
+    fn end(&mut self, out: &mut Out) {
+        // Without a time a span stays where it is written.
+        if self.0.iter().all(|span| span.start.is_some()) {
+            self.0.sort_by_key(|span| span.start);
+        }
+        Reader::new(&self.0).read(out, &self.0);
+        if let (Some(first), 0) = (self.0.first(), out.count()) {
+            out.transcript.fail(first.line, Error::new(ErrorCode::InvalidEvent, nothing_told(&self.0)));
+        }
     }
-    let mut transcript = Reader::new(&spans).read(out, &spans);
-    if let (Some(first), true) = (spans.first(), transcript.events.is_empty()) {
-        transcript.fail(first.line, Error::new(ErrorCode::InvalidEvent, nothing_told(&spans)));
-    }
-    transcript
 }
 
 /// Why spans told nothing.
@@ -394,11 +398,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read(mut self, mut out: Out, spans: &'a [Span]) -> Transcript {
+    fn read(mut self, out: &mut Out, spans: &'a [Span]) {
         for span in spans {
             let context = self.context(span);
             match span.kind {
-                Kind::Tool => self.tool(&mut out, span, context),
+                Kind::Tool => self.tool(out, span, context),
                 Kind::Model if self.around.contains(span.id.as_str()) => {}
                 Kind::Model => self.model(span, &context),
                 Kind::Agent if !self.chats => self.model(span, &context),
@@ -411,7 +415,6 @@ impl<'a> Reader<'a> {
         for (_, line, event) in self.events {
             out.transcript.push(line, event);
         }
-        out.transcript
     }
 
     fn context(&self, span: &Span) -> Context {

@@ -86,8 +86,11 @@ const ACTED_ON: [&str; 61] = [
 /// A call's tool and arguments.
 type Given<'a> = (&'a str, &'a Map<String, Value>);
 
-/// Leaves out of every run's calls what only says why.
-pub(super) fn leave_out(transcript: &mut Transcript) {
+/// What was found in each run.
+pub(super) type Found = BTreeMap<Option<String>, Vec<String>>;
+
+/// Leaves out of every run's calls what only says why; what was found before goes on to hold.
+pub(super) fn leave_out(transcript: &mut Transcript, found: &mut Found) {
     let mut runs: BTreeMap<Option<String>, Vec<Given<'_>>> = BTreeMap::new();
     for traced in &transcript.events {
         if let Body::ToolCall(call) = &traced.event.body
@@ -96,8 +99,14 @@ pub(super) fn leave_out(transcript: &mut Transcript) {
             runs.entry(traced.event.context.run.clone()).or_default().push((&call.tool, args));
         }
     }
-    let found: BTreeMap<Option<String>, Vec<String>> =
-        runs.into_iter().map(|(run, calls)| (run, rationales(&calls))).filter(|(_, keys)| !keys.is_empty()).collect();
+    for (run, calls) in runs {
+        let keys = rationales(&calls);
+        if !keys.is_empty() {
+            let known = found.entry(run).or_default();
+            known.extend(keys);
+            known.dedup();
+        }
+    }
     if found.is_empty() {
         return;
     }

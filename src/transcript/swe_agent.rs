@@ -4,7 +4,7 @@
 //! read. mini-swe-agent writes only messages: the action is the one shell block of an assistant message, or stands
 //! beside it, and the answer is the next message.
 
-use super::Transcript;
+use super::Reads;
 use super::content::{self, code, content_text, flag, list, number_after, text, text_at, told};
 use super::openai;
 use super::out::{Lists, Out, Part};
@@ -14,26 +14,25 @@ use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
 use serde_json::{Map, Value, json};
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    // A bare list of messages says by its answers whose it is.
-    let mini = documents.iter().any(|document| document.text.contains("<returncode>"));
-    let mut reader = Reader { mini, ..Reader::default() };
-    out.walk(documents, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
-        Part::Head(map) => {
-            let format = text(&map, "trajectory_format").unwrap_or_default();
-            let info = map.get("info").and_then(|info| info.get("mini_version"));
-            reader = Reader { mini: format.starts_with("mini") || info.is_some(), ..Reader::default() };
-        }
-        Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => reader.step(out, &map),
-        Part::Entry(map) => reader.message(out, &map),
-    });
-    out.transcript
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        // A bare list of messages says by its answers whose it is.
+        self.mini |= document.text.contains("<returncode>");
+        out.walk(document, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
+            Part::Head(map) => {
+                let format = text(&map, "trajectory_format").unwrap_or_default();
+                let info = map.get("info").and_then(|info| info.get("mini_version"));
+                *self = Self { mini: format.starts_with("mini") || info.is_some(), ..Self::default() };
+            }
+            Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => self.step(out, &map),
+            Part::Entry(map) => self.message(out, &map),
+        });
+    }
 }
 
 /// Reads steps, or a list of messages.
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     /// Calls of the last assistant message that have no answer yet: id and tool.
     calls: VecDeque<(Option<String>, Option<String>)>,
     /// Whether the last message was the assistant's.

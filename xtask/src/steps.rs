@@ -29,7 +29,18 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["package"],
         action: js_packaging,
     },
-    Step { name: "js-adapters", label: "testing the framework adapters", needs: &["package"], action: js_adapters },
+    Step {
+        name: "frameworks",
+        label: "installing the adapters' frameworks",
+        needs: &["npm-ci"],
+        action: setup::frameworks,
+    },
+    Step {
+        name: "js-adapters",
+        label: "testing the framework adapters",
+        needs: &["package", "frameworks"],
+        action: js_adapters,
+    },
     Step { name: "host", label: "testing the component in wasmtime", needs: &["component", "expected"], action: host },
     Step { name: "embed", label: "building the wasmtime embedding", needs: &["component"], action: embed },
     Step { name: "python", label: "judging a trace from Python", needs: &["component"], action: python },
@@ -62,12 +73,14 @@ fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let builds: [&[&str]; 6] = [
+    let builds: [&[&str]; 7] = [
         &["--package=loopwarden", "--all-targets"],
         &["--package=loopwarden", "--lib", "--features=schema"],
         &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
         &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
+        &["--package=loopwarden", "--lib", "--features=tools", "--target=wasm32-unknown-unknown"],
         &["--package=xtask", "--all-targets"],
+        &["--package=loopwarden-against", "--all-targets"],
         &["--package=loopwarden-host-tests", "--all-targets"],
     ];
     for build in builds {
@@ -127,6 +140,7 @@ fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn js_adapters(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut workspace.npm(["--prefix", "adapters", "run", "typecheck"]))?;
     node_test(line, &mut workspace.npm(["run", "test:adapters"]))
 }
 

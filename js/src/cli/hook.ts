@@ -2,15 +2,21 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { HookInput, SyncHookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
-import { answerHook, type HookOptions, scoped } from "../adapters/claude-hooks.ts";
+import {
+  answerHook,
+  type HookInput,
+  type HookOptions,
+  type SyncHookJSONOutput,
+  scoped,
+} from "../adapters/claude-hooks.ts";
 import { Guard } from "../adapters/guard.ts";
 import type { Config } from "../generated/types.ts";
 import { parse, UsageError } from "./args.ts";
 import { type Dialect, understood } from "./hook/dialect.ts";
 import * as install from "./hook/install.ts";
 import { type Entry, type Folded, forget, Journal } from "./hook/journal.ts";
-import { configText, InputError, text } from "./input.ts";
+import { InputError, text } from "./input.ts";
+import { configText } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden hook [--config FILE] [--state DIR] [--prompts WHO] [--no-batches]
        loopwarden hook install [--project | --local | --user] [--config FILE] [--dry-run]

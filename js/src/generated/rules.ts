@@ -1,61 +1,67 @@
-// Generated from the README's table of rules by `npm run types`: change the rules, not this file.
+// Generated from the core by `cargo xtask schema`: change the rules, not this file.
+
+import type { RuleId } from "./types.ts";
 
 /** What a rule sees and what its thresholds count; balanced thresholds, 0 for never. */
 export interface RuleInfo {
-  id: string;
+  id: RuleId;
   about: string;
   unit: string;
   nudge: number;
   block: number;
   gate: number;
   halt: number;
+  /** How far it looks back, in its own unit; 0 where it has no window. */
+  window: number;
+  /** The most evidence that adds up within it. */
+  most: number;
 }
 
 /** Every rule, in the order of checks. */
 export const RULES: readonly RuleInfo[] = [
-  {"id":"max-iterations","about":"The run has used up its iterations.","unit":"iterations","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"max-runtime","about":"The run has gone on for longer than it was given.","unit":"milliseconds","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"turn-budget","about":"One turn of a node took longer or more tokens than a turn may.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"node-budget","about":"A node has used up its turns or its time.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"cycle-budget","about":"A cycle of the workflow has used up its iterations, its time or its money.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"repeated-call","about":"The same call with the same outcome, in a row or with other work between.","unit":"points","nudge":6,"block":12,"gate":0,"halt":24},
-  {"id":"cycle","about":"The same two to ten steps with the same outcomes, lap after lap.","unit":"laps","nudge":3,"block":5,"gate":0,"halt":9},
-  {"id":"rejected-arguments","about":"Calls turned away for their arguments, or of tools that do not exist.","unit":"rejections","nudge":2,"block":4,"gate":0,"halt":8},
-  {"id":"repeated-error","about":"One tool failing in the same way although its arguments change.","unit":"errors","nudge":3,"block":6,"gate":0,"halt":8},
-  {"id":"failure-streak","about":"One tool failing on end, in whatever way.","unit":"failures in a row","nudge":5,"block":10,"gate":0,"halt":16},
-  {"id":"denied-call","about":"Calls that a person or a policy refused, made again.","unit":"refusals","nudge":2,"block":3,"gate":0,"halt":5},
-  {"id":"unanswered-call","about":"The same call again although none of it was answered.","unit":"calls","nudge":3,"block":5,"gate":0,"halt":9},
-  {"id":"call-flood","about":"Copies of one call within one round.","unit":"copies","nudge":4,"block":8,"gate":0,"halt":16},
-  {"id":"repeated-failure","about":"Attempts at one task failing alike.","unit":"failures","nudge":3,"block":6,"gate":0,"halt":12},
-  {"id":"failing-target","about":"One target failing in the same way through any tool or agent.","unit":"failures","nudge":4,"block":0,"gate":0,"halt":0},
-  {"id":"negative-answers","about":"One tool that finds nothing nearly every time.","unit":"negative answers","nudge":5,"block":0,"gate":0,"halt":0},
-  {"id":"harness-rejection","about":"The harness turning calls away unrun, for the same reason each time.","unit":"rejections in a row","nudge":4,"block":0,"gate":0,"halt":0},
-  {"id":"reworded-request","about":"One question again and again in slightly other words.","unit":"rewordings","nudge":3,"block":0,"gate":0,"halt":0},
-  {"id":"same-answer","about":"Different questions to one tool that all get the same answer.","unit":"different calls","nudge":4,"block":8,"gate":0,"halt":16},
-  {"id":"no-new-information","about":"Questions whose answers hold no new words.","unit":"answers in a row","nudge":4,"block":0,"gate":0,"halt":0},
-  {"id":"duplicate-delegation","about":"Several agents handing on the same piece of work.","unit":"agents","nudge":3,"block":0,"gate":0,"halt":0},
-  {"id":"empty-handed","about":"Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0},
-  {"id":"blind-repeat","about":"One call, byte for byte, on end, whatever its outcome.","unit":"calls in a row","nudge":100,"block":0,"gate":0,"halt":0},
-  {"id":"stream-period","about":"Text that repeats itself exactly, judged while it streams.","unit":"characters","nudge":480,"block":960,"gate":0,"halt":2000},
-  {"id":"stream-novelty","about":"Text that goes round in circles in slightly other words, judged while it streams.","unit":"blocks of 128 words in a row","nudge":5,"block":10,"gate":0,"halt":20},
-  {"id":"monologue","about":"The agent saying the same text without a result between, or the same long text around its work.","unit":"times","nudge":3,"block":5,"gate":0,"halt":9},
-  {"id":"blank-turns","about":"Answers without text and without a call, in a row.","unit":"turns in a row","nudge":3,"block":5,"gate":0,"halt":9},
-  {"id":"continuation-loop","about":"The host's own prompts answered by text alone.","unit":"answers","nudge":4,"block":6,"gate":0,"halt":10},
-  {"id":"hook-loop","about":"Hooks refusing again and again without a result between.","unit":"refusals","nudge":3,"block":6,"gate":0,"halt":12},
-  {"id":"compaction-loop","about":"The context compacted again at most three steps after it was compacted.","unit":"compactions","nudge":3,"block":5,"gate":0,"halt":8},
-  {"id":"output-signature","about":"Iterations whose whole outputs boil down to the same action or error.","unit":"outputs in a row","nudge":0,"block":0,"gate":3,"halt":0},
-  {"id":"task-attempts","about":"Attempts at a task that is done, that stays blocked, or that gets no further.","unit":"attempts","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"task-cycle","about":"Two or three tasks that are attempted in turns, lap after lap, with nothing new.","unit":"laps","nudge":3,"block":5,"gate":0,"halt":0},
-  {"id":"phase-visits","about":"A phase of a workflow that one task enters more often than `phases` allows.","unit":"visits","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"phase-transitions","about":"A transition between two phases that one task makes more often than `phases` allows.","unit":"transitions","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"phase-cycle","about":"A task that goes back and forth between a few phases of its workflow.","unit":"laps","nudge":0,"block":0,"gate":0,"halt":0},
-  {"id":"output-similarity","about":"An output that is at least 90 % like others of the last ones.","unit":"outputs alike","nudge":0,"block":0,"gate":2,"halt":0},
-  {"id":"oscillation","about":"A node's output or a task's patch goes back and forth between two states.","unit":"laps of both states","nudge":0,"block":0,"gate":2,"halt":0},
-  {"id":"identical-output","about":"A node of the workflow ends turn after turn with the same message or structured output.","unit":"turns in a row","nudge":0,"block":0,"gate":3,"halt":0},
-  {"id":"unchanged-diff","about":"Iterations that leave the same patch or documents behind.","unit":"iterations in a row","nudge":0,"block":0,"gate":2,"halt":0},
-  {"id":"unchanged-failures","about":"Iterations in which the same tests fail, or no fewer of them.","unit":"iterations in a row","nudge":0,"block":0,"gate":3,"halt":0},
-  {"id":"task-loop","about":"One task failing in the same way, moving away from its goal, or asked about again and again.","unit":"loops of the task","nudge":2,"block":0,"gate":3,"halt":0},
-  {"id":"external-failure","about":"A dependency, network or account that keeps failing; never counted against the agent.","unit":"external failures in a row","nudge":0,"block":0,"gate":5,"halt":0},
-  {"id":"no-tests","about":"One task failing again and again without tests or measured progress.","unit":"failures of the task","nudge":5,"block":0,"gate":0,"halt":0},
-  {"id":"consecutive-errors","about":"Failures in a row, of whatever kind.","unit":"failures in a row","nudge":0,"block":0,"gate":0,"halt":0},
+  {"id":"max-iterations","about":"The run has used up its iterations.","unit":"iterations","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"max-runtime","about":"The run has gone on for longer than it was given.","unit":"milliseconds","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"turn-budget","about":"One turn of a node took longer or more tokens than a turn may.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
+  {"id":"node-budget","about":"A node has used up its turns or its time.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
+  {"id":"cycle-budget","about":"A cycle of the workflow has used up its iterations, its time or its money.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
+  {"id":"repeated-call","about":"The same call with the same outcome, in a row or with other work between.","unit":"points","nudge":6,"block":12,"gate":0,"halt":24,"window":32,"most":4294967295},
+  {"id":"cycle","about":"The same two to ten steps with the same outcomes, lap after lap.","unit":"laps","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
+  {"id":"rejected-arguments","about":"Calls turned away for their arguments, or of tools that do not exist.","unit":"rejections","nudge":2,"block":4,"gate":0,"halt":8,"window":8,"most":8},
+  {"id":"repeated-error","about":"One tool failing in the same way although its arguments change.","unit":"errors","nudge":3,"block":6,"gate":0,"halt":8,"window":8,"most":8},
+  {"id":"failure-streak","about":"One tool failing on end, in whatever way.","unit":"failures in a row","nudge":5,"block":10,"gate":0,"halt":16,"window":0,"most":4294967295},
+  {"id":"denied-call","about":"Calls that a person or a policy refused, made again.","unit":"refusals","nudge":2,"block":3,"gate":0,"halt":5,"window":0,"most":8},
+  {"id":"unanswered-call","about":"The same call again although none of it was answered.","unit":"calls","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
+  {"id":"call-flood","about":"Copies of one call within one round.","unit":"copies","nudge":4,"block":8,"gate":0,"halt":16,"window":0,"most":4294967295},
+  {"id":"repeated-failure","about":"Attempts at one task failing alike.","unit":"failures","nudge":3,"block":6,"gate":0,"halt":12,"window":0,"most":4294967295},
+  {"id":"failing-target","about":"One target failing in the same way through any tool or agent.","unit":"failures","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"negative-answers","about":"One tool that finds nothing nearly every time.","unit":"negative answers","nudge":5,"block":0,"gate":0,"halt":0,"window":7,"most":7},
+  {"id":"harness-rejection","about":"The harness turning calls away unrun, for the same reason each time.","unit":"rejections in a row","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"reworded-request","about":"One question again and again in slightly other words.","unit":"rewordings","nudge":3,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"same-answer","about":"Different questions to one tool that all get the same answer.","unit":"different calls","nudge":4,"block":8,"gate":0,"halt":16,"window":32,"most":32},
+  {"id":"no-new-information","about":"Questions whose answers hold no new words.","unit":"answers in a row","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"duplicate-delegation","about":"Several agents handing on the same piece of work.","unit":"agents","nudge":3,"block":0,"gate":0,"halt":0,"window":0,"most":8},
+  {"id":"empty-handed","about":"Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":7,"most":21},
+  {"id":"blind-repeat","about":"One call, byte for byte, on end, whatever its outcome.","unit":"calls in a row","nudge":100,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"stream-period","about":"Text that repeats itself exactly, judged while it streams.","unit":"characters","nudge":480,"block":960,"gate":0,"halt":2000,"window":0,"most":4294967295},
+  {"id":"stream-novelty","about":"Text that goes round in circles in slightly other words, judged while it streams.","unit":"blocks of 128 words in a row","nudge":5,"block":10,"gate":0,"halt":20,"window":0,"most":4294967295},
+  {"id":"monologue","about":"The agent saying the same text without a result between, or the same long text around its work.","unit":"times","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
+  {"id":"blank-turns","about":"Answers without text and without a call, in a row.","unit":"turns in a row","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
+  {"id":"continuation-loop","about":"The host's own prompts answered by text alone.","unit":"answers","nudge":4,"block":6,"gate":0,"halt":10,"window":0,"most":4294967295},
+  {"id":"hook-loop","about":"Hooks refusing again and again without a result between.","unit":"refusals","nudge":3,"block":6,"gate":0,"halt":12,"window":0,"most":4294967295},
+  {"id":"compaction-loop","about":"The context compacted again at most three steps after it was compacted.","unit":"compactions","nudge":3,"block":5,"gate":0,"halt":8,"window":0,"most":4294967295},
+  {"id":"output-signature","about":"Iterations whose whole outputs boil down to the same action or error.","unit":"outputs in a row","nudge":0,"block":0,"gate":3,"halt":0,"window":5,"most":5},
+  {"id":"task-attempts","about":"Attempts at a task that is done, that stays blocked, or that gets no further.","unit":"attempts","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
+  {"id":"task-cycle","about":"Two or three tasks that are attempted in turns, lap after lap, with nothing new.","unit":"laps","nudge":3,"block":5,"gate":0,"halt":0,"window":0,"most":5},
+  {"id":"phase-visits","about":"A phase of a workflow that one task enters more often than `phases` allows.","unit":"visits","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
+  {"id":"phase-transitions","about":"A transition between two phases that one task makes more often than `phases` allows.","unit":"transitions","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
+  {"id":"phase-cycle","about":"A task that goes back and forth between a few phases of its workflow.","unit":"laps","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
+  {"id":"output-similarity","about":"An output that is at least 90 % like others of the last ones.","unit":"outputs alike","nudge":0,"block":0,"gate":2,"halt":0,"window":5,"most":6},
+  {"id":"oscillation","about":"A node's output or a task's patch goes back and forth between two states.","unit":"laps of both states","nudge":0,"block":0,"gate":2,"halt":0,"window":0,"most":4294967295},
+  {"id":"identical-output","about":"A node of the workflow ends turn after turn with the same message or structured output.","unit":"turns in a row","nudge":0,"block":0,"gate":3,"halt":0,"window":0,"most":4294967295},
+  {"id":"unchanged-diff","about":"Iterations that leave the same patch or documents behind.","unit":"iterations in a row","nudge":0,"block":0,"gate":2,"halt":0,"window":0,"most":4294967295},
+  {"id":"unchanged-failures","about":"Iterations in which the same tests fail, or no fewer of them.","unit":"iterations in a row","nudge":0,"block":0,"gate":3,"halt":0,"window":0,"most":4294967295},
+  {"id":"task-loop","about":"One task failing in the same way, moving away from its goal, or asked about again and again.","unit":"loops of the task","nudge":2,"block":0,"gate":3,"halt":0,"window":0,"most":4294967295},
+  {"id":"external-failure","about":"A dependency, network or account that keeps failing; never counted against the agent.","unit":"external failures in a row","nudge":0,"block":0,"gate":5,"halt":0,"window":0,"most":4294967295},
+  {"id":"no-tests","about":"One task failing again and again without tests or measured progress.","unit":"failures of the task","nudge":5,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"consecutive-errors","about":"Failures in a row, of whatever kind.","unit":"failures in a row","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
 ];
