@@ -513,14 +513,15 @@ impl Judging<'_> {
             return;
         }
         let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
-        let mutates = text::mutates(call, self.tool.mutates);
-        let silent = mutates || text::is_shell(&call.tool);
+        let named = self.scratch.names.look(&call.tool);
+        let mutates = text::mutates(call, &named, self.tool.mutates);
+        let silent = mutates || named.shell;
         let context = &self.event.context;
         let call = Call {
-            target: text::target(call),
+            target: text::target(call, &named),
             mutates,
             silent,
-            asks: text::asks(call),
+            asks: text::asks(call, &named),
             polling: self.tool.polling,
             compared: self.tool.compare_answers,
             onset: self.run.onset(),
@@ -560,7 +561,9 @@ impl Judging<'_> {
         }
         let silent = call.as_ref().is_some_and(|call| call.silent);
         let echo = call.as_ref().map(|call| &call.echo);
-        let facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
+        let mut facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
+        facts.echo =
+            !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
         self.run.steps = self.run.steps.saturating_add(1);
         self.run.standings.step();
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);

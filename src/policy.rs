@@ -297,11 +297,16 @@ fn remember(run: &mut Run, verdict: &Verdict) {
 }
 
 fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, run: &Run, scope: Scope) -> Finding {
-    let evidence = signal.sightings.iter().map(|sighting| Evidence {
-        seq: sighting.seq,
-        step: sighting.step,
-        digest: evidence(sighting.key),
-        excerpt: None,
+    // What repeats has one digest, mostly, and a digest costs more than all else about a finding.
+    let mut shown: Vec<(Key, String)> = Vec::new();
+    let evidence = signal.sightings.iter().map(|sighting| {
+        let known = shown.iter().find(|(key, _)| *key == sighting.key).map(|(_, digest)| digest.clone());
+        let digest = known.unwrap_or_else(|| {
+            let digest = evidence(sighting.key);
+            shown.push((sighting.key, digest.clone()));
+            digest
+        });
+        Evidence { seq: sighting.seq, step: sighting.step, digest, excerpt: None }
     });
     Finding {
         rule: rule.id.to_string(),

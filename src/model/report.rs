@@ -69,6 +69,8 @@ pub struct RuleInfo {
     pub halt: u32,
     /// How far it looks back, in its own unit; 0 where it has no window.
     pub window: u32,
+    /// The most evidence that adds up within it: a higher threshold is refused.
+    pub most: u32,
 }
 
 /// Where one rule stands.

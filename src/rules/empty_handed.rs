@@ -119,8 +119,7 @@ impl Came {
         if facts.negative || facts.wordless && result.output.trim().is_empty() {
             return Some(Self::Nothing);
         }
-        let echo = call.is_some_and(|call| call.echo.holds(&result.output));
-        Some(if echo { Self::Echo } else { Self::Something })
+        Some(if facts.echo { Self::Echo } else { Self::Something })
     }
 }
 

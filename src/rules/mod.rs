@@ -161,6 +161,7 @@ impl Facts {
 }
 
 impl<'a> Fact<'a> {
+    #[inline]
     fn kind(&self) -> Facts {
         match self {
             Fact::Tick => Facts::TICK,
@@ -388,10 +389,18 @@ pub(crate) struct Description {
     /// Its evidence is a task's, whoever works on it; that of the others is an agent's.
     pub(crate) outlives: bool,
     pub(crate) reach: fn(u32) -> u32,
+    /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
+    pub(crate) per_tool: bool,
 }
 
 /// A signal and the rule it came from, as an index into [`RULES`].
 pub(crate) type Raised = (usize, Signal);
+
+/// Once in the program for each rule, however many kinds of facts it is asked about.
+#[inline(never)]
+fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+    R::observe(state, fact, cx)
+}
 
 macro_rules! registry {
     ($($name:ident: $rule:ty),* $(,)?) => {
@@ -404,6 +413,7 @@ macro_rules! registry {
             max_window: <$rule>::MAX_WINDOW,
             outlives: <$rule>::OUTLIVES_EVIDENCE,
             reach: <$rule>::reach,
+            per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];
 
         /// Every rule's memory of a run.
@@ -414,8 +424,26 @@ macro_rules! registry {
 
         impl States {
             /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
-            /// surroundings with any limits.
+            /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled.
             pub(crate) fn observe<'a>(
+                &mut self,
+                fact: &Fact<'_>,
+                limits: &'a [Limits; RULES.len()],
+                cx: Cx<'a>,
+                raised: &mut Vec<Raised>,
+            ) {
+                match fact.kind() {
+                    Facts::TICK => self.show::<{ Facts::TICK.0 }>(fact, limits, cx, raised),
+                    Facts::CALL => self.show::<{ Facts::CALL.0 }>(fact, limits, cx, raised),
+                    Facts::STEP => self.show::<{ Facts::STEP.0 }>(fact, limits, cx, raised),
+                    Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(fact, limits, cx, raised),
+                    // What is rare shares the code that asks every rule.
+                    _ => self.show::<{ Facts::ALL.0 }>(fact, limits, cx, raised),
+                }
+            }
+
+            /// The same for facts of the kinds `KINDS`.
+            fn show<'a, const KINDS: u16>(
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
@@ -425,12 +453,14 @@ macro_rules! registry {
                 let kind = fact.kind();
                 let mut limits = limits.iter().enumerate();
                 $(
-                    if let Some((index, limits)) = limits.next()
+                    let next = limits.next();
+                    if (<$rule as Rule>::SEES.0 & KINDS != 0 || cfg!(test))
+                        && let Some((index, limits)) = next
                         && limits.enabled
                     {
                         cx.limits = limits;
                         if <$rule as Rule>::SEES.meets(kind) {
-                            if let Some(signal) = <$rule>::observe(&mut self.$name, fact, &cx) {
+                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, &cx) {
                                 raised.push((index, signal));
                             }
                         } else {
@@ -619,7 +649,8 @@ pub(crate) fn in_force(limits: &[Limits; RULES.len()]) -> Vec<RuleInfo> {
 
 fn info(rule: &Description, limits: &Limits) -> RuleInfo {
     let Limits { nudge, block, gate, halt, window, .. } = *limits;
-    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window }
+    let most = (rule.reach)(window);
+    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window, most }
 }
 
 /// The index of a rule in [`RULES`].

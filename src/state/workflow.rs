@@ -310,7 +310,7 @@ pub(crate) struct Failing {
     pub(crate) same: bool,
     pub(crate) latest: u32,
     total: Option<u32>,
-    coverage: Option<f64>,
+    coverage: Option<u32>,
     set: Option<Key>,
     /// Figures of this streak.
     figures: Ring<u32>,
@@ -338,7 +338,7 @@ impl Failing {
             }
             _ => false,
         };
-        let covered = self.coverage.zip(tests.coverage).is_some_and(|(before, now)| now > before);
+        let covered = self.coverage.zip(tests.coverage_hundredths()).is_some_and(|(before, now)| now > before);
         if fewer || rarer || covered || failing == 0 {
             self.begin(lap, moment, tests, key, failing, set);
             return true;
@@ -361,7 +361,7 @@ impl Failing {
     fn note(&mut self, tests: &Tests, failing: u32, set: Option<Key>) {
         self.latest = failing;
         self.total = tests.total;
-        self.coverage = tests.coverage;
+        self.coverage = tests.coverage_hundredths();
         self.set = set;
         self.figures.push(failing, SWING);
     }

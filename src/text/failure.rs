@@ -35,9 +35,9 @@ pub(crate) struct FailureFacts {
     pub(crate) context: Key,
     /// How many tests it says fail.
     pub(crate) failing: Option<u32>,
-    /// How many it says pass, and the bits of the percentage that is covered.
+    /// How many it says pass, and the hundredths of a per cent that are covered.
     pub(crate) passing: Option<u32>,
-    pub(crate) coverage: Option<u64>,
+    pub(crate) coverage: Option<u32>,
     /// It speaks of tests.
     pub(crate) tests: bool,
     /// Printable, without the message: `runtime:TypeError@src/auth.ts:45#1f2e3d4c`.

@@ -1,5 +1,7 @@
 //! What a text says of test results: how many tests fail, how many pass, how much is covered.
 
+use crate::model::Tests;
+
 /// Numbers as they are written out in a summary.
 const NUMERALS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -109,9 +111,8 @@ pub(crate) fn passing(lower: &str) -> Option<u32> {
     None
 }
 
-/// The percentage of coverage that a text in lower case tells, as the bits of a double: between percentages they are in the
-/// order of the numbers.
-pub(crate) fn coverage(lower: &str) -> Option<u64> {
+/// The percentage of coverage that a text in lower case tells, in hundredths of a per cent.
+pub(crate) fn coverage(lower: &str) -> Option<u32> {
     if !lower.contains("coverage") && !lower.contains("covered") {
         return None;
     }
@@ -121,7 +122,8 @@ pub(crate) fn coverage(lower: &str) -> Option<u64> {
         let shaped = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         number.parse::<f64>().ok().filter(|percent| shaped && *percent <= 100.0)
     };
-    words.filter_map(percent).next().map(f64::to_bits)
+    let coverage = words.filter_map(percent).next();
+    Tests { coverage, ..Tests::default() }.coverage_hundredths()
 }
 
 fn numeral(word: &str) -> Option<u32> {
@@ -174,14 +176,14 @@ mod tests {
             assert_eq!(passing(text), expected, "{text}");
         }
         for (text, expected) in [
-            ("coverage: 75.5%", Some(75.5)),
+            ("coverage: 75.5%", Some(7_550)),
             ("coverage 75 %", None),
-            ("3 failed, coverage is 60%, wanted 80%", Some(60.0)),
-            ("75% of lines covered", Some(75.0)),
+            ("3 failed, coverage is 60%, wanted 80%", Some(6_000)),
+            ("75% of lines covered", Some(7_500)),
             ("done to 75%", None),
             ("coverage 250%", None),
         ] {
-            assert_eq!(coverage(text), expected.map(f64::to_bits), "{text}");
+            assert_eq!(coverage(text), expected, "{text}");
         }
     }
 }

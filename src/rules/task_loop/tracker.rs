@@ -120,8 +120,8 @@ pub(super) struct Past {
 pub(crate) struct Reading {
     failing: Option<u32>,
     total: Option<u32>,
-    /// Bits of the percentage: between numbers that are not negative they are in the same order as the numbers.
-    coverage: Option<u64>,
+    /// In hundredths of a per cent.
+    coverage: Option<u32>,
 }
 
 impl Reading {
@@ -129,7 +129,7 @@ impl Reading {
     pub(crate) fn of(tests: &Tests) -> Option<Self> {
         let named = tests.failing_ids.as_ref().and_then(|ids| u32::try_from(ids.len()).ok());
         let failing = tests.failing.or(named);
-        let coverage = tests.coverage.map(|coverage| coverage.abs().to_bits());
+        let coverage = tests.coverage_hundredths();
         (failing.is_some() || coverage.is_some()).then_some(Self { failing, total: tests.total, coverage })
     }
 
