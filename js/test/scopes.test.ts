@@ -2,7 +2,7 @@
 // package as it is shipped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Event, LoopDetector, LoopwardenError, type Verdict } from "../dist/index.js";
+import { type AgentEvent as Event, LoopDetector, LoopwardenError, type Verdict } from "../dist/index.js";
 
 const FIX = "Fixed auth.ts - added null check";
 const START = 1_762_000_000_000;
