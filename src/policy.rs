@@ -11,7 +11,7 @@
 
 use crate::model::{Evidence, Finding, HaltReason, Level, Mode, Recommendation, Scope, Verdict, Wasted};
 use crate::rules::{Limits, RULES, Raised, Settings, Signal};
-use crate::state::{Onset, Ring, Run};
+use crate::state::{Found, Onset, Ring, Run};
 use crate::text::{Key, combine, evidence, key};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -242,8 +242,8 @@ pub(crate) fn decide(
         verdict.guidance = Some("Loopwarden: a human ended this run.".into());
         verdict.suggested_actions = vec!["end the run".to_string()];
     }
+    remember(run, verdict.level, &judged);
     verdict.findings = judged.into_iter().map(|(finding, _)| finding).collect();
-    remember(run, &verdict);
     if config.mode == Mode::Shadow {
         verdict.would_be = Some(verdict.level);
         verdict.level = verdict.level.min(Level::Observe);
@@ -257,16 +257,16 @@ pub(crate) fn decide(
     Judgement { verdict, fresh, refused }
 }
 
-fn remember(run: &mut Run, verdict: &Verdict) {
-    run.level = verdict.level;
-    run.peak = run.peak.max(verdict.level);
-    if verdict.level >= Level::Nudge && run.detected_at.is_none() {
+fn remember(run: &mut Run, level: Level, judged: &[(Finding, Signal)]) {
+    run.level = level;
+    run.peak = run.peak.max(level);
+    if level >= Level::Nudge && run.detected_at.is_none() {
         run.detected_at = run.now;
     }
-    for finding in verdict.findings.iter().rev() {
+    for (finding, signal) in judged.iter().rev() {
         // What was only observed must not hide the level that was once given.
         if finding.level > Level::Observe {
-            run.keep(finding);
+            run.keep(Found::new(finding, signal));
         }
     }
 }
@@ -274,7 +274,7 @@ fn remember(run: &mut Run, verdict: &Verdict) {
 fn finding(rule: &str, level: Level, threshold: u32, signal: &Signal, run: &Run, scope: Scope) -> Finding {
     let evidence = signal.sightings.iter().map(|sighting| Evidence {
         seq: sighting.seq,
-        step: sighting.step,
+        step: sighting.step.get(),
         digest: evidence(sighting.key),
         excerpt: None,
     });
@@ -298,7 +298,7 @@ fn finding(rule: &str, level: Level, threshold: u32, signal: &Signal, run: &Run,
 }
 
 fn wasted(onset: &Onset, run: &Run) -> Wasted {
-    let elapsed = run.now.zip(onset.at).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
+    let elapsed = run.now.zip(onset.at.get()).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
     Wasted {
         events: run.events.saturating_sub(onset.events),
         tokens: run.tokens.map(|tokens| tokens.saturating_sub(onset.tokens)),

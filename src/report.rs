@@ -9,7 +9,7 @@ use core::fmt::Write as _;
 /// The machine-readable report of a run.
 pub(crate) fn report(scope: &Scope, run: Option<&Run>) -> Report {
     let Some(run) = run else { return Report { scope: scope.clone(), ..Report::default() } };
-    let findings: Vec<Finding> = run.findings.iter().rev().cloned().collect();
+    let findings: Vec<Finding> = run.findings.iter().rev().map(|found| found.read(scope.run.as_ref())).collect();
     let options = if findings.is_empty() { Vec::new() } else { options() };
     Report { scope: scope.clone(), level: run.peak, findings, options }
 }

@@ -215,8 +215,11 @@ fn a_crowd_of_runs_is_bounded() {
         record(&mut detector, &format!(r#"{{"type":"output","text":"x","run":"{run}","at":{run}}}"#));
     }
     assert_eq!((detector.metrics().runs, detector.metrics().runs_evicted), (8, 12));
+    // A clock that is ahead says nothing about the others; two that agree do.
     record(&mut detector, r#"{"type":"output","text":"x","run":"late","at":5000}"#);
-    assert_eq!((detector.metrics().runs, detector.metrics().runs_collected), (1, 8));
+    assert_eq!((detector.metrics().runs, detector.metrics().runs_collected), (8, 0));
+    record(&mut detector, r#"{"type":"output","text":"x","run":"later","at":5001}"#);
+    assert_eq!((detector.metrics().runs, detector.metrics().runs_collected), (2, 7));
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Rule for MaxIterations {
             count,
             scale: 1,
             period: None,
-            onset: crate::state::Onset { at: cx.run.started, ..Default::default() },
+            onset: crate::state::Onset { at: cx.run.started.into(), ..Default::default() },
             sightings: vec![cx.here],
             confidence: 1000,
             signature: Self::ID.to_string(),

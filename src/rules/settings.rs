@@ -67,8 +67,8 @@ impl Settings {
             return fail("unattendedLevel", "expected nudge, block or halt")
                 .map_err(|error: Error| error.with(config.unattended_level));
         }
-        if !(1..=4096).contains(&config.memory.max_runs) {
-            return fail("memory.maxRuns", "expected 1 to 4096")
+        if !(1..=1_000_000).contains(&config.memory.max_runs) {
+            return fail("memory.maxRuns", "expected 1 to 1000000")
                 .map_err(|error: Error| error.with(config.memory.max_runs));
         }
         if config.memory.idle_ms == 0 {
@@ -314,6 +314,7 @@ mod tests {
             (r#"{"graph":{"nodes":["a",{"id":"b","drives":true}]}}"#, "graph.nodes[1].drives"),
             (r#"{"graph":{"nodes":[4]}}"#, "graph.nodes[0]"),
             (r#"{"memory":{"maxRuns":0}}"#, "memory.maxRuns"),
+            (r#"{"memory":{"maxRuns":1000001}}"#, "memory.maxRuns"),
             (r#"{"unattendedLevel":"gate"}"#, "unattendedLevel"),
             (r#"{"attempts":{"maxAttempts":1}}"#, "attempts.maxAttempts"),
             (r#"{"attempts":{"maxAttempts":13,"maxAttemptsBeforeForceNext":20}}"#, "attempts.maxAttempts"),

@@ -18,6 +18,11 @@ impl<T> Ring<T> {
         while self.0.len() >= cap.max(1) {
             self.0.pop_front();
         }
+        // By half of what there is and never beyond the cap: most windows of most runs stay short.
+        let len = self.0.len();
+        if len == self.0.capacity() {
+            self.0.reserve_exact((len / 2).max(1).min(cap.saturating_sub(len)));
+        }
         self.0.push_back(item);
     }
 
@@ -40,6 +45,10 @@ impl<T> Ring<T> {
     /// The item `back` places before the newest: `nth_back(0)` is the newest.
     pub(crate) fn nth_back(&self, back: usize) -> Option<&T> {
         self.0.len().checked_sub(back + 1).and_then(|index| self.0.get(index))
+    }
+
+    pub(crate) fn nth_back_mut(&mut self, back: usize) -> Option<&mut T> {
+        self.0.len().checked_sub(back + 1).and_then(|index| self.0.get_mut(index))
     }
 
     pub(crate) fn last(&self) -> Option<&T> {
