@@ -834,9 +834,10 @@ fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event) {
     }
     if verdict.level >= Level::Block
         && let Some(lead) = verdict.findings.first().filter(|lead| lead.level >= Level::Block)
-        && let Some(blocked) = phase_counter(metrics, &lead.rule)
+        && let Some(counter) = index_of(&lead.rule).and_then(|index| RULES.get(index)?.refused)
     {
-        *blocked = blocked.saturating_add(1);
+        let refused = counter(metrics);
+        *refused = refused.saturating_add(1);
         if verdict.label.is_some() {
             metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(1);
         }
@@ -850,16 +851,6 @@ fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event) {
             let detections = metrics.detections_by_agent.entry(agent).or_default();
             *detections = detections.saturating_add(1);
         }
-    }
-}
-
-/// The counter of transitions that a rule about phases refused.
-fn phase_counter<'a>(metrics: &'a mut Metrics, rule: &str) -> Option<&'a mut u64> {
-    match rule {
-        "phase-visits" => Some(&mut metrics.phase_visits_blocked),
-        "phase-transitions" => Some(&mut metrics.transitions_blocked),
-        "phase-cycle" => Some(&mut metrics.cycles_detected),
-        _ => None,
     }
 }
 

@@ -258,6 +258,26 @@ fn a_bad_snapshot_is_a_clear_error() {
 }
 
 #[test]
+fn a_snapshot_keeps_every_configuration() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let mut configs = 0;
+    for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for line in text.lines().filter(|_| file.extension().is_some_and(|extension| extension == "jsonl")) {
+            let scenario: serde_json::Value = serde_json::from_str(line).unwrap();
+            let Some(config) = scenario.get("config") else { continue };
+            let Ok(detector) = json::detector(&config.to_string()) else { continue };
+            let restored = Detector::restore(&detector.snapshot()).unwrap();
+            assert_eq!(restored.config(), detector.config(), "{config}");
+            configs += 1;
+        }
+    }
+    assert!(configs > 50, "{configs}");
+    // What is as by default takes no room.
+    assert!(detector("{}").snapshot().len() < 200);
+}
+
+#[test]
 fn nothing_of_the_payload_leaves_unless_asked() {
     let secret = "hunter2-the-password";
     let call = CALL.replace("\"a\"", &format!("\"{secret}\""));

@@ -11,7 +11,7 @@
 use crate::model::{HaltReason, Outcome, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Onset, Ring, Sighting, Step, Time};
-use crate::text::{Key, combine, evidence, printable, mark};
+use crate::text::{Key, combine, evidence, mark, printable};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
 

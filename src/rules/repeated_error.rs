@@ -6,7 +6,7 @@
 use crate::model::{Failure, HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, Time};
-use crate::text::{Key, Nature, combine, evidence, nature, printable, mark};
+use crate::text::{Key, Nature, combine, evidence, mark, nature, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -120,9 +120,7 @@ impl Tool {
                 }
             }
             // Waiting before the same try again is what load and a network ask for, and nothing else does.
-            Some(before) if before.call == key && paused(before, step) && transient(result) => {
-                HALF
-            }
+            Some(before) if before.call == key && paused(before, step) && transient(result) => HALF,
             _ => WHOLE,
         };
         if step.outcome == Outcome::Ok && !facts.failed && target != 0 {
@@ -177,7 +175,8 @@ impl Rule for RepeatedError {
                 // Only what looks like one more of the same; another target deserves its chance.
                 let alike = tool.calls.iter().rev().find(|failed| {
                     failed.class.is_some()
-                        && (failed.call == mark(call.key) || call.target.is_some_and(|target| failed.target == mark(target)))
+                        && (failed.call == mark(call.key)
+                            || call.target.is_some_and(|target| failed.target == mark(target)))
                 })?;
                 tool.signal(&call.name, alike.class?, u32::from(cx.config.conventions.expect_failure), cx)
             }

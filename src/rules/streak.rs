@@ -40,6 +40,15 @@ impl Streak {
         self.sightings.push(sighting, EVIDENCE);
     }
 
+    /// The first is yet to come, and began here.
+    pub(super) fn begin(&mut self, onset: Onset) {
+        self.onset = onset;
+    }
+
+    pub(super) fn onset(&self) -> Onset {
+        self.onset
+    }
+
     /// A streak of what is kept elsewhere, oldest first.
     pub(super) fn of(seen: impl Iterator<Item = (Sighting, Onset)>) -> Self {
         let mut streak = Self::default();

@@ -14,7 +14,7 @@ pub(crate) use turns::{BlankTurns, CompactionLoop, ContinuationLoop, HookLoop};
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Fact, Facts, Limits, Signal};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String};
@@ -26,6 +26,7 @@ pub(super) struct Row {
     pub(super) about: &'static str,
     pub(super) unit: &'static str,
     pub(super) limits: Limits,
+    pub(super) budget: Option<Budget>,
     pub(super) sees: Facts,
     /// Streaks watched at once.
     pub(super) kept: usize,
@@ -213,6 +214,7 @@ macro_rules! rows {
             const UNIT: &'static str = $row.unit;
             const LIMITS: $crate::rules::Limits = $row.limits;
             const SEES: $crate::rules::Facts = $row.sees;
+            const BUDGET: Option<$crate::rules::Budget> = $row.budget;
             type State = $crate::rules::streaks::Streaks;
 
             fn observe(

@@ -14,9 +14,9 @@ mod workflow;
 
 pub(crate) use found::Found;
 pub(crate) use graph::{Cycle, Graph, node_key};
+use marks::Marks;
 pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
 pub(crate) use ring::Ring;
-use marks::Marks;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use store::{Forgotten, Store};
 pub(crate) use workflow::{Flow, Moment, Task, Workflow};
@@ -117,6 +117,7 @@ pub(crate) struct Sighting {
     pub(crate) seq: u64,
     pub(crate) step: Maybe,
     /// Key of what was compared; only a digest of it leaves.
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) key: Key,
 }
 

@@ -1,10 +1,21 @@
-use alloc::collections::VecDeque;
+use alloc::{collections::VecDeque, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// The latest items, oldest first. The cap is the caller's, so that a window can be configured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Ring<T>(VecDeque<T>);
+
+/// As a slice: what can be copied is copied at once, and `check` copies a run.
+impl<T: Clone> Clone for Ring<T> {
+    fn clone(&self) -> Self {
+        let (older, newer) = self.0.as_slices();
+        let mut items = Vec::with_capacity(self.0.len());
+        items.extend_from_slice(older);
+        items.extend_from_slice(newer);
+        Self(items.into())
+    }
+}
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {

@@ -185,9 +185,9 @@ impl Store {
         }
         while self.len() >= most {
             let [clean, looping] = self.lists.map(|list| list.oldest);
-            let left = self.slot(looping).is_some_and(|slot| {
-                seq.saturating_sub(slot.run.touched) > KEPT.saturating_mul(memory.max_runs.into())
-            });
+            let left = self
+                .slot(looping)
+                .is_some_and(|slot| seq.saturating_sub(slot.run.touched) > KEPT.saturating_mul(memory.max_runs.into()));
             match self.slot(clean) {
                 // What was found in it since it was put there.
                 Some(slot) if list_of(&slot.run) != slot.list => {
@@ -259,7 +259,8 @@ impl Store {
         }
         let forgotten = self.slots.swap_remove(at as usize);
         self.index.remove(&forgotten.key);
-        if let Some((key, list, older, newer)) = self.slot(at).map(|slot| (slot.key, slot.list, slot.older, slot.newer)) {
+        if let Some((key, list, older, newer)) = self.slot(at).map(|slot| (slot.key, slot.list, slot.older, slot.newer))
+        {
             self.index.insert(key, at);
             self.follow(list, older, at);
             self.precede(list, newer, at);
