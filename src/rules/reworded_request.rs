@@ -99,12 +99,12 @@ impl Rule for RewordedRequest {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let (call, onset, sighting, request) = match fact {
-            Fact::Call(call, payload) => {
+            Fact::Call(call, payload) if call.asks == Asks::Prose => {
                 (*call, call.onset, cx.here, Request::of(call, prose(payload)?, false, cx.run.steps)?)
             }
             Fact::Step(step, result) => {
                 let call = step.call.as_ref().filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
-                let own = !step.facts.failed && reads_as_prose(&result.output) && call.echo.holds(&result.output);
+                let own = step.facts.echo && reads_as_prose(&result.output);
                 let request = own.then(|| Request::of(call, &result.output, true, cx.run.steps))??;
                 (call, step.onset, step.sighting, request)
             }

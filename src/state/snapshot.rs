@@ -53,3 +53,20 @@ pub(crate) fn open<T: DeserializeOwned>(bytes: &[u8], rules_version: u32) -> Res
 fn checksum(payload: &[u8]) -> [u8; CHECKSUM] {
     xxh3_64_with_seed(payload, u64::from(FORMAT)).to_le_bytes()
 }
+
+/// Carries a value of the public model as JSON text: its optional fields are skipped when absent, which a format
+/// without field names cannot read back.
+pub(crate) mod json_text {
+    use alloc::string::String;
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, de::Error as _, ser::Error as _,
+    };
+
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&serde_json::to_string(value).map_err(S::Error::custom)?)
+    }
+
+    pub(crate) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        serde_json::from_str(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}

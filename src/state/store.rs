@@ -71,7 +71,7 @@ fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
 
 /// The list that a run belongs to.
 fn list_of(run: &Run) -> usize {
-    usize::from(run.peak >= Level::Nudge || run.stopped || run.workflow.is_declared())
+    usize::from(run.standings.peak() >= Level::Nudge || run.stopped || run.workflow.is_declared())
 }
 
 impl Clock {
@@ -330,7 +330,7 @@ mod tests {
             self.forgotten.0 += forgotten.evicted;
             self.forgotten.1 += forgotten.collected;
             let run = run.unwrap();
-            run.enter(self.seq, &context);
+            run.enter(self.seq, &context, self.memory.idle_ms);
             run
         }
 
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn a_crowd_does_not_push_a_loop_out() {
         let mut crowd = Crowd::new(16);
-        crowd.event("loop", None).peak = Level::Nudge;
+        crowd.event("loop", None).stopped = true;
         for run in 0..500 {
             crowd.event(&format!("run-{run}"), None);
             crowd.check();
@@ -388,7 +388,7 @@ mod tests {
     fn where_all_loop_the_oldest_goes() {
         let mut crowd = Crowd::new(4);
         for run in 0..20 {
-            crowd.event(&format!("{run}"), None).peak = Level::Block;
+            crowd.event(&format!("{run}"), None).stopped = true;
             crowd.check();
         }
         let known: Vec<bool> = (14..20).map(|run| crowd.knows(&format!("{run}"))).collect();
@@ -426,7 +426,7 @@ mod tests {
     fn a_snapshot_keeps_the_order() {
         let mut crowd = Crowd::new(8);
         for run in ["a", "b", "c", "d", "b"] {
-            crowd.event(run, Some(5)).peak = if run == "c" { Level::Gate } else { Level::Continue };
+            crowd.event(run, Some(5)).stopped = run == "c";
         }
         let bytes = postcard::to_allocvec(&crowd.store).unwrap();
         crowd.store = postcard::from_bytes(&bytes).unwrap();

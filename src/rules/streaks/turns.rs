@@ -2,6 +2,7 @@
 
 use super::{One, Row, Words, rows};
 use crate::model::{Body, Channel, HaltReason, HostKind, Outcome, Recommendation, Role};
+use crate::rules::phases::is_about_phases;
 use crate::rules::{Fact, Facts, Limits};
 use crate::state::{Sighting, agent};
 use crate::text::{combine, key, printable};
@@ -158,6 +159,10 @@ const HOOK_LOOP: Row = Row {
             streaks.clear();
         }
         let host = fact.host().filter(|host| host.kind == HostKind::HookBlock)?;
+        // That a refusal of a transition was obeyed is told in the same way, and is no hook's.
+        if host.name.as_deref().is_some_and(is_about_phases) {
+            return None;
+        }
         let sighting = Sighting { key: key("rule", b"hook-loop"), ..cx.here };
         Some(One { sighting, name: host.name.as_deref().unwrap_or_default(), ..One::here(cx) })
     },
