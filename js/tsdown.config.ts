@@ -37,6 +37,8 @@ const shared: UserConfig = {
   banner: { dts: '/// <reference lib="esnext.disposable" />' },
   inputOptions: { resolve: { mainFields: ["module", "main"] } },
   plugins: [keepWasmImport],
+  // What they say is in the types; in the JavaScript they would be half of it.
+  outputOptions: { comments: false },
   outExtensions: ({ format }) => (format === "cjs" ? { js: ".cjs", dts: ".d.cts" } : { js: ".js", dts: ".d.ts" }),
 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type AgentEvent as Event, type ErrorCode, LoopDetector, LoopwardenError, version } from "../dist/index.js";
+import { type ErrorCode, type AgentEvent as Event, LoopDetector, LoopwardenError, version } from "../dist/index.js";
 import {
   inForce,
   normalise,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -620,4 +620,30 @@ test("eval takes runs of other programs: a file without labels, or a line each w
   assert.deepEqual([trajectory.unlabelled, trajectory.events], [{ runs: 1, alarms: 1 }, 36]);
   assert.deepEqual(total.unlabelled, { runs: 3, alarms: 2 });
   assert.match((await loopwarden("eval", "foreign")).stdout, /unlabelled/);
+});
+
+test("a long log is read as a stream: its length is not in the memory", async () => {
+  const path = join(folder, "long.jsonl");
+  const long = 40 << 20;
+  const output = Array.from({ length: 60 }, (_, index) => `line ${index} of the answer to`).join("\n");
+  const handle = await open(path, "w");
+  let written = 0;
+  for (let step = 0; written < long; step += 100) {
+    const events = Array.from({ length: 100 }, (_, index) =>
+      pair(step + index, { path: `src/part-${step + index}.ts` }, `${output} ${step + index}`, "ok"),
+    );
+    written += (await handle.write(jsonLines(events.flat()))).bytesWritten;
+  }
+  await handle.close();
+  const peak =
+    'data:text/javascript,process.on("exit",()=>process.stderr.write("peak "+process.resourceUsage().maxRSS))';
+  for (const args of [
+    ["replay", path],
+    ["eval", path, "--json"],
+  ]) {
+    const { code, stderr } = await run(process.execPath, ["--import", peak, cli, ...args]);
+    assert.equal(code, 0, stderr);
+    const kilobytes = Number(/peak (\d+)/.exec(stderr)?.[1]);
+    assert.ok(kilobytes < 150_000, `${args[0]} took ${kilobytes} KB for ${written} bytes`);
+  }
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { type Event, LoopDetector, LoopwardenError } from "../dist/index.js";
+import { type AgentEvent as Event, LoopDetector, LoopwardenError } from "../dist/index.js";
 
 /** What a detector makes of events: its verdicts or errors, and its state. */
 function story(events: readonly unknown[], ask: (detector: LoopDetector, event: never) => unknown): unknown[] {

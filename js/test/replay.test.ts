@@ -9,9 +9,13 @@ import { judge, judgeable, replay } from "../src/replay/judge.ts";
 import { pair } from "../src/replay/pair.ts";
 import { apart, type Complain, runs, traces } from "../src/replay/read.ts";
 import { line, listed, short, summary } from "../src/replay/summarise.ts";
+import { tools } from "../src/tools.ts";
 import { readTranscript } from "../src/transcript.ts";
 
-before(async () => init(await readFile(new URL("../dist/core.wasm", import.meta.url))));
+before(async () => {
+  init(await readFile(new URL("../dist/core.wasm", import.meta.url)));
+  tools.init(await readFile(new URL("../dist/tools.wasm", import.meta.url)));
+});
 
 async function* cut(text: string, size: number): AsyncGenerator<string> {
   for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size);

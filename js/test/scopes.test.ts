@@ -2,7 +2,7 @@
 // package as it is shipped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Event, LoopDetector, LoopwardenError, type Verdict } from "../dist/index.js";
+import { type AgentEvent as Event, LoopDetector, LoopwardenError, type Verdict } from "../dist/index.js";
 
 const FIX = "Fixed auth.ts - added null check";
 const START = 1_762_000_000_000;
@@ -47,7 +47,13 @@ test("an agent that is stuck is found beside others, and three that say it once 
   assert.match(detector.report({ agent: "stuck" }, "markdown"), /Iteration 3: Fixed auth\.ts/);
   assert.match(detector.report({ agent: "fine" }, "markdown"), /^## No Loop Detected/);
   const three = new LoopDetector();
-  assert.equal(play(three, ["a", "b", "c"].map((agent) => output(agent, FIX))).level, "continue");
+  assert.equal(
+    play(
+      three,
+      ["a", "b", "c"].map((agent) => output(agent, FIX)),
+    ).level,
+    "continue",
+  );
 });
 
 test("external failures are backed off from, then somebody is asked, and nothing else is said", () => {
@@ -92,7 +98,13 @@ test("attempts are whole in the JSON report, and blockers count in any word", ()
   );
   assert.equal(play(detector, attempts).recommendation, "unblock-authority");
   const { attempts: evidence, log } = detector.report({ task: "T7" }, "json");
-  assert.deepEqual(evidence?.[2], { seq: 2, at: START + 2000, status: "blocked", blockers: ["no token"], session: "s2" });
+  assert.deepEqual(evidence?.[2], {
+    seq: 2,
+    at: START + 2000,
+    status: "blocked",
+    blockers: ["no token"],
+    session: "s2",
+  });
   assert.deepEqual(log?.slice(1), ["Granting unblock authority for T7", "Loop recovery applied: unblock_authority"]);
   assert.deepEqual(detector.metrics().loops.detected, 0, "attempts are no failures");
 });

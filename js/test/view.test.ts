@@ -426,7 +426,7 @@ test("view: hostile text stays text in the file", async () => {
   const file = join(folder, "hostile.jsonl");
   await writeFile(file, JSON.stringify({ type: "output", text }));
   const { stdout } = await loopwarden("view", file, "-o", "-");
-  assert.equal(stdout.match(/<script/g)?.length, 3, "the page's own and no other");
+  assert.equal(stdout.match(/<script/g)?.length, 4, "the page's own and no other");
   assert.deepEqual((await pageOf(stdout)).trace?.events, [{ type: "output", text }]);
 });
 

@@ -7,7 +7,7 @@ import { replay } from "../replay/judge.ts";
 import { given, RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { type Recorded, refused, type Trace } from "../replay/read.ts";
-import { isSound, merged, raised, reached, ruleChange, scale, written } from "../replay/settings.ts";
+import { isSound, merged, raised, reached, ruleChange, rulesOf, scale, written } from "../replay/settings.ts";
 import { listed, outcome as outcomeOf, said, short } from "../replay/summarise.ts";
 import { type Options, parse, transcriptFormat, UsageError } from "./args.ts";
 import { Complaints, InputError, nothing, tracesOf } from "./input.ts";
@@ -277,7 +277,7 @@ class Explanation {
       const lowest = { enabled: true, nudge: 2, block: 0, gate: 0, halt: 0 };
       const tools = Object.fromEntries(
         Object.entries(this.#config.tools ?? {}).map(([name, tool]) =>
-          tool.rules?.[finding.rule] === undefined ? [name, {}] : [name, { rules: { [finding.rule]: lowest } }],
+          rulesOf(tool)[finding.rule] === undefined ? [name, {}] : [name, { rules: { [finding.rule]: lowest } }],
         ),
       );
       const probe = merged(this.#config, { rules: { [finding.rule]: lowest }, tools });

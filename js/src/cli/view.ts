@@ -107,7 +107,7 @@ async function page(run: Trace | undefined): Promise<string> {
   const packed = (module: Buffer | undefined) => gzipSync(module ?? "", { level: 9 }).toString("base64");
   const parts: Record<string, string> = {
     // Inside a script element only `<` could begin something else.
-    trace: inert(JSON.stringify(run ?? null)).replaceAll("<", "\u003c"),
+    trace: inert(JSON.stringify(run ?? null)).replaceAll("<", "\\u003c"),
     core: packed(core),
     tools: packed(tools),
   };

@@ -38,6 +38,9 @@ export function refusal(config: Config | string): string | undefined {
 /** Whether the core takes it. */
 export const isSound = (config: Config): boolean => refusal(config) === undefined;
 
+/** Settings of rules by whatever name they have. */
+export const rulesOf = ({ rules }: { rules?: object }): Record<string, RuleConfig | undefined> => ({ ...rules });
+
 /** A change of the settings of one tool, or, without one, of all. */
 export function ruleChange(tool: string | undefined, rule: string, settings: RuleConfig): Config {
   return tool === undefined ? { rules: { [rule]: settings } } : { tools: { [tool]: { rules: { [rule]: settings } } } };

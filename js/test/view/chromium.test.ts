@@ -417,7 +417,7 @@ test("hostile text in a run, a file name or a link never becomes markup or scrip
   const clean = async (page: Page) => {
     assert.equal(await page.evaluate("window.hacked"), undefined);
     assert.equal(await page.locator("img, iframe, object, embed, [onerror], [onload]").count(), 0);
-    assert.equal(await page.locator("script").count(), 3);
+    assert.equal(await page.locator("script").count(), 4);
   };
   const name = "hostile<img src=x onerror=alert(1)>.jsonl";
   await writeFile(join(folder, name), jsonLines(events));
