@@ -264,7 +264,8 @@ fn a_snapshot_keeps_every_configuration() {
     for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let text = std::fs::read_to_string(&file).unwrap();
         for line in text.lines().filter(|_| file.extension().is_some_and(|extension| extension == "jsonl")) {
-            let scenario: serde_json::Value = serde_json::from_str(line).unwrap();
+            // Some carry what JSON text can and serde does not read.
+            let Ok(scenario) = serde_json::from_str::<serde_json::Value>(line) else { continue };
             let Some(config) = scenario.get("config") else { continue };
             let Ok(detector) = json::detector(&config.to_string()) else { continue };
             let restored = Detector::restore(&detector.snapshot()).unwrap();
