@@ -4,6 +4,7 @@
 //! lowest rung of its ladder. It knows neither levels nor verdicts: `policy` turns signals into those. To add a
 //! rule, write its file and add one line to the [`registry!`] below.
 
+mod continuation_loop;
 mod cycle;
 mod cycle_budget;
 mod denied_call;
@@ -14,6 +15,7 @@ mod identical_output;
 mod limits;
 mod monologue;
 mod negative_answers;
+mod news;
 mod no_new_information;
 mod no_tests;
 mod node_budget;
@@ -531,7 +533,7 @@ registry! {
     stream_novelty: stream_novelty::StreamNovelty,
     monologue: monologue::Monologue,
     blank_turns: streaks::BlankTurns,
-    continuation_loop: streaks::ContinuationLoop,
+    continuation_loop: continuation_loop::ContinuationLoop,
     hook_loop: streaks::HookLoop,
     compaction_loop: streaks::CompactionLoop,
     output_signature: output_signature::OutputSignature,

@@ -47,6 +47,8 @@ struct Outing {
     /// Marks of the call and of what it acts upon; 0 for none.
     call: u32,
     target: u32,
+    /// It was to change something.
+    mutates: bool,
     mutations: u64,
     at: Time,
     sighting: Sighting,
@@ -123,9 +125,17 @@ impl Tool {
             Some(before) if before.call == key && paused(before, step) && transient(result) => HALF,
             _ => WHOLE,
         };
+        let mutates = call.is_some_and(|call| call.mutates);
         if step.outcome == Outcome::Ok && !facts.failed && target != 0 {
-            // It works now: what failed on this target before is settled.
-            self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.class = None);
+            // It works now: what failed on this target before is settled. A look at it settles no change that failed:
+            // editors that view and edit by one name would never fail on end.
+            let settled = |call: &&mut Outing| call.target == target && (mutates || !call.mutates);
+            self.calls.iter_mut().filter(settled).for_each(|call| call.class = None);
+        }
+        // Nor does it say anything about how often changes fail.
+        let failed_changes = self.calls.iter().any(|call| call.mutates && call.class.is_some());
+        if !mutates && !facts.failed && failed_changes {
+            return;
         }
         let outing = Outing {
             class,
@@ -134,6 +144,7 @@ impl Tool {
             light,
             call: key,
             target,
+            mutates,
             mutations: step.mutations_after,
             at: step.at.into(),
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
@@ -186,7 +197,7 @@ impl Rule for RepeatedError {
                     .and_then(|index| state.tools.remove(index))
                     .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
                 tool.took(step, result, cx.limits.window as usize);
-                let class = tool.calls.last().and_then(|call| call.class);
+                let class = tool.calls.last().and_then(|call| call.class).filter(|_| step.facts.failed);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
                 state.tools.push(tool, TOOLS);
@@ -212,7 +223,8 @@ impl Rule for RepeatedError {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Script, events};
+    use alloc::{format, vec::Vec};
 
     const RULE: &str = "repeated-error";
 
@@ -273,6 +285,31 @@ mod tests {
     #[test]
     fn a_human_ends_the_evidence() {
         Script::new("{}").play("a!x b!x | c!x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_look_settles_no_change_that_failed() {
+        // An editor that views and edits by one name.
+        let step = |command: &str, text: &str, outcome: &str, output: &str| {
+            [
+                format!(
+                    r#"{{"type":"tool-call","tool":"file_editor","args":{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}}}"#
+                ),
+                format!(r#"{{"type":"tool-result","tool":"file_editor","outcome":"{outcome}","output":"{output}"}}"#),
+            ]
+        };
+        let fails = |n: usize| step("str_replace", &"x".repeat(n + 1), "error", "No match of the old text was found");
+        let looks = |n: usize| step("view", "", "ok", &format!("1: def f(): return {}", "y".repeat(n)));
+        let works = || step("str_replace", "def", "ok", "The file was edited");
+        let lap = |n: usize| [fails(n), looks(n)].concat();
+        let laps = |range: core::ops::Range<usize>| range.flat_map(lap).collect::<Vec<_>>();
+        events("{}", laps(0..2)).expect(RULE, &[]);
+        events("{}", laps(0..6)).strongest(RULE, Block);
+        // A change that works settles them, and so does a look what could not be looked at.
+        let settled: Vec<_> = [laps(0..2), works().to_vec(), laps(2..4)].concat();
+        events("{}", settled).expect(RULE, &[]);
+        let blind = |n: usize| step("view", &"z".repeat(n + 1), "error", "The disk is busy");
+        events("{}", [blind(0), blind(1), looks(0), blind(2), blind(3)].concat()).expect(RULE, &[]);
     }
 
     #[test]

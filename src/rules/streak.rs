@@ -40,11 +40,6 @@ impl Streak {
         self.sightings.push(sighting, EVIDENCE);
     }
 
-    /// The first is yet to come, and began here.
-    pub(super) fn begin(&mut self, onset: Onset) {
-        self.onset = onset;
-    }
-
     pub(super) fn onset(&self) -> Onset {
         self.onset
     }

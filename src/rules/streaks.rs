@@ -10,7 +10,7 @@ mod turns;
 
 pub(crate) use calls::{BlindRepeat, CallFlood, UnansweredCall};
 pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak, HarnessRejection};
-pub(crate) use turns::{BlankTurns, CompactionLoop, ContinuationLoop, HookLoop};
+pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};

@@ -93,15 +93,17 @@ const FAILING_TARGET: Row = Row {
         let call = step.call.as_ref()?;
         let owner = call.target?;
         let Some(key) = step.facts.mistake else {
-            // It answers: what failed before was not the target's fault, or is over.
+            // It answers: what failed before was not the target's fault, or is over. A look ends no change that failed.
             if !step.facts.failed && !step.facts.negative {
-                streaks.retain(|entry| entry.owner != owner);
+                streaks.retain(|entry| entry.owner != owner || (entry.mark & 1 == 1 && !call.mutates));
             }
             return None;
         };
         let known = streaks.iter().find(|entry| entry.owner == owner && entry.key == key);
-        let anew = known.is_some_and(|known| known.mark != step.mutations_before);
-        let (part, mark, round) = (mark(call.key), step.mutations_after, call.round);
+        let anew = known.is_some_and(|known| known.mark >> 1 != step.mutations_before);
+        // The lowest bit: one of those that failed was to change something.
+        let mutates = call.mutates || known.is_some_and(|known| !anew && known.mark & 1 == 1);
+        let (part, mark, round) = (mark(call.key), step.mutations_after << 1 | u64::from(mutates), call.round);
         Some(One { owner, key, part, anew, mark, round, sighting: step.sighting, onset: step.onset, ..One::here(cx) })
     },
     tell: |entry, _, count, _| {
@@ -237,6 +239,9 @@ mod tests {
             Script::new("{}").play("one/=a!x two/=b!x three/=c!x four/=d!x").expect(RULE, &[]);
             Script::new("{}").play("one/=a!x two/=a!y three/=a!z four/=a!w").expect(RULE, &[]);
             Script::new("{}").play("one/=a!x two/=a!x five/=a:1 three/=a!x four/=a!x").expect(RULE, &[]);
+            // A look ends no change that failed; a change does.
+            Script::new("{}").play("edit/=a!x write/=a!x read/=a:1 patch/=a!x save/=a!x").last(RULE, Nudge);
+            Script::new("{}").play("edit/=a!x write/=a!x edit/=a:1 patch/=a!x save/=a!x").expect(RULE, &[]);
             let expected = r#"{"conventions":{"expectFailure":true},"rules":{"failing-target":{"nudge":3}}}"#;
             Script::new(expected).play("one/=a!x two/=a!x three/=a!x").expect(RULE, &[(4, Nudge), (5, Observe)]);
             Script::new(expected).play("one/=a!x two/=a!x three/=b!x").expect(RULE, &[]);

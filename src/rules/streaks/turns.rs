@@ -1,7 +1,7 @@
 //! Streaks of turns and of what the host does about them.
 
 use super::{One, Row, Words, rows};
-use crate::model::{Body, Channel, HaltReason, HostKind, Outcome, Recommendation, Role};
+use crate::model::{Body, Channel, HaltReason, HostKind, Outcome, Recommendation};
 use crate::rules::phases::is_about_phases;
 use crate::rules::{Fact, Facts, Limits};
 use crate::state::{Sighting, agent};
@@ -10,7 +10,6 @@ use alloc::format;
 
 rows! {
     BlankTurns = BLANK_TURNS,
-    ContinuationLoop = CONTINUATION_LOOP,
     HookLoop = HOOK_LOOP,
     CompactionLoop = COMPACTION_LOOP,
 }
@@ -72,67 +71,6 @@ const BLANK_TURNS: Row = Row {
         Words::new(combine("blank-turns", &[entry.owner, began]), "blank-turns".into(), message)
     },
 };
-
-/// Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over.
-/// Must not catch: continuations after which the agent works.
-/// Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on.
-const CONTINUATION_LOOP: Row = Row {
-    id: "continuation-loop",
-    about: "The host's own prompts answered by text alone.",
-    unit: "answers",
-    limits: Limits::ladder(4, 6, 10, 0),
-    budget: None,
-    sees: Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HOST).and(Facts::SYNTHETIC),
-    kept: 1,
-    mixed: false,
-    kind: "text-alone",
-    sure: (650, 30, 10),
-    instead: "Make the next call, or say plainly which decision or information is missing.",
-    recommendation: Recommendation::Escalate,
-    halt_reason: HaltReason::Stalled,
-    see: |streaks, fact, cx| {
-        if matches!(fact, Fact::Call(..) | Fact::Step(..)) {
-            streaks.clear();
-            return None;
-        }
-        // The mark says that a prompt waits for an answer.
-        let mut entry = streaks.take(|_| true).unwrap_or_default();
-        let waits = entry.mark != 0;
-        if prompts(fact) {
-            if !waits && entry.streak.times == 0 {
-                entry.streak.begin(cx.onset);
-            }
-            entry.mark = 1;
-            streaks.push(entry, 1);
-            return None;
-        }
-        let onset = entry.streak.onset();
-        if waits || entry.streak.times != 0 {
-            streaks.push(entry, 1);
-        }
-        let (_, message) = fact.spoken()?;
-        if message.channel.unwrap_or_default() == Channel::Reasoning || !waits {
-            return None;
-        }
-        let sighting = Sighting { key: key("rule", b"continuation-loop"), ..cx.here };
-        Some(One { sighting, onset, ..One::here(cx) })
-    },
-    tell: |_, _, count, _| {
-        let message = format!("{count} prompts of the host were answered by text alone, without a call");
-        Words::new(key("rule", b"continuation-loop"), "continuation-loop".into(), message)
-    },
-};
-
-/// Whether the host told the agent to go on.
-fn prompts(fact: &Fact<'_>) -> bool {
-    let says = match fact {
-        Fact::Synthetic(event) => {
-            matches!(&event.body, Body::Message(message) if message.role != Role::Assistant)
-        }
-        _ => false,
-    };
-    says || fact.host().is_some_and(|host| host.kind == HostKind::Continuation)
-}
 
 /// Catches: a hook that will not let the agent stop, and an agent that can do nothing about it.
 /// Must not catch: a hook that refuses, and an agent that then works on.
@@ -235,49 +173,6 @@ mod tests {
                 events("{}", [&blank, other, &blank, &blank]).last(RULE, Nudge);
             }
             events("{}", repeat_n([blank.as_str(), call], 20).flatten()).expect(RULE, &[]);
-        }
-    }
-
-    mod continuation_loop {
-        use crate::model::Level::{Block, Halt, Nudge};
-        use crate::rules::testing::{Played, events, says};
-        use alloc::{format, string::String, vec::Vec};
-
-        const RULE: &str = "continuation-loop";
-        const PROMPT: &str = r#"{"type":"message","role":"system","synthetic":true,"text":"Please continue."}"#;
-        const HOST: &str = r#"{"type":"host","kind":"continuation"}"#;
-
-        /// Prompts, each answered in other words.
-        fn answered(prompts: &[&str], times: usize) -> Vec<String> {
-            let answer = |n: usize| {
-                says(&format!("{} is what I would do then.", ["this", "that", "nothing"][n % 3].repeat(n + 1)))
-            };
-            (0..times).flat_map(|n| prompts.iter().map(|prompt| (*prompt).into()).chain([answer(n)])).collect()
-        }
-
-        fn play(prompts: &[&str], times: usize) -> Played {
-            events("{}", answered(prompts, times))
-        }
-
-        #[test]
-        fn every_rung_is_reached() {
-            for prompts in [&[PROMPT][..], &[HOST], &[HOST, PROMPT]] {
-                for (times, level) in [(4, Nudge), (6, Block), (10, Halt)] {
-                    play(prompts, times).last(RULE, level);
-                }
-                play(prompts, 3).expect(RULE, &[]);
-            }
-        }
-
-        #[test]
-        fn what_is_none() {
-            play(&[], 20).expect(RULE, &[]);
-            play(&[r#"{"type":"message","role":"user","text":"go on"}"#], 20).expect(RULE, &[]);
-            let call = r#"{"type":"tool-call","tool":"read"}"#;
-            let mut worked = answered(&[PROMPT], 3);
-            worked.push(call.into());
-            worked.extend(answered(&[PROMPT], 3));
-            events("{}", worked).expect(RULE, &[]);
         }
     }
 

@@ -1,0 +1,171 @@
+//! Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over.
+//! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a task in
+//! the background, which the agent may well acknowledge and go on waiting.
+//! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on.
+
+use crate::model::{Body, Channel, HaltReason, HostKind, Recommendation, Role};
+use crate::rules::news::Heard;
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::key;
+use alloc::{format, string::ToString};
+use serde::{Deserialize, Serialize};
+
+const EVIDENCE: usize = 5;
+
+pub(crate) struct ContinuationLoop;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// The host's prompt that waits for an answer.
+    prompted: Option<Onset>,
+    answers: u32,
+    onset: Onset,
+    sightings: Ring<Sighting>,
+    heard: Heard,
+}
+
+/// Whether the host told the agent to go on.
+fn prompts(fact: &Fact<'_>) -> bool {
+    let says = match fact {
+        Fact::Synthetic(event) => {
+            matches!(&event.body, Body::Message(message) if message.role != Role::Assistant)
+        }
+        _ => false,
+    };
+    says || fact.host().is_some_and(|host| host.kind == HostKind::Continuation)
+}
+
+impl Rule for ContinuationLoop {
+    const ID: &'static str = "continuation-loop";
+    const ABOUT: &'static str = "The host's own prompts answered by text alone.";
+    const UNIT: &'static str = "answers";
+    const LIMITS: Limits = Limits::ladder(4, 6, 10, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HOST).and(Facts::SYNTHETIC);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let news = match fact {
+            Fact::Synthetic(event) => state.heard.is_news(event),
+            Fact::Event(event) => state.heard.is_news(event),
+            _ => false,
+        };
+        if news || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
+            *state = State { heard: core::mem::take(&mut state.heard), ..State::default() };
+            return None;
+        }
+        if prompts(fact) {
+            state.prompted.get_or_insert(cx.onset);
+            return None;
+        }
+        let (_, message) = fact.spoken()?;
+        if message.channel.unwrap_or_default() == Channel::Reasoning {
+            return None;
+        }
+        let prompted = state.prompted.take()?;
+        if state.answers == 0 {
+            state.onset = prompted;
+        }
+        state.answers = state.answers.saturating_add(1);
+        let identity = key("rule", Self::ID.as_bytes());
+        state.sightings.push(Sighting { key: identity, ..cx.here }, EVIDENCE);
+        let count = state.answers;
+        if !cx.limits.reached(count, 1) {
+            return None;
+        }
+        let message = format!("{count} prompts of the host were answered by text alone, without a call");
+        Some(Signal {
+            kind: "text-alone",
+            identity,
+            count,
+            scale: 1,
+            period: None,
+            onset: state.onset,
+            sightings: state.sightings.iter().copied().collect(),
+            confidence: u16::try_from(650 + count.min(10) * 30).unwrap_or(1000),
+            signature: Self::ID.to_string(),
+            advice: Advice {
+                what: format!("{message}.").into(),
+                instead: "Make the next call, or say plainly which decision or information is missing.",
+                recommendation: Recommendation::Escalate,
+                halt_reason: HaltReason::Stalled,
+            },
+            ask: None,
+            extra: Extra::default(),
+            message,
+        })
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.answers
+    }
+
+    fn fits(state: &State) -> bool {
+        state.sightings.len() <= EVIDENCE && state.heard.fits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Halt, Nudge};
+    use crate::rules::testing::{Played, events, says};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "continuation-loop";
+    const PROMPT: &str = r#"{"type":"message","role":"system","synthetic":true,"text":"Please continue."}"#;
+    const HOST: &str = r#"{"type":"host","kind":"continuation"}"#;
+
+    /// Prompts, each answered in other words.
+    fn answered(prompts: &[&str], times: usize) -> Vec<String> {
+        let answer =
+            |n: usize| says(&format!("{} is what I would do then.", ["this", "that", "nothing"][n % 3].repeat(n + 1)));
+        (0..times).flat_map(|n| prompts.iter().map(|prompt| (*prompt).into()).chain([answer(n)])).collect()
+    }
+
+    fn play(prompts: &[&str], times: usize) -> Played {
+        events("{}", answered(prompts, times))
+    }
+
+    #[test]
+    fn every_rung_is_reached() {
+        for prompts in [&[PROMPT][..], &[HOST], &[HOST, PROMPT]] {
+            for (times, level) in [(4, Nudge), (6, Block), (10, Halt)] {
+                play(prompts, times).last(RULE, level);
+            }
+            play(prompts, 3).expect(RULE, &[]);
+        }
+    }
+
+    #[test]
+    fn news_is_no_prompt() {
+        let jobs = ["the linter", "the unit tests", "the browser tests", "the documentation", "the benchmark"];
+        let news = |n: usize| {
+            let job = jobs[n % jobs.len()];
+            format!(
+                r#"{{"type":"message","role":"user","synthetic":true,"text":"A task in the background has ended: {job}, attempt {}, says {}"}}"#,
+                ["one", "two", "three"][n / jobs.len()],
+                ["all is well", "two things are wrong"][n % 2]
+            )
+        };
+        let waits = |n: usize| [news(n), says("Waiting for the others.")];
+        events("{}", (0..15).flat_map(waits)).expect(RULE, &[]);
+        // What was heard before is no news, and neither is another word for the same.
+        events("{}", (0..15).flat_map(|_| waits(3))).last(RULE, Halt);
+        let order = |n: usize| {
+            let text = ["Go on.", "Keep going!", "Please continue.", "Carry on now."][n % 4];
+            [format!(r#"{{"type":"message","role":"user","synthetic":true,"text":"{text}"}}"#), says("I will.")]
+        };
+        events("{}", (0..10).flat_map(order)).last(RULE, Halt);
+    }
+
+    #[test]
+    fn what_is_none() {
+        play(&[], 20).expect(RULE, &[]);
+        play(&[r#"{"type":"message","role":"user","text":"go on"}"#], 20).expect(RULE, &[]);
+        let call = r#"{"type":"tool-call","tool":"read"}"#;
+        let mut worked = answered(&[PROMPT], 3);
+        worked.push(call.into());
+        worked.extend(answered(&[PROMPT], 3));
+        events("{}", worked).expect(RULE, &[]);
+    }
+}
