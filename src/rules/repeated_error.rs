@@ -5,8 +5,8 @@
 
 use crate::model::{Failure, HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, Nature, combine, evidence, nature, printable};
+use crate::state::{Onset, Ring, Sighting, Step, Time};
+use crate::text::{Key, Nature, combine, evidence, mark, nature, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -43,11 +43,14 @@ struct Outing {
     class: Option<Key>,
     weight: u8,
     round: Option<Key>,
-    light: Key,
-    call: Option<Key>,
-    target: Option<Key>,
+    light: u32,
+    /// Marks of the call and of what it acts upon; 0 for none.
+    call: u32,
+    target: u32,
+    /// It was to change something.
+    mutates: bool,
     mutations: u64,
-    at: Option<i64>,
+    at: Time,
     sighting: Sighting,
     onset: Onset,
 }
@@ -102,7 +105,8 @@ impl Tool {
     fn took(&mut self, step: &Step, result: &ToolResult, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
-        let target = call.and_then(|call| call.target);
+        let target = call.and_then(|call| call.target).map_or(0, mark);
+        let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.
         let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
@@ -111,31 +115,38 @@ impl Tool {
             // The calls of a round were made before any of them was answered: one mistake.
             Some(before) if round.is_some() && before.round == round => 0,
             Some(before) if step.mutations_before > before.mutations => {
-                if before.light == facts.light {
+                if before.light == light {
                     HALF
                 } else {
                     0
                 }
             }
             // Waiting before the same try again is what load and a network ask for, and nothing else does.
-            Some(before) if before.call == call.map(|call| call.key) && paused(before, step) && transient(result) => {
-                HALF
-            }
+            Some(before) if before.call == key && paused(before, step) && transient(result) => HALF,
             _ => WHOLE,
         };
-        if step.outcome == Outcome::Ok && !facts.failed && target.is_some() {
-            // It works now: what failed on this target before is settled.
-            self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.class = None);
+        let mutates = call.is_some_and(|call| call.mutates);
+        if step.outcome == Outcome::Ok && !facts.failed && target != 0 {
+            // It works now: what failed on this target before is settled. A look at it settles no change that failed:
+            // editors that view and edit by one name would never fail on end.
+            let settled = |call: &&mut Outing| call.target == target && (mutates || !call.mutates);
+            self.calls.iter_mut().filter(settled).for_each(|call| call.class = None);
+        }
+        // Nor does it say anything about how often changes fail.
+        let failed_changes = self.calls.iter().any(|call| call.mutates && call.class.is_some());
+        if !mutates && !facts.failed && failed_changes {
+            return;
         }
         let outing = Outing {
             class,
             weight,
             round,
-            light: facts.light,
-            call: call.map(|call| call.key),
+            light,
+            call: key,
             target,
+            mutates,
             mutations: step.mutations_after,
-            at: step.at,
+            at: step.at.into(),
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
             onset: step.onset,
         };
@@ -145,7 +156,7 @@ impl Tool {
 
 /// Whether the call came a while after the failure before it.
 fn paused(before: &Outing, step: &Step) -> bool {
-    before.at.zip(step.onset.at).is_some_and(|(failed, called)| called.saturating_sub(failed) >= PAUSE)
+    before.at.zip(step.onset.at.get()).is_some_and(|(failed, called)| called.saturating_sub(failed) >= PAUSE)
 }
 
 /// Whether waiting may end the failure.
@@ -175,7 +186,8 @@ impl Rule for RepeatedError {
                 // Only what looks like one more of the same; another target deserves its chance.
                 let alike = tool.calls.iter().rev().find(|failed| {
                     failed.class.is_some()
-                        && (failed.call == Some(call.key) || (call.target.is_some() && failed.target == call.target))
+                        && (failed.call == mark(call.key)
+                            || call.target.is_some_and(|target| failed.target == mark(target)))
                 })?;
                 tool.signal(&call.name, alike.class?, u32::from(cx.config.conventions.expect_failure), cx)
             }
@@ -185,7 +197,7 @@ impl Rule for RepeatedError {
                     .and_then(|index| state.tools.remove(index))
                     .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
                 tool.took(step, result, cx.limits.window as usize);
-                let class = tool.calls.last().and_then(|call| call.class);
+                let class = tool.calls.last().and_then(|call| call.class).filter(|_| step.facts.failed);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
                 state.tools.push(tool, TOOLS);
@@ -211,7 +223,8 @@ impl Rule for RepeatedError {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Script, events};
+    use alloc::{format, vec::Vec};
 
     const RULE: &str = "repeated-error";
 
@@ -272,6 +285,31 @@ mod tests {
     #[test]
     fn a_human_ends_the_evidence() {
         Script::new("{}").play("a!x b!x | c!x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_look_settles_no_change_that_failed() {
+        // An editor that views and edits by one name.
+        let step = |command: &str, text: &str, outcome: &str, output: &str| {
+            [
+                format!(
+                    r#"{{"type":"tool-call","tool":"file_editor","args":{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}}}"#
+                ),
+                format!(r#"{{"type":"tool-result","tool":"file_editor","outcome":"{outcome}","output":"{output}"}}"#),
+            ]
+        };
+        let fails = |n: usize| step("str_replace", &"x".repeat(n + 1), "error", "No match of the old text was found");
+        let looks = |n: usize| step("view", "", "ok", &format!("1: def f(): return {}", "y".repeat(n)));
+        let works = || step("str_replace", "def", "ok", "The file was edited");
+        let lap = |n: usize| [fails(n), looks(n)].concat();
+        let laps = |range: core::ops::Range<usize>| range.flat_map(lap).collect::<Vec<_>>();
+        events("{}", laps(0..2)).expect(RULE, &[]);
+        events("{}", laps(0..6)).strongest(RULE, Block);
+        // A change that works settles them, and so does a look what could not be looked at.
+        let settled: Vec<_> = [laps(0..2), works().to_vec(), laps(2..4)].concat();
+        events("{}", settled).expect(RULE, &[]);
+        let blind = |n: usize| step("view", &"z".repeat(n + 1), "error", "The disk is busy");
+        events("{}", [blind(0), blind(1), looks(0), blind(2), blind(3)].concat()).expect(RULE, &[]);
     }
 
     #[test]
