@@ -10,8 +10,8 @@
 
 use crate::model::{HaltReason, Outcome, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
-use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Key, combine, evidence, printable};
+use crate::state::{Call, Onset, Ring, Sighting, Step, Time};
+use crate::text::{Key, combine, evidence, mark, printable};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
 
@@ -48,17 +48,19 @@ struct Entry {
     points: u32,
     /// Occurrences since the onset.
     times: u32,
-    exact: Key,
-    light: Key,
-    shape: Option<Key>,
+    exact: u32,
+    light: u32,
+    /// 0 for none.
+    shape: u32,
     outcome: OutcomeKind,
     /// Waiting is expected of this call, so thresholds are trebled.
     patient: bool,
     /// Where the latest occurrence was.
     index: u64,
     mutations: u64,
-    at: Option<i64>,
-    round: Option<Key>,
+    at: Time,
+    /// 0 for none.
+    round: Key,
     onset: Onset,
     sightings: Ring<Sighting>,
 }
@@ -78,15 +80,15 @@ impl Entry {
             agent: step.agent,
             points: 0,
             times: 1,
-            exact: step.facts.exact,
-            light: step.facts.light,
-            shape: step.facts.shape,
+            exact: mark(step.facts.exact),
+            light: mark(step.facts.light),
+            shape: step.facts.shape.map_or(0, mark),
             outcome: OutcomeKind { outcome: step.outcome, failed: step.facts.failed },
             patient: call.polling || step.facts.waiting,
             index: step.index,
             mutations: step.mutations_after,
-            at: step.at,
-            round: call.round,
+            at: step.at.into(),
+            round: call.round.unwrap_or(0),
             onset: step.onset,
             sightings,
         }
@@ -95,8 +97,9 @@ impl Entry {
     /// Points that a further occurrence adds; `None` when its outcome is another one.
     fn worth(&self, step: &Step) -> Option<u32> {
         let facts = &step.facts;
-        let near = facts.shape.is_some() && facts.shape == self.shape;
-        if facts.light != self.light && facts.exact != self.exact && !near {
+        let (exact, light) = (mark(facts.exact) == self.exact, mark(facts.light) == self.light);
+        let near = facts.shape.is_some_and(|shape| mark(shape) == self.shape);
+        if !light && !exact && !near {
             return None;
         }
         let mut points = if step.mutations_before > self.mutations {
@@ -106,10 +109,10 @@ impl Entry {
         } else {
             2
         };
-        if facts.exact != self.exact {
-            points = if facts.light == self.light { points.saturating_sub(1) } else { points.min(1) };
+        if !exact {
+            points = if light { points.saturating_sub(1) } else { points.min(1) };
         }
-        if let (Some(last), Some(now)) = (self.at, step.at)
+        if let (Some(last), Some(now)) = (self.at.get(), step.at)
             && now.saturating_sub(last) >= if self.patient { PAUSE } else { PATIENT }
         {
             points = points.min(1);
@@ -133,15 +136,15 @@ impl Entry {
                 self.sightings.push(step.sighting, EVIDENCE);
             }
         }
-        self.exact = step.facts.exact;
-        self.light = step.facts.light;
-        self.shape = step.facts.shape;
+        self.exact = mark(step.facts.exact);
+        self.light = mark(step.facts.light);
+        self.shape = step.facts.shape.map_or(0, mark);
         self.outcome = OutcomeKind { outcome: step.outcome, failed: step.facts.failed };
         self.patient = call.polling || step.facts.waiting;
         self.index = step.index;
         self.mutations = step.mutations_after;
-        self.at = step.at;
-        self.round = call.round;
+        self.at = step.at.into();
+        self.round = call.round.unwrap_or(0);
     }
 
     fn signal(&self, call: &Call, custom: bool, cx: &Cx<'_>) -> Option<Signal> {
@@ -223,7 +226,7 @@ impl Rule for RepeatedCall {
                 let entry = match known.and_then(|index| entries.remove(index)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
                     // The copies of a call within one round are one decision of the agent.
-                    Some(entry) if entry.round.is_some() && entry.round == call.round => entry,
+                    Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
                         entry.again(step, call);
                         entry

@@ -5,8 +5,8 @@
 
 use crate::model::{Failure, HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, Nature, combine, evidence, nature, printable};
+use crate::state::{Onset, Ring, Sighting, Step, Time};
+use crate::text::{Key, Nature, combine, evidence, mark, nature, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -43,13 +43,14 @@ struct Outing {
     class: Option<Key>,
     weight: u8,
     round: Option<Key>,
-    light: Key,
-    call: Option<Key>,
-    target: Option<Key>,
+    light: u32,
+    /// Marks of the call and of what it acts upon; 0 for none.
+    call: u32,
+    target: u32,
     /// It was to change something.
     mutates: bool,
     mutations: u64,
-    at: Option<i64>,
+    at: Time,
     sighting: Sighting,
     onset: Onset,
 }
@@ -104,7 +105,8 @@ impl Tool {
     fn took(&mut self, step: &Step, result: &ToolResult, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
-        let target = call.and_then(|call| call.target);
+        let target = call.and_then(|call| call.target).map_or(0, mark);
+        let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.
         let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
@@ -113,20 +115,18 @@ impl Tool {
             // The calls of a round were made before any of them was answered: one mistake.
             Some(before) if round.is_some() && before.round == round => 0,
             Some(before) if step.mutations_before > before.mutations => {
-                if before.light == facts.light {
+                if before.light == light {
                     HALF
                 } else {
                     0
                 }
             }
             // Waiting before the same try again is what load and a network ask for, and nothing else does.
-            Some(before) if before.call == call.map(|call| call.key) && paused(before, step) && transient(result) => {
-                HALF
-            }
+            Some(before) if before.call == key && paused(before, step) && transient(result) => HALF,
             _ => WHOLE,
         };
         let mutates = call.is_some_and(|call| call.mutates);
-        if step.outcome == Outcome::Ok && !facts.failed && target.is_some() {
+        if step.outcome == Outcome::Ok && !facts.failed && target != 0 {
             // It works now: what failed on this target before is settled. A look at it settles no change that failed:
             // editors that view and edit by one name would never fail on end.
             let settled = |call: &&mut Outing| call.target == target && (mutates || !call.mutates);
@@ -141,12 +141,12 @@ impl Tool {
             class,
             weight,
             round,
-            light: facts.light,
-            call: call.map(|call| call.key),
+            light,
+            call: key,
             target,
             mutates,
             mutations: step.mutations_after,
-            at: step.at,
+            at: step.at.into(),
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
             onset: step.onset,
         };
@@ -156,7 +156,7 @@ impl Tool {
 
 /// Whether the call came a while after the failure before it.
 fn paused(before: &Outing, step: &Step) -> bool {
-    before.at.zip(step.onset.at).is_some_and(|(failed, called)| called.saturating_sub(failed) >= PAUSE)
+    before.at.zip(step.onset.at.get()).is_some_and(|(failed, called)| called.saturating_sub(failed) >= PAUSE)
 }
 
 /// Whether waiting may end the failure.
@@ -186,7 +186,8 @@ impl Rule for RepeatedError {
                 // Only what looks like one more of the same; another target deserves its chance.
                 let alike = tool.calls.iter().rev().find(|failed| {
                     failed.class.is_some()
-                        && (failed.call == Some(call.key) || (call.target.is_some() && failed.target == call.target))
+                        && (failed.call == mark(call.key)
+                            || call.target.is_some_and(|target| failed.target == mark(target)))
                 })?;
                 tool.signal(&call.name, alike.class?, u32::from(cx.config.conventions.expect_failure), cx)
             }
