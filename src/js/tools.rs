@@ -18,7 +18,6 @@ pub fn read_transcript(text: &str, format: Option<String>) -> Result<String, JsV
 /// Reads a recorded run piece by piece: [`crate::transcript::Reader`].
 #[wasm_bindgen]
 #[derive(Debug)]
-#[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
 pub struct TranscriptReader(crate::transcript::Reader);
 
 #[wasm_bindgen]

@@ -96,7 +96,7 @@ pub(crate) fn agent(context: &Context) -> Key {
 }
 
 /// What a result belongs to.
-#[expect(clippy::large_enum_variant, reason = "made once per result and taken apart at once")]
+#[allow(clippy::large_enum_variant, reason = "made once per result and taken apart at once")]
 pub(crate) enum Matched {
     /// A call that waited for it.
     Call(Call),
