@@ -26,6 +26,7 @@ mod max_iterations;
 mod max_runtime;
 mod monologue;
 mod negative_answers;
+mod no_effect;
 mod no_new_information;
 mod no_tests;
 mod node_budget;
@@ -40,6 +41,7 @@ mod rejected_arguments;
 mod repeated_call;
 mod repeated_error;
 mod repeated_failure;
+mod resubmission;
 mod reworded_request;
 mod same_answer;
 mod settings;
@@ -446,6 +448,7 @@ registry! {
     cycle: cycle::Cycle,
     rejected_arguments: rejected_arguments::RejectedArguments,
     repeated_error: repeated_error::RepeatedError,
+    resubmission: resubmission::Resubmission,
     failure_streak: failure_streak::FailureStreak,
     denied_call: denied_call::DeniedCall,
     unanswered_call: unanswered_call::UnansweredCall,
@@ -457,6 +460,7 @@ registry! {
     reworded_request: reworded_request::RewordedRequest,
     same_answer: same_answer::SameAnswer,
     no_new_information: no_new_information::NoNewInformation,
+    no_effect: no_effect::NoEffect,
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     empty_handed: empty_handed::EmptyHanded,
     blind_repeat: blind_repeat::BlindRepeat,

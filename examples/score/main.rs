@@ -1,0 +1,153 @@
+//! Scores scenario files, natively and in seconds: `cargo xtask score PATH…`.
+//!
+//! For every file and all together: loops caught and false alarms at `nudge` and at `block`, how late the alarm came
+//! against the label's `third`, and which rules were first. It reads `.jsonl` and `.jsonl.gz` scenario files, and folders
+//! of them.
+
+#[path = "../../tests/support/raw_scenario.rs"]
+mod raw_scenario;
+mod runs;
+mod tables;
+
+use runs::{Marks, Record, load};
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, thread};
+
+const HELP: &str = "\
+usage: score PATH… [options]
+
+  PATH                    a scenario file (.jsonl, .jsonl.gz) or a folder with such files below it
+  --config FILE           the configuration for scenarios that bring none of their own
+  --without RULE          leave a rule out; may be given more than once
+  --ablate                score once more without each rule that was first anywhere
+  --vary RULE.LEVEL=A,B,… score with each threshold, and choose it leaving one file out at a time
+  --list                  every missed loop, every false alarm and every late one by name
+  --json                  one JSON object a run instead of tables
+";
+
+/// What was asked for.
+#[derive(Debug, Default)]
+struct Options {
+    paths: Vec<PathBuf>,
+    config: Option<PathBuf>,
+    without: Vec<String>,
+    ablate: bool,
+    vary: Option<(String, Vec<u32>)>,
+    list: bool,
+    json: bool,
+}
+
+fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Box<dyn Error>> {
+    let mut options = Options::default();
+    while let Some(arg) = args.next() {
+        let mut value = |what: &str| args.next().ok_or_else(|| format!("{what} needs a value"));
+        match arg.as_str() {
+            "--config" => options.config = Some(value("--config")?.into()),
+            "--without" => options.without.push(value("--without")?),
+            "--vary" => {
+                let text = value("--vary")?;
+                let (what, values) = text.split_once('=').ok_or("--vary needs RULE.LEVEL=A,B,…")?;
+                let values = values.split(',').map(str::parse).collect::<Result<_, _>>()?;
+                options.vary = Some((what.to_owned(), values));
+            }
+            "--ablate" => options.ablate = true,
+            "--list" => options.list = true,
+            "--json" => options.json = true,
+            other if other.starts_with('-') => return Err(format!("there is no option {other}\n\n{HELP}").into()),
+            path => options.paths.push(path.into()),
+        }
+    }
+    if options.paths.is_empty() { Err(HELP.into()) } else { Ok(options) }
+}
+
+/// The default configuration of the scoring: what the file says, without some rules, with some thresholds.
+fn configured(base: &str, without: &[String], threshold: Option<(&str, u32)>) -> Result<String, Box<dyn Error>> {
+    let mut config: serde_json::Value = serde_json::from_str(base)?;
+    let top = config.as_object_mut().ok_or("the configuration is no object")?;
+    let rules = top.entry("rules").or_insert_with(|| serde_json::json!({}));
+    let rules = rules.as_object_mut().ok_or("`rules` is no object")?;
+    let mut set = |rule: &str, name: &str, value: serde_json::Value| -> Result<(), Box<dyn Error>> {
+        let rule = rules.entry(rule).or_insert_with(|| serde_json::json!({}));
+        rule.as_object_mut().ok_or("a rule is no object")?.insert(name.to_owned(), value);
+        Ok(())
+    };
+    for rule in without {
+        set(rule, "enabled", false.into())?;
+    }
+    if let Some((what, value)) = threshold {
+        let (rule, level) = what.split_once('.').ok_or("--vary needs RULE.LEVEL=A,B,…")?;
+        set(rule, level, value.into())?;
+    }
+    Ok(config.to_string())
+}
+
+/// Every run under a configuration, on all cores.
+fn score(records: &[Record], config: &str) -> Vec<Marks> {
+    let (next, cores) = (AtomicUsize::new(0), thread::available_parallelism().map_or(1, usize::from));
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((index, record)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            records.get(index).map(|record| (index, record))
+        } {
+            done.push((index, record.marks(config)));
+        }
+        done
+    };
+    let mut all: Vec<(usize, Marks)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    });
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().map(|(_, marks)| marks).collect()
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let options = options(env::args().skip(1))?;
+    let base = options.config.as_ref().map_or_else(|| Ok("{}".to_owned()), std::fs::read_to_string)?;
+    let records = load(&options.paths)?;
+    let config = configured(&base, &options.without, None)?;
+    let marks = score(&records, &config);
+    if options.json {
+        for (record, marks) in records.iter().zip(&marks) {
+            println!("{}", tables::json(record, marks));
+        }
+        return Ok(());
+    }
+    tables::summary(&records, &marks);
+    if options.list {
+        tables::list(&records, &marks);
+    }
+    if options.ablate {
+        println!("\nwithout one rule: loops no longer caught, false alarms that go");
+        let mut first: Vec<&str> = marks.iter().flat_map(|marks| marks.rules.iter().map(String::as_str)).collect();
+        first.sort_unstable();
+        first.dedup();
+        for rule in first {
+            let mut without = options.without.clone();
+            without.push(rule.to_owned());
+            tables::difference(rule, &records, &marks, &score(&records, &configured(&base, &without, None)?));
+        }
+    }
+    if let Some((what, values)) = &options.vary {
+        let mut tried = Vec::new();
+        for value in values {
+            tried.push((*value, score(&records, &configured(&base, &options.without, Some((what, *value)))?)));
+        }
+        tables::left_out(what, &records, &tried);
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Labelled runs, and what the detector makes of one.
+
+use crate::raw_scenario::raw_scenarios;
+use loopwarden::json;
+use loopwarden::model::{Body, Event, Level, Role};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// One recorded run and what people say of it.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// Name of its file, which is its collection.
+    pub(crate) file: String,
+    pub(crate) id: String,
+    /// `None` where nobody has said.
+    pub(crate) is_loop: Option<bool>,
+    /// Whether the run reached its goal, where that is known.
+    pub(crate) success: Option<bool>,
+    /// The event at which a supervisor would have stepped in.
+    pub(crate) third: Option<usize>,
+    config: Option<String>,
+    /// The least level that counts.
+    least: Level,
+    events: Vec<(usize, Event, bool)>,
+}
+
+/// What the detector made of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    /// The event of the first alarm, how many steps after [`Record::third`] it is, and the rule that led to it.
+    pub(crate) nudge: Option<Alarm>,
+    pub(crate) block: Option<Alarm>,
+    /// The first alarm of each rule.
+    pub(crate) first: BTreeMap<String, usize>,
+    /// Rules with an alarm.
+    pub(crate) rules: Vec<String>,
+}
+
+/// A first alarm.
+#[derive(Clone, Debug)]
+pub(crate) struct Alarm {
+    pub(crate) at: usize,
+    pub(crate) rule: String,
+    pub(crate) message: String,
+    /// Steps after the event at which a person would have stepped in; negative before it.
+    pub(crate) late: Option<i64>,
+}
+
+/// Reads every scenario below the paths.
+pub(crate) fn load(paths: &[PathBuf]) -> Result<Vec<Record>, Box<dyn Error>> {
+    let mut files = Vec::new();
+    for path in paths {
+        below(path, &mut files)?;
+    }
+    let mut records = Vec::new();
+    for file in files {
+        read(&file, &mut records).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(records)
+}
+
+fn below(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, std::io::Error>>()?;
+    entries.sort();
+    for entry in entries {
+        let name = entry.to_string_lossy();
+        if entry.is_dir() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") {
+            below(&entry, files)?;
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path, records: &mut Vec<Record>) -> Result<(), Box<dyn Error>> {
+    let bytes = fs::read(path)?;
+    let mut text = String::new();
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        flate2::read::GzDecoder::new(bytes.as_slice()).read_to_string(&mut text)?;
+    } else {
+        text = String::from_utf8(bytes)?;
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let file = name.split(".jsonl").next().unwrap_or_default().to_owned();
+    for raw in raw_scenarios(&text)? {
+        let whole: serde_json::Value = serde_json::from_str(&raw.text).unwrap_or_default();
+        let read = |(at, event): (usize, &crate::raw_scenario::RawEvent)| {
+            Some((at, json::event(&event.text).ok()?, event.pending))
+        };
+        let third = whole.pointer("/label/third").and_then(serde_json::Value::as_u64);
+        records.push(Record {
+            file: file.clone(),
+            id: raw.id.clone(),
+            is_loop: raw.expect_loop,
+            success: whole.get("success").and_then(serde_json::Value::as_bool),
+            third: third.and_then(|third| usize::try_from(third).ok()).or(raw.expect_at),
+            least: match raw.min_level.as_deref() {
+                Some("observe") => Level::Observe,
+                Some("block") => Level::Block,
+                Some("gate") => Level::Gate,
+                Some("halt") => Level::Halt,
+                _ => Level::Nudge,
+            },
+            config: raw.config.clone(),
+            events: raw.events.iter().enumerate().filter_map(read).collect(),
+        });
+    }
+    Ok(())
+}
+
+impl Record {
+    /// Runs it under its own configuration, or else the given one.
+    pub(crate) fn marks(&self, config: &str) -> Marks {
+        let mut marks = Marks::default();
+        let Ok(mut detector) = json::detector(self.config.as_deref().unwrap_or(config)) else { return marks };
+        for (at, event, pending) in &self.events {
+            let answer = if *pending { detector.check(event) } else { detector.record(event) };
+            let Ok(verdict) = answer else { continue };
+            let lead = verdict.findings.first();
+            let alarm = || Alarm {
+                at: *at,
+                rule: lead.map(|finding| finding.rule.clone()).unwrap_or_default(),
+                message: lead.map(|finding| finding.message.clone()).unwrap_or_default(),
+                late: self.late(*at),
+            };
+            if verdict.level >= self.least && marks.nudge.is_none() {
+                marks.nudge = Some(alarm());
+            }
+            if verdict.level >= Level::Block && marks.block.is_none() {
+                marks.block = Some(alarm());
+            }
+            for finding in verdict.findings.iter().filter(|finding| finding.level >= Level::Nudge) {
+                marks.first.entry(finding.rule.clone()).or_insert(*at);
+            }
+        }
+        marks.rules = marks.first.keys().cloned().collect();
+        marks
+    }
+
+    /// Steps from the event at which a person would have stepped in to an alarm: calls, or what the agents say in a run
+    /// without any.
+    fn late(&self, alarm: usize) -> Option<i64> {
+        let third = self.third?;
+        let calls = self.events.iter().any(|(_, event, _)| matches!(event.body, Body::ToolCall(_)));
+        let is_step = |event: &Event| match &event.body {
+            Body::ToolCall(_) => true,
+            Body::Message(message) => !calls && message.role == Role::Assistant,
+            _ => false,
+        };
+        let (from, to) = (third.min(alarm), third.max(alarm));
+        let between = self.events.iter().filter(|(at, event, _)| *at > from && *at <= to && is_step(event)).count();
+        let between = i64::try_from(between).unwrap_or(i64::MAX);
+        Some(if alarm < third { -between } else { between })
+    }
+}

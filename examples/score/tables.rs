@@ -1,0 +1,190 @@
+//! What is printed.
+
+use crate::runs::{Alarm, Marks, Record};
+use std::collections::BTreeMap;
+
+/// Steps after the moment of a supervisor up to which an alarm is in time.
+const IN_TIME: i64 = 2;
+
+/// Figures of a set of runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    loops: usize,
+    honest: usize,
+    /// Caught and false, at `nudge` and at `block`.
+    nudge: (usize, usize),
+    block: (usize, usize),
+    in_time: usize,
+    /// Caught loops whose label says when.
+    timed: usize,
+    early: usize,
+    /// Runs without a label that reached their goal, and alarms on them.
+    good: usize,
+    good_nudge: usize,
+    good_block: usize,
+}
+
+impl Figures {
+    fn add(&mut self, record: &Record, marks: &Marks) {
+        let (nudge, block) = (usize::from(marks.nudge.is_some()), usize::from(marks.block.is_some()));
+        if record.success == Some(true) && record.is_loop != Some(true) {
+            self.good += 1;
+            self.good_nudge += nudge;
+            self.good_block += block;
+        }
+        match record.is_loop {
+            Some(true) => {
+                self.loops += 1;
+                self.nudge.0 += nudge;
+                self.block.0 += block;
+                if let Some(late) = marks.nudge.as_ref().and_then(|alarm| alarm.late) {
+                    self.timed += 1;
+                    self.in_time += usize::from(late <= IN_TIME);
+                    self.early += usize::from(late < 0);
+                }
+            }
+            Some(false) => {
+                self.honest += 1;
+                self.nudge.1 += nudge;
+                self.block.1 += block;
+            }
+            None => {}
+        }
+    }
+
+    fn of<'a>(runs: impl Iterator<Item = (&'a Record, &'a Marks)>) -> Self {
+        let mut figures = Self::default();
+        runs.for_each(|(record, marks)| figures.add(record, marks));
+        figures
+    }
+
+    fn row(&self, name: &str) -> String {
+        let Self { loops, honest, nudge, block, in_time, timed, early, good, good_nudge, good_block } = self;
+        let good = if *good == 0 { String::new() } else { format!("{good_nudge}, {good_block} of {good}") };
+        format!(
+            "{name:<26} {:>4}/{loops:<4} {:>3}/{honest:<4} {:>4}/{loops:<4} {:>3}/{honest:<4} {in_time:>3}/{timed:<4} {early:>4}  {good}",
+            nudge.0, nudge.1, block.0, block.1
+        )
+    }
+}
+
+fn files(records: &[Record]) -> Vec<&str> {
+    let mut files: Vec<&str> = records.iter().map(|record| record.file.as_str()).collect();
+    files.dedup();
+    files
+}
+
+/// The table of files, and which rule was first how often.
+pub(crate) fn summary(records: &[Record], marks: &[Marks]) {
+    println!(
+        "{:<26} {:>9} {:>8} {:>9} {:>8} {:>8} {:>4}  reached their goal: nudged, blocked",
+        "", "nudge", "false", "block", "false", "in time", "early"
+    );
+    let runs = || records.iter().zip(marks);
+    for file in files(records) {
+        println!("{}", Figures::of(runs().filter(|(record, _)| record.file == file)).row(file));
+    }
+    println!("{}", Figures::of(runs()).row("all"));
+    let mut first: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    for (record, marks) in runs() {
+        if let Some(alarm) = &marks.nudge {
+            let counts = first.entry(alarm.rule.as_str()).or_default();
+            let column = match record.is_loop {
+                Some(true) => 0,
+                Some(false) => 1,
+                None => 2,
+            };
+            if let Some(count) = counts.get_mut(column) {
+                *count += 1;
+            }
+        }
+    }
+    println!("\nfirst alarm: on loops, on honest runs, on runs without a label");
+    for (rule, [loops, honest, other]) in first {
+        println!("  {rule:<24} {loops:>4} {honest:>4} {other:>4}");
+    }
+}
+
+fn told(alarm: Option<&Alarm>) -> String {
+    alarm.map_or_else(String::new, |alarm| {
+        let late = alarm.late.map(|late| format!(" ({late:+})")).unwrap_or_default();
+        format!("{} at {}{late}: {}", alarm.rule, alarm.at, alarm.message)
+    })
+}
+
+/// What went wrong, by name.
+pub(crate) fn list(records: &[Record], marks: &[Marks]) {
+    println!();
+    for (record, marks) in records.iter().zip(marks) {
+        let alarm = marks.nudge.as_ref();
+        let what = match record.is_loop {
+            Some(true) if alarm.is_none() => "missed",
+            Some(true) if alarm.is_some_and(|alarm| alarm.late.is_some_and(|late| late > IN_TIME)) => "late",
+            Some(true) if alarm.is_some_and(|alarm| alarm.late.is_some_and(|late| late < 0)) => "early",
+            Some(false) if alarm.is_some() => "false",
+            None if alarm.is_some() && record.success == Some(true) => "good run",
+            _ => continue,
+        };
+        let blocked = marks.block.as_ref().map(|_| format!("; {}", told(marks.block.as_ref()))).unwrap_or_default();
+        println!("{what:<9} {:<24} {} {}{blocked}", record.file, record.id, told(alarm));
+    }
+}
+
+/// One run, for other programs.
+pub(crate) fn json(record: &Record, marks: &Marks) -> serde_json::Value {
+    let alarm = |alarm: Option<&Alarm>| {
+        alarm.map(|alarm| serde_json::json!({ "at": alarm.at, "rule": alarm.rule, "late": alarm.late }))
+    };
+    serde_json::json!({
+        "file": record.file,
+        "id": record.id,
+        "loop": record.is_loop,
+        "success": record.success,
+        "third": record.third,
+        "nudge": alarm(marks.nudge.as_ref()),
+        "block": alarm(marks.block.as_ref()),
+        "first": marks.first,
+    })
+}
+
+/// What is lost and gained without a rule.
+pub(crate) fn difference(rule: &str, records: &[Record], with: &[Marks], without: &[Marks]) {
+    let count = |is_loop: bool, level: fn(&Marks) -> bool| {
+        let runs = records.iter().zip(with.iter().zip(without)).filter(|(record, _)| record.is_loop == Some(is_loop));
+        runs.filter(|(_, (with, without))| level(with) && !level(without)).count()
+    };
+    let (nudged, blocked) = (|marks: &Marks| marks.nudge.is_some(), |marks: &Marks| marks.block.is_some());
+    println!(
+        "  {rule:<24} nudge {:>3} {:>3}   block {:>3} {:>3}",
+        count(true, nudged),
+        count(false, nudged),
+        count(true, blocked),
+        count(false, blocked)
+    );
+}
+
+/// A threshold chosen on all files but one, and what it is worth on that one, for each in turn.
+pub(crate) fn left_out(what: &str, records: &[Record], tried: &[(u32, Vec<Marks>)]) {
+    println!("\n{what}: fitted");
+    let figures = |marks: &[Marks], keep: &dyn Fn(&Record) -> bool| {
+        Figures::of(records.iter().zip(marks).filter(|(record, _)| keep(record)))
+    };
+    for (value, marks) in tried {
+        println!("{}", figures(marks, &|_| true).row(&value.to_string()));
+    }
+    println!("\n{what}: chosen without the file it is used on");
+    let mut sum = (0, 0, 0, 0);
+    for file in files(records) {
+        // A false alarm costs as much as four loops are worth.
+        let worth = |marks: &[Marks]| {
+            let rest = figures(marks, &|record| record.file != file);
+            let bad = i64::try_from(rest.nudge.1 + rest.good_nudge).unwrap_or(i64::MAX);
+            i64::try_from(rest.nudge.0).unwrap_or(i64::MAX) - 4 * bad
+        };
+        let Some((value, marks)) = tried.iter().max_by_key(|(value, marks)| (worth(marks), *value)) else { continue };
+        let own = figures(marks, &|record| record.file == file);
+        println!("{}", own.row(&format!("{file} ({value})")));
+        sum = (sum.0 + own.nudge.0, sum.1 + own.loops, sum.2 + own.nudge.1, sum.3 + own.honest);
+    }
+    println!("together: caught {} of {}, false {} of {}", sum.0, sum.1, sum.2, sum.3);
+}
