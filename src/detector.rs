@@ -18,7 +18,7 @@ use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec
 use serde::{Deserialize, Serialize};
 
 /// Raised by every change that can change a verdict.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// Levels of nesting that arguments and other free JSON may have.
 const DEPTH: usize = 120;
@@ -315,6 +315,11 @@ impl Detector {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn run(&self, scope: &Scope) -> Option<&Run> {
+        self.state.store.get(scope)
+    }
+
     /// The configuration in force.
     #[must_use]
     pub fn config(&self) -> &Config {
@@ -594,7 +599,7 @@ impl Judging<'_> {
         let mut facts = text::outcome(&custom.name, &result, true, None, &self.settings.volatile, self.scratch);
         if unknown {
             // Nothing is known to differ, and nothing to be equal to the byte.
-            facts.exact = combine("custom/unknown", &[self.run.touched.into()]);
+            facts.exact = combine("custom/unknown", &[self.run.touched]);
         }
         self.run.customs = self.run.customs.saturating_add(1);
         let step = Step {

@@ -4,6 +4,9 @@
 extern crate alloc;
 #[cfg(any(test, feature = "js", feature = "schema"))]
 extern crate std;
+// What the tests of the crate share with those beside it names the crate from outside.
+#[cfg(test)]
+extern crate self as loopwarden;
 
 mod detector;
 pub mod json;

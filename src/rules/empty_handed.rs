@@ -13,7 +13,7 @@
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, named};
 use crate::rules::task_loop::{Asked, WHICH, against};
-use crate::rules::{Advice, Cx, Extra, Fact, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, agent};
 use crate::text::{Key, combine, printable};
 use alloc::{format, string::String, vec::Vec};
@@ -277,6 +277,7 @@ impl Rule for EmptyHanded {
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(12, 0, 0, 7);
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const SEES: Facts = Facts::STEP.and(Facts::REPORT);
     type State = State;
 
     fn reach(window: u32) -> u32 {

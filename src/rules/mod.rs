@@ -527,6 +527,21 @@ impl States {
             + self.no_tests.weight()
     }
 
+    /// What [`Self::weight`] estimates.
+    #[cfg(test)]
+    pub(crate) fn task_bytes(&self) -> usize {
+        let about_tasks = (
+            &self.task_loop,
+            &self.task_attempts,
+            &self.phase_visits,
+            &self.phase_transitions,
+            &self.phase_cycle,
+            &self.external_failure,
+            &self.no_tests,
+        );
+        postcard::to_allocvec(&about_tasks).unwrap().len()
+    }
+
     /// Drops all that is kept about one task and nothing else.
     pub(crate) fn drop_task(&mut self, task: Key) {
         self.task_loop.drop_task(task);

@@ -284,3 +284,39 @@ impl Run {
             && self.ladder.fits()
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/support/adversary.rs"]
+mod adversary;
+
+#[cfg(test)]
+mod tests {
+    use super::TASK_BYTES;
+    use super::adversary::{self, Run};
+    use crate::json;
+    use crate::model::Scope;
+
+    #[test]
+    fn tasks_weigh_no_less_than_they_take() {
+        for kind in [Run::Busy, Run::Full] {
+            let mut detector = json::detector(adversary::CONFIG).unwrap();
+            for (number, event) in adversary::events(kind).take(600).enumerate() {
+                let task = event.context.task.is_some();
+                detector.record(&event).unwrap();
+                if number % 37 != 0 || !task {
+                    continue;
+                }
+                let run = detector.run(&Scope::default()).unwrap();
+                let size = |bytes: Result<alloc::vec::Vec<u8>, _>| {
+                    bytes.map(|bytes: alloc::vec::Vec<u8>| bytes.len()).unwrap()
+                };
+                // Beside what is kept of tasks, the empty rules and the graphs are in this.
+                let kept =
+                    run.rules.task_bytes() + size(postcard::to_allocvec(&run.workflow)) - run.workflow.graph_bytes();
+                let (weight, graphless) = (run.weight(), kept.saturating_sub(64));
+                assert!(graphless <= weight, "{kind:?}, event {number}: {kept} bytes weigh {weight}");
+                assert!(weight <= TASK_BYTES * 9 / 8, "{kind:?}, event {number}: {weight}");
+            }
+        }
+    }
+}

@@ -1,13 +1,14 @@
 use crate::model::{Context, Memory, Scope};
 use crate::state::Run;
 use crate::text::{Key, key};
-use alloc::{borrow::Cow, collections::BTreeMap};
+use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap};
 use serde::{Deserialize, Serialize};
 
 /// The runs, by the key of their name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Store {
-    runs: BTreeMap<Key, Run>,
+    /// Boxed: a leaf of the tree has room for eleven of them.
+    runs: BTreeMap<Key, Box<Run>>,
 }
 
 /// Runs forgotten while another was made room for.
@@ -36,15 +37,15 @@ impl Store {
     }
 
     pub(crate) fn get(&self, scope: &Scope) -> Option<&Run> {
-        self.runs.get(&run_key(scope.run.as_deref()))
+        self.runs.get(&run_key(scope.run.as_deref())).map(Box::as_ref)
     }
 
     pub(crate) fn get_mut(&mut self, scope: &Scope) -> Option<&mut Run> {
-        self.runs.get_mut(&run_key(scope.run.as_deref()))
+        self.runs.get_mut(&run_key(scope.run.as_deref())).map(Box::as_mut)
     }
 
     pub(crate) fn remove(&mut self, scope: &Scope) -> Option<Run> {
-        self.runs.remove(&run_key(scope.run.as_deref()))
+        self.runs.remove(&run_key(scope.run.as_deref())).map(|run| *run)
     }
 
     /// The run an event falls into, as `record` would find it: a forgotten or unknown one is fresh.
@@ -61,7 +62,7 @@ impl Store {
         let mut forgotten = Forgotten::default();
         match self.runs.get_mut(&key) {
             Some(run) if idle(run, context.at, memory) => {
-                *run = Run::default();
+                **run = Run::default();
                 forgotten.collected = 1;
             }
             Some(_) => {}
@@ -82,6 +83,6 @@ impl Store {
     }
 
     pub(crate) fn fits(&self, memory: &Memory) -> bool {
-        self.runs.len() <= memory.max_runs as usize && self.runs.values().all(Run::fits)
+        self.runs.len() <= memory.max_runs as usize && self.runs.values().all(|run| run.fits())
     }
 }

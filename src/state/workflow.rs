@@ -705,6 +705,11 @@ impl Workflow {
         self.tasks.iter().map(Task::weight).sum()
     }
 
+    #[cfg(test)]
+    pub(crate) fn graph_bytes(&self) -> usize {
+        postcard::to_allocvec(&(&self.declared, &self.learned)).unwrap().len()
+    }
+
     /// Drops what is counted for a task and nothing else.
     pub(crate) fn drop_task(&mut self, task: Key) {
         self.tasks.retain(|known| known.key != task);

@@ -45,7 +45,7 @@ impl Request {
         if concepts.len() > CONCEPTS || !rest.is_empty() {
             concepts.clear();
         }
-        Self { whole: low(key("request", &bytes)), concepts }
+        Self { whole: key("request", &bytes), concepts }
     }
 
     /// Whether both ask for the same thing, at a threshold in per mille.
@@ -73,10 +73,6 @@ impl Request {
     pub(crate) fn fits(&self) -> bool {
         self.concepts.len() <= CONCEPTS
     }
-}
-
-fn low(key: u128) -> u64 {
-    u64::try_from(key & u128::from(u64::MAX)).unwrap_or_default()
 }
 
 /// Lower-cased runs of letters, digits and what holds names together; every CJK character is a word.
@@ -110,7 +106,7 @@ fn concept(word: &str) -> Option<u32> {
     let full = lookup(ABBREVIATIONS, word).unwrap_or(word);
     let stem = stem(full);
     let folded = lookup(SYNONYMS, &stem).unwrap_or(&stem);
-    u32::try_from(key("concept", folded.as_bytes()) & u128::from(u32::MAX)).ok()
+    u32::try_from(key("concept", folded.as_bytes()) & u64::from(u32::MAX)).ok()
 }
 
 fn lookup<'a>(table: &[(&str, &'a str)], word: &str) -> Option<&'a str> {

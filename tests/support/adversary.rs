@@ -3,6 +3,9 @@
 use loopwarden::json;
 use loopwarden::model::Event;
 use serde_json::{Value, json};
+// The crate's own tests are without these.
+#[allow(unused_imports, reason = "there by themselves everywhere but in a crate without std")]
+use std::{format, prelude::rust_2024::*, vec};
 
 /// What the detector is configured with: the defaults, which is what the promise about memory is made for.
 pub(crate) const CONFIG: &str = "{}";

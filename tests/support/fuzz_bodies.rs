@@ -4,7 +4,7 @@
 use loopwarden::model::{Config, Scope, Verdict};
 use loopwarden::transcript::{Format, read};
 use loopwarden::{Detector, json};
-use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Magic, format and rules version of a snapshot; the checksum and the payload follow.
 const PREFIX: usize = 4 + 1 + 4;
@@ -95,8 +95,8 @@ pub(crate) fn transcript(data: &[u8]) {
 fn sealed(payload: &[u8]) -> Vec<u8> {
     let mut bytes = Detector::new(Config::default()).map(|detector| detector.snapshot()).unwrap_or_default();
     bytes.truncate(PREFIX);
-    let sum = Sha256::new().chain_update(b"loopwarden/snapshot/1\0").chain_update(payload).finalize();
-    bytes.extend(sum.iter().take(CHECKSUM));
+    let format = bytes.get(4).copied().unwrap_or_default();
+    bytes.extend(xxh3_64_with_seed(payload, u64::from(format)).to_le_bytes());
     bytes.extend(payload);
     bytes
 }

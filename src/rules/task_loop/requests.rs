@@ -112,7 +112,7 @@ impl Chain {
             marks,
             part: Part::None,
             first: true,
-            sighting: Sighting { key: Key::from(request.whole()), ..cx.here },
+            sighting: Sighting { key: request.whole(), ..cx.here },
             earlier: Ring::default(),
             onset: cx.onset,
             request,
