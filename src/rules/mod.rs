@@ -45,6 +45,7 @@ mod resubmission;
 mod reworded_request;
 mod same_answer;
 mod settings;
+mod stale_talk;
 mod stall;
 mod streak;
 mod stream_novelty;
@@ -105,6 +106,8 @@ pub(crate) enum Fact<'a> {
     /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the
     /// host answered in the tool's stead.
     NotRun(Option<&'a Call>, Option<&'a ToolResult>),
+    /// A message of the user's own.
+    Heard(&'a Message),
     /// Any other event that the host did not make itself.
     Event(&'a Event),
     /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
@@ -131,7 +134,9 @@ impl Facts {
     pub(crate) const REPORT: Self = Self(1 << 8);
     pub(crate) const SYNTHETIC: Self = Self(1 << 9);
     pub(crate) const CUSTOM: Self = Self(1 << 10);
-    pub(crate) const ALL: Self = Self((1 << 11) - 1);
+    /// A message of the user's own.
+    pub(crate) const HEARD: Self = Self(1 << 11);
+    pub(crate) const ALL: Self = Self((1 << 12) - 1);
 
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -151,6 +156,7 @@ impl<'a> Fact<'a> {
             Fact::Step(..) => Facts::STEP,
             Fact::Output { .. } => Facts::OUTPUT,
             Fact::NotRun(..) => Facts::NOT_RUN,
+            Fact::Heard(_) => Facts::HEARD,
             Fact::Synthetic(_) => Facts::SYNTHETIC,
             Fact::Custom(_) => Facts::CUSTOM,
             Fact::Event(event) => match event.body {
@@ -277,6 +283,8 @@ pub(crate) struct Extra {
     /// What one more call of the loop adds to the count, or one more lap of its period; only of a rule that knows its
     /// loop by the call alone, before it runs.
     pub(crate) each: Option<u32>,
+    /// The level the rule asks for is the most, in a relapse as well.
+    pub(crate) only_told: bool,
 }
 
 impl Signal {
@@ -415,6 +423,12 @@ macro_rules! registry {
                 $(if !<$rule>::OUTLIVES_EVIDENCE { self.$name = Default::default(); })*
             }
 
+            /// Drops what the work before a step forward is evidence for.
+            pub(crate) fn advance(&mut self) {
+                self.forget();
+                self.resubmission = Default::default();
+            }
+
             /// Drops what every rule keeps about one task.
             pub(crate) fn forget_task(&mut self, task: Key) {
                 $(<$rule>::forget_task(&mut self.$name, task);)*
@@ -467,6 +481,7 @@ registry! {
     stream_period: stream_period::StreamPeriod,
     stream_novelty: stream_novelty::StreamNovelty,
     monologue: monologue::Monologue,
+    stale_talk: stale_talk::StaleTalk,
     blank_turns: blank_turns::BlankTurns,
     continuation_loop: continuation_loop::ContinuationLoop,
     hook_loop: hook_loop::HookLoop,

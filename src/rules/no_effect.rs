@@ -91,6 +91,7 @@ impl Rule for NoEffect {
             let elsewhere = tool.results.iter().any(|seen| newest.repeats(seen) && seen.target != newest.target);
             if (newest.state.place == 0 || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
                 signal.ask = Some(Level::Nudge);
+                signal.extra.only_told = true;
                 signal.extra.threshold = Some(cx.limits.nudge);
             }
             signal

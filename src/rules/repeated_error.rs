@@ -6,7 +6,7 @@
 use crate::model::{Failure, HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, Nature, combine, evidence, nature, printable};
+use crate::text::{Key, Nature, backoff, combine, evidence, nature, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,17 @@ const TOOLS: usize = 32;
 /// Calls of a tool looked back at, at most.
 const MAX_WINDOW: u32 = 32;
 const EVIDENCE: usize = 5;
-/// What an ordinary error weighs; one that came again unchanged after a new change weighs half.
-const WHOLE: u8 = 2;
-const HALF: u8 = 1;
+/// What an ordinary error weighs; one that came again unchanged after a new change weighs half, and one that was waited
+/// for as such errors ask a third, as where waiting is expected.
+const WHOLE: u8 = 6;
+const HALF: u8 = 3;
+const THIRD: u8 = 2;
 /// Milliseconds between a failure and the same call again from which it was waited for.
 const PAUSE: i64 = 30_000;
+/// Milliseconds below which a growing wait is none.
+const SHORTEST: i64 = 1_000;
+/// Waits of calls under way, as their arguments tell them.
+const WAITS: usize = 8;
 /// Bytes of an error that are looked at for whether waiting may help.
 const READ: usize = 800;
 
@@ -28,6 +34,8 @@ pub(crate) struct RepeatedError;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     tools: Ring<Tool>,
+    /// Calls under way that say how long they wait, in milliseconds.
+    waits: Ring<(Key, i64)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,6 +56,8 @@ struct Outing {
     target: Option<Key>,
     mutations: u64,
     at: Option<i64>,
+    /// Milliseconds waited before the call, by the clock or by its own argument.
+    waited: i64,
     sighting: Sighting,
     onset: Onset,
 }
@@ -99,7 +109,7 @@ impl Tool {
         })
     }
 
-    fn took(&mut self, step: &Step, result: &ToolResult, window: usize) {
+    fn took(&mut self, step: &Step, result: &ToolResult, waits: Option<i64>, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
         let target = call.and_then(|call| call.target);
@@ -107,6 +117,8 @@ impl Tool {
         let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
         let round = call.and_then(|call| call.round);
+        let by_clock = before.and_then(|before| Some(step.onset.at?.saturating_sub(before.at?))).unwrap_or(0);
+        let waited = waits.unwrap_or(0).max(by_clock);
         let weight = match before {
             // The calls of a round were made before any of them was answered: one mistake.
             Some(before) if round.is_some() && before.round == round => 0,
@@ -118,8 +130,12 @@ impl Tool {
                 }
             }
             // Waiting before the same try again is what load and a network ask for, and nothing else does.
-            Some(before) if before.call == call.map(|call| call.key) && paused(before, step) && transient(result) => {
-                HALF
+            Some(before)
+                if before.call == call.map(|call| call.key) && by_clock >= PAUSE
+                    || waited >= SHORTEST && before.waited > 0 && waited * 2 >= before.waited * 3
+                    || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited) =>
+            {
+                if transient(result) { THIRD } else { WHOLE }
             }
             _ => WHOLE,
         };
@@ -136,16 +152,12 @@ impl Tool {
             target,
             mutations: step.mutations_after,
             at: step.at,
+            waited,
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
             onset: step.onset,
         };
         self.calls.push(outing, window);
     }
-}
-
-/// Whether the call came a while after the failure before it.
-fn paused(before: &Outing, step: &Step) -> bool {
-    before.at.zip(step.onset.at).is_some_and(|(failed, called)| called.saturating_sub(failed) >= PAUSE)
 }
 
 /// Whether waiting may end the failure.
@@ -170,7 +182,10 @@ impl Rule for RepeatedError {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(call, _) => {
+            Fact::Call(call, payload) => {
+                if let Some(wait) = backoff(payload) {
+                    state.waits.push((call.key, wait), WAITS);
+                }
                 let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
                 // Only what looks like one more of the same; another target deserves its chance.
                 let alike = tool.calls.iter().rev().find(|failed| {
@@ -184,7 +199,9 @@ impl Rule for RepeatedError {
                 let mut tool = known
                     .and_then(|index| state.tools.remove(index))
                     .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
-                tool.took(step, result, cx.limits.window as usize);
+                let key = step.call.as_ref().map(|call| call.key);
+                let waits = state.waits.take(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
+                tool.took(step, result, waits, cx.limits.window as usize);
                 let class = tool.calls.last().and_then(|call| call.class);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
@@ -204,7 +221,9 @@ impl Rule for RepeatedError {
     }
 
     fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
+        state.tools.len() <= TOOLS
+            && state.waits.len() <= WAITS
+            && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
     }
 }
 
@@ -222,7 +241,10 @@ mod tests {
         play(
             "a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable",
         )
-        .last(RULE, Nudge);
+        .expect(RULE, &[]);
+        play(&"a!429_unavailable @30 ".repeat(7)).last(RULE, Nudge);
+        // Each time longer, by the clock.
+        play("a!429_unavailable @2 a!429_unavailable @4 a!429_unavailable @8 a!429_unavailable").expect(RULE, &[]);
         // Without a pause, for a failure that no waiting ends, or for another call.
         play("a!429_unavailable a!429_unavailable a!429_unavailable").last(RULE, Nudge);
         play("a!x @30 a!x @60 a!x").last(RULE, Nudge);

@@ -97,11 +97,17 @@ impl Rule for Resubmission {
             Fact::Step(step, result) => {
                 let (key, tokens) = state.called.take()?;
                 let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);
-                let failed = step.facts.failed || step.outcome == Outcome::Ok;
-                let root = if failed && !step.facts.waiting && !transient(result) {
-                    root_error(&result.output, step.facts.class.is_some())
-                } else {
+                let idle = step.outcome == Outcome::Ok && result.output.trim().is_empty();
+                if idle && step.call.as_ref().is_some_and(|call| !call.mutates && !call.silent) {
+                    // A thought written down is nothing done.
+                    return None;
+                }
+                let said = step.facts.class.is_some();
+                let root = if step.facts.waiting || transient(result) {
                     None
+                } else {
+                    // An error that names no root is the same where all that was said is.
+                    root_error(&result.output).or(said.then_some(step.facts.light))
                 };
                 let (Some(call), Some(root)) = (call, root) else {
                     state.last = None;
@@ -130,10 +136,16 @@ impl Rule for Resubmission {
                     recommendation: Recommendation::ChangeApproach,
                     halt_reason: HaltReason::RepeatedError,
                 });
-                // Only what is equal is refused.
-                if !equal && cx.limits.nudge != 0 && count >= cx.limits.nudge {
+                let Limits { nudge, block, .. } = *cx.limits;
+                if !equal && nudge != 0 && count >= nudge {
+                    // Only what is equal is refused.
                     signal.ask = Some(Level::Nudge);
-                    signal.extra.threshold = Some(cx.limits.nudge);
+                    signal.extra.threshold = Some(nudge);
+                    signal.extra.only_told = true;
+                } else if equal && said && block != 0 && count + 1 >= block && count < block {
+                    // The error was told in so many words, and the next attempt would be one too many.
+                    signal.ask = Some(Level::Block);
+                    signal.extra.threshold = Some(block);
                 }
                 Some(signal)
             }

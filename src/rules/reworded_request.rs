@@ -211,10 +211,12 @@ mod tests {
         Script::new("{}").play(&thrice).expect(RULE, &[]);
         let four = thrice + "find/room_in_cheap_hotel_quiet_near_station:4";
         Script::new("{}").play(&four).expect(RULE, &[(6, Nudge)]);
-        // Work between, another tool, the very same words.
-        Script::new("{}").play(&four.replace(' ', " a:1 b:2 c:3 d:4 ")).expect(RULE, &[]);
-        Script::new("{}").play(&four.replacen("find", "look", 2)).expect(RULE, &[]);
-        Script::new("{}").play(&"find/quiet_cheap_hotel:1 ".repeat(4)).expect(RULE, &[]);
+        // Whatever lies between and whoever is asked; a change in between makes it another question.
+        Script::new("{}").play(&four.replace(' ', " a:1 b:2 c:3 d:4 ")).strongest(RULE, Nudge);
+        Script::new("{}").play(&four.replacen("find", "look", 2)).strongest(RULE, Nudge);
+        Script::new("{}").play(&four.replacen(' ', " *1 ", 2)).expect(RULE, &[]);
+        // The very same words while the figures change: somebody waits.
+        Script::new("{}").play("count/rows_imported_since_yesterday_morning:10 count/rows_imported_since_yesterday_morning:20 count/rows_imported_since_yesterday_morning:30 count/rows_imported_since_yesterday_morning:40").expect(RULE, &[]);
     }
 
     /// Programs that print the texts, each with `print` for the code around it.

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) const FIGURES: usize = 12;
 /// Bytes and lines of a result that tell its state.
 const HEAD: usize = 2500;
-const LINES: usize = 3;
+const LINES: usize = 10;
+/// Lines, the first ones and that of the address, whose figures are the state.
+const FIGURED: usize = 2;
 const LINE: usize = 800;
 /// Characters of the first sentence, which tells what was done.
 const ACT: usize = 200;
@@ -54,7 +56,14 @@ impl State {
                 let end = if line.starts_with(['{', '[']) { 0 } else { line.find(". ").unwrap_or(line.len()) };
                 state.act = hash(line.chars().take(ACT.min(end)).filter(|char| !char.is_whitespace()));
             }
-            state.read(line, index < 2);
+            let before = state.place;
+            state.read(line, index < FIGURED);
+            if index >= FIGURED && before == 0 && state.place != 0 {
+                state.read(line, true);
+            }
+            if index >= FIGURED && state.place != 0 {
+                break;
+            }
         }
         state
     }

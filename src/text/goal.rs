@@ -165,6 +165,16 @@ impl Goal {
         self.weight
     }
 
+    /// The words and what each weighs.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.words.iter().map(|word| (word & !WEIGHT, word & WEIGHT))
+    }
+
+    /// Whether a word of that weight names something.
+    pub(crate) const fn names(weight: u32) -> bool {
+        weight == OBJECT
+    }
+
     pub(crate) fn fits(&self) -> bool {
         self.words.len() <= MOST
     }

@@ -44,7 +44,7 @@ pub(crate) use nature::{Nature, mistake, nature};
 pub(crate) use novelty::Novelty;
 pub(crate) use outcome::{OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
 pub(crate) use refusal::Refusal;
-pub(crate) use request::{Asks, asks, delegated, has_digit, reads_as_prose, request_goal, word_hashes};
+pub(crate) use request::{Asks, asks, backoff, delegated, has_digit, reads_as_prose, request_goal, word_hashes};
 pub(crate) use root::{Tokens, root_error};
 pub(crate) use safe::printable;
 pub(crate) use said::said;

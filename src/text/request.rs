@@ -87,6 +87,21 @@ fn is_sentence(text: &str) -> bool {
     all >= SENTENCE && plain * 4 >= all * 3
 }
 
+/// Words of arguments that say how long a call waits.
+const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sleep", "wait"];
+
+/// How long a call waits before it acts, in milliseconds, where an argument says so.
+pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
+    let map = call.args.as_ref()?.as_object()?;
+    map.iter().find_map(|(name, value)| {
+        let number = value.as_u64().and_then(|number| i64::try_from(number).ok())?;
+        let mut words = name_words(name);
+        let waits = words.any(|word| listed(&WAITS, word));
+        let unit = if name_words(name).any(|word| listed(&["millis", "milliseconds", "ms"], word)) { 1 } else { 1000 };
+        waits.then_some(number.saturating_mul(unit))
+    })
+}
+
 /// Words of tools that search, beside those that are asked in natural language.
 const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
 

@@ -23,19 +23,15 @@ const TOKENS: usize = 256;
 const BYTES: usize = 6000;
 
 /// Key of the error at the root of an output: the last line that is marked as one, whatever line numbers, paths, values
-/// and logs stand around it. Where the host `says` that the call failed, the last line will do.
-pub(crate) fn root_error(output: &str, says: bool) -> Option<Key> {
+/// and logs stand around it.
+pub(crate) fn root_error(output: &str) -> Option<Key> {
     let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
     let last = || tail.lines().rev().map(str::trim).filter(said).take(LAST);
     let marked = last().find(|line| is_marked(line));
     let marked = marked.or_else(|| head.lines().map(str::trim).filter(said).take(FIRST).filter(|line| is_marked(line)).last());
-    let line = match marked {
-        Some(line) => line,
-        None if says => last().next()?,
-        None => return None,
-    };
+    let line = marked?;
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     // What begins with a figure is a listing.
@@ -123,16 +119,16 @@ mod tests {
 
     #[test]
     fn roots() {
-        let root = |output: &str| root_error(output, false);
+        let root = root_error;
         let trace = "Traceback:\n  File \"/a/b.py\", line 3\nKeyError: 'region'";
         assert!(root(trace).is_some());
         assert_eq!(root(trace), root("log\nlog\nTraceback:\n  File \"/c/d.py\", line 71\nKeyError: 'shop'\n\n"));
         assert_ne!(root(trace), root("Traceback:\nTypeError: 'region'"));
         assert_eq!(root("all is well"), None);
-        assert!(root_error("all is lost", true).is_some());
-        assert_eq!(root_error("12 lines with an error", false), None);
-        assert_eq!(root_error("<html> error", true), None);
-        assert_eq!(root_error("", true), None);
+        assert!(root("fatal: all is lost").is_some());
+        assert_eq!(root("12 lines with an error"), None);
+        assert_eq!(root("<html> error"), None);
+        assert_eq!(root(""), None);
     }
 
     #[test]

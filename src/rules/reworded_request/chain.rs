@@ -41,6 +41,7 @@ pub(super) struct Chain {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Asked {
     goal: Goal,
+    call: Key,
     points: u32,
     /// Requests of the chain, this one included.
     times: u32,
@@ -77,6 +78,8 @@ pub(super) enum Came {
     /// A place that was not seen before; the same one with other figures.
     Elsewhere,
     Moved,
+    /// Other figures of no place: a count that grows, where the request is the same; else an answer like another.
+    Counted,
     /// A text with few new words; one with new words.
     Stale,
     Text,
@@ -87,12 +90,12 @@ impl Came {
     const fn leaves(self) -> u32 {
         match self {
             Self::None | Self::Failed | Self::Nothing | Self::Same | Self::Unmoved => 12,
-            Self::Stale => 9,
+            Self::Stale => 8,
             Self::Acted | Self::Back => 6,
-            Self::Text => 5,
+            Self::Text | Self::Counted => 5,
             Self::Elsewhere => 4,
             Self::Waiting => 3,
-            Self::Moved => 1,
+            Self::Moved => 0,
         }
     }
 
@@ -108,6 +111,7 @@ impl Came {
             Self::Back => "after a place that had been left was shown again",
             Self::Elsewhere => "after a place that was new",
             Self::Moved => "although place or figures of the last result had moved on",
+            Self::Counted => "after other figures",
             Self::Stale => "after an answer with hardly a new word",
             Self::Text => "after an answer",
         }
@@ -129,7 +133,7 @@ impl Chain {
     pub(super) fn asks(&mut self, call: &Call, goal: Goal, cx: &Cx<'_>) -> Option<Reworded> {
         let leaves = if self.waiting { 3 } else { self.came.leaves() };
         // A list that gets shorter is worked off where something came of the last request.
-        let gained = matches!(self.came, Came::Moved | Came::Elsewhere | Came::Back | Came::Acted | Came::Text) && !self.waiting;
+        let gained = matches!(self.came, Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale) && !self.waiting;
         self.waiting = true;
         if goal.weight() < LIGHTEST || call.polling {
             return None;
@@ -140,7 +144,9 @@ impl Chain {
                 continue;
             }
             let kinship = goal.kinship(&before.goal);
-            let base = if before.mutations == cx.run.new_mutations { base(&kinship, gained) } else { 0 };
+            let polls = self.came == Came::Counted && before.call == call.key;
+            let changed = before.mutations != cx.run.new_mutations;
+            let base = if changed || polls { 0 } else { base(&kinship, gained) };
             let points = before.points.saturating_add(base * leaves / WHOLE);
             if base > 0 && best.as_ref().is_none_or(|(most, _, _)| points >= *most) {
                 best = Some((points, before, kinship));
@@ -151,6 +157,7 @@ impl Chain {
         });
         let asked = Asked {
             goal,
+            call: call.key,
             points,
             times,
             mutations: cx.run.new_mutations,
@@ -212,6 +219,8 @@ impl Chain {
             Came::Unmoved
         } else if acted {
             Came::Acted
+        } else if tells && state.place == 0 && latest == 0 {
+            Came::Counted
         } else if tells && latest == state.place {
             Came::Moved
         } else if tells {
