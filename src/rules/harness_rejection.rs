@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Agents watched at once.
 const AGENTS: usize = 8;
 /// Reactions compared with, and the share of a shorter one's words, in per cent, from which two are one.
-const REACTIONS: usize = 6;
+const REACTIONS: usize = 4;
 const STOCK: u32 = 80;
 /// Bytes of a message that are the reaction.
 const REACTION: usize = 300;
@@ -54,8 +54,8 @@ impl Habit {
         }
         let text = text.get(..text.floor_char_boundary(REACTION)).unwrap_or_default();
         let reaction = Goal::of(text, core::iter::empty());
-        let stock = reaction.weight() > 0
-            && self.reactions.iter().any(|before| reaction.kinship(before).within >= STOCK);
+        let stock =
+            reaction.weight() > 0 && self.reactions.iter().any(|before| reaction.kinship(before).within >= STOCK);
         self.reactions.push(reaction, REACTIONS);
         if stock {
             self.stock.add(cx.here, cx.onset);

@@ -8,10 +8,10 @@
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
 //! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
 
-use crate::model::{HaltReason, Outcome, Recommendation};
+use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Key, combine, evidence, printable};
+use crate::text::{Key, combine, evidence, printable, transient};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ const ADJACENT: u32 = 3;
 const PATIENT: i64 = 60_000;
 /// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
 const PAUSE: i64 = 20_000;
+/// Milliseconds below which a growing wait is none.
+const GROWING: i64 = 1_000;
 
 pub(crate) struct RepeatedCall;
 
@@ -58,6 +60,8 @@ struct Entry {
     index: u64,
     mutations: u64,
     at: Option<i64>,
+    /// Milliseconds between the latest two occurrences.
+    gap: i64,
     round: Option<Key>,
     onset: Onset,
     sightings: Ring<Sighting>,
@@ -86,6 +90,7 @@ impl Entry {
             index: step.index,
             mutations: step.mutations_after,
             at: step.at,
+            gap: 0,
             round: call.round,
             onset: step.onset,
             sightings,
@@ -93,7 +98,7 @@ impl Entry {
     }
 
     /// Points that a further occurrence adds; `None` when its outcome is another one.
-    fn worth(&self, step: &Step) -> Option<u32> {
+    fn worth(&self, step: &Step, result: Option<&ToolResult>) -> Option<u32> {
         let facts = &step.facts;
         let near = facts.shape.is_some() && facts.shape == self.shape;
         if facts.light != self.light && facts.exact != self.exact && !near {
@@ -114,11 +119,21 @@ impl Entry {
         {
             points = points.min(1);
         }
+        // Waiting longer each time is what load and a network ask for.
+        let gap = self.gap(step);
+        if facts.failed && self.gap > 0 && gap >= GROWING && gap * 2 >= self.gap * 3 && result.is_some_and(transient) {
+            points = points.min(1);
+        }
         Some(points)
     }
 
-    fn again(&mut self, step: &Step, call: &Call) {
-        match self.worth(step) {
+    fn gap(&self, step: &Step) -> i64 {
+        self.at.zip(step.at).map_or(0, |(last, now)| now.saturating_sub(last))
+    }
+
+    fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>) {
+        let gap = self.gap(step);
+        match self.worth(step, result) {
             Some(points) => {
                 self.points = self.points.saturating_add(points);
                 self.times = self.times.saturating_add(1);
@@ -141,6 +156,7 @@ impl Entry {
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at;
+        self.gap = gap;
         self.round = call.round;
     }
 
@@ -225,7 +241,8 @@ impl Rule for RepeatedCall {
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round.is_some() && entry.round == call.round => entry,
                     Some(mut entry) => {
-                        entry.again(step, call);
+                        let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
+                        entry.again(step, call, result);
                         entry
                     }
                     None => Entry::first(step, call),

@@ -3,10 +3,10 @@
 //! nothing (a negative answer is no error), calls that were turned away (other rules).
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
-use crate::model::{Failure, HaltReason, Outcome, Recommendation, ToolResult};
+use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, Nature, backoff, combine, evidence, nature, printable};
+use crate::text::{Key, backoff, combine, evidence, printable, transient};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ const TOOLS: usize = 32;
 /// Calls of a tool looked back at, at most.
 const MAX_WINDOW: u32 = 32;
 const EVIDENCE: usize = 5;
+/// Failures on one target from which it is not a batch that fails.
+const ON_ONE: usize = 3;
 /// What an ordinary error weighs; one that came again unchanged after a new change weighs half, and one that was waited
 /// for as such errors ask a third, as where waiting is expected.
 const WHOLE: u8 = 6;
@@ -26,8 +28,6 @@ const PAUSE: i64 = 30_000;
 const SHORTEST: i64 = 1_000;
 /// Waits of calls under way, as their arguments tell them.
 const WAITS: usize = 8;
-/// Bytes of an error that are looked at for whether waiting may help.
-const READ: usize = 800;
 
 pub(crate) struct RepeatedError;
 
@@ -82,9 +82,17 @@ impl Tool {
         let same = self.calls.iter().filter(|call| call.class == Some(class));
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
+        // What fails on ever new targets is a search or a batch: that is told, and refused for none of them.
+        let on = |target: Option<Key>| same.clone().filter(|call| call.target == target).count();
+        let most = same.clone().map(|call| on(call.target)).max().unwrap_or(0);
+        let batch = same.clone().all(|call| call.target.is_some()) && most < ON_ONE;
         let tool = printable(name, 48);
         let arguments = if different { "different arguments" } else { "the same arguments" };
-        let message = format!("`{tool}` failed {times} times in the same way with {arguments}");
+        let message = if batch {
+            format!("`{tool}` failed {times} times in the same way, each time for something else")
+        } else {
+            format!("`{tool}` failed {times} times in the same way with {arguments}")
+        };
         let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.sighting).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
         Some(Signal {
@@ -99,12 +107,21 @@ impl Tool {
             signature: format!("{tool}!{}", evidence(class).get(..8).unwrap_or_default()),
             advice: Advice {
                 what: format!("{message}.").into(),
-                instead: "Look at the current state of what the call is about before trying again, or take another way to the goal.",
+                instead: if batch {
+                    "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
+                } else {
+                    "Look at the current state of what the call is about before trying again, or take another way to the goal."
+                },
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
             },
-            ask: None,
-            extra: Extra { each: Some(1), ..Extra::default() },
+            ask: (batch && cx.limits.nudge != 0 && count >= cx.limits.nudge).then_some(Level::Nudge),
+            extra: Extra {
+                each: (!batch).then_some(1),
+                only_told: batch,
+                threshold: batch.then_some(cx.limits.nudge),
+                ..Extra::default()
+            },
             message,
         })
     }
@@ -119,26 +136,27 @@ impl Tool {
         let round = call.and_then(|call| call.round);
         let by_clock = before.and_then(|before| Some(step.onset.at?.saturating_sub(before.at?))).unwrap_or(0);
         let waited = waits.unwrap_or(0).max(by_clock);
-        let weight = match before {
-            // The calls of a round were made before any of them was answered: one mistake.
-            Some(before) if round.is_some() && before.round == round => 0,
-            Some(before) if step.mutations_before > before.mutations => {
-                if before.light == facts.light {
-                    HALF
-                } else {
-                    0
+        let weight =
+            match before {
+                // The calls of a round were made before any of them was answered: one mistake.
+                Some(before) if round.is_some() && before.round == round => 0,
+                Some(before) if step.mutations_before > before.mutations => {
+                    if before.light == facts.light {
+                        HALF
+                    } else {
+                        0
+                    }
                 }
-            }
-            // Waiting before the same try again is what load and a network ask for, and nothing else does.
-            Some(before)
-                if before.call == call.map(|call| call.key) && by_clock >= PAUSE
-                    || waited >= SHORTEST && before.waited > 0 && waited * 2 >= before.waited * 3
-                    || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited) =>
-            {
-                if transient(result) { THIRD } else { WHOLE }
-            }
-            _ => WHOLE,
-        };
+                // Waiting before the same try again is what load and a network ask for, and nothing else does.
+                Some(before)
+                    if before.call == call.map(|call| call.key)
+                        && (by_clock >= PAUSE || grows(before.waited, waited))
+                        || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited) =>
+                {
+                    if transient(result) { THIRD } else { WHOLE }
+                }
+                _ => WHOLE,
+            };
         if step.outcome == Outcome::Ok && !facts.failed && target.is_some() {
             // It works now: what failed on this target before is settled.
             self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.class = None);
@@ -160,11 +178,9 @@ impl Tool {
     }
 }
 
-/// Whether waiting may end the failure.
-fn transient(result: &ToolResult) -> bool {
-    let end = result.output.floor_char_boundary(READ);
-    let message = result.output.get(..end).unwrap_or_default().into();
-    nature(&Failure { message, ..Failure::default() }) == Nature::Transient
+/// Whether a wait is half as long again as the one before it.
+const fn grows(before: i64, now: i64) -> bool {
+    now >= SHORTEST && before > 0 && now.saturating_mul(2) >= before.saturating_mul(3)
 }
 
 impl Rule for RepeatedError {
@@ -262,6 +278,10 @@ mod tests {
     fn arguments_do_not_matter() {
         Script::new("{}").play("a!x b!x").expect(RULE, &[]);
         Script::new("{}").play("a!x b!x c!x").expect(RULE, &[(5, Nudge)]);
+        // Each time something else: a batch is told of, and not refused.
+        let batch = "look/=a!x look/=b!x look/=c!x look/=d!x look/=e!x look/=f!x look/=g!x look/=h!x look/=i!x";
+        Script::new("{}").play(batch).strongest(RULE, Nudge);
+        Script::new("{}").play(&batch.replace(['d', 'e', 'i'], "a")).last(RULE, Halt);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x").last(RULE, Block);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x g!x h!x").last(RULE, Halt);
     }

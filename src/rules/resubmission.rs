@@ -5,18 +5,16 @@
 //! Idea: traces, line numbers and doubled logs change around an error, its root does not; and a program that differs in
 //! a name or a comment is the same program. What a user says in between changes neither.
 
-use crate::model::{Failure, HaltReason, Level, Outcome, Recommendation, ToolResult};
+use crate::model::{HaltReason, Level, Outcome, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Step};
-use crate::text::{Key, Nature, Tokens, combine, nature, printable, root_error};
+use crate::text::{Key, Tokens, combine, printable, root_error, transient};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Share of the tokens of two attempts that are the same, in per cent, from which they are one.
 const ALIKE: usize = 70;
-/// Bytes of an error that are looked at for whether waiting may help.
-const READ: usize = 800;
 
 pub(crate) struct Resubmission;
 
@@ -43,7 +41,9 @@ impl State {
     /// Takes a failed attempt in.
     fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Tokens) -> &Attempt {
         let again = self.last.take().filter(|last| {
-            last.tool == step.tool && last.root == root && (last.call == call.key || last.tokens.alike(&tokens) >= ALIKE)
+            last.tool == step.tool
+                && last.root == root
+                && (last.call == call.key || last.tokens.alike(&tokens) >= ALIKE)
         });
         let mut next = Attempt {
             tool: step.tool,
@@ -63,13 +63,6 @@ impl State {
         next.attempts.add(step.sighting, step.onset);
         self.last.insert(next)
     }
-}
-
-/// Whether waiting may end the failure.
-fn transient(result: &ToolResult) -> bool {
-    let end = result.output.floor_char_boundary(READ);
-    let message = result.output.get(..end).unwrap_or_default().into();
-    nature(&Failure { message, ..Failure::default() }) == Nature::Transient
 }
 
 impl Rule for Resubmission {
@@ -103,12 +96,9 @@ impl Rule for Resubmission {
                     return None;
                 }
                 let said = step.facts.class.is_some();
-                let root = if step.facts.waiting || transient(result) {
-                    None
-                } else {
-                    // An error that names no root is the same where all that was said is.
-                    root_error(&result.output).or(said.then_some(step.facts.light))
-                };
+                // An error that names no root is the same where all that was said is.
+                let root = root_error(&result.output).or(said.then_some(step.facts.light));
+                let root = root.filter(|_| !step.facts.waiting && !transient(result));
                 let (Some(call), Some(root)) = (call, root) else {
                     state.last = None;
                     return None;
@@ -121,9 +111,13 @@ impl Rule for Resubmission {
                 let name = printable(&call.name, 48);
                 let equal = attempt.equal >= count;
                 let message = if equal {
-                    format!("`{name}` was given the same {count} times in a row and failed with the same error each time")
+                    format!(
+                        "`{name}` was given the same {count} times in a row and failed with the same error each time"
+                    )
                 } else {
-                    format!("`{name}` was given hardly anything else {count} times in a row, and the error at the root stayed the same")
+                    format!(
+                        "`{name}` was given hardly anything else {count} times in a row, and the error at the root stayed the same"
+                    )
                 };
                 let mut signal = attempt.attempts.signal(Told {
                     kind: if equal { "unchanged" } else { "cosmetic" },
@@ -194,14 +188,16 @@ mod tests {
 
     #[test]
     fn cosmetic_changes() {
-        let trace = |line: usize| format!("Traceback:\\n  File \\\"/tmp/c_{line}.py\\\", line {line}\\nKeyError: 'region'");
+        let trace =
+            |line: usize| format!("Traceback:\\n  File \\\"/tmp/c_{line}.py\\\", line {line}\\nKeyError: 'region'");
         let (one, two, three) = (trace(3), trace(14), trace(159));
         let first = "table = load('sales.csv')\\nout = totals(table, by='region')\\nprint(out)";
         let second = "# again\\ntable = load('sales.csv')\\nout = totals(table, by='region')\\nprint(out)";
         let third = "table = load('sales.csv')\\nresult = totals(table, by='region')\\nprint(result)";
         cells(&[(first, &one), (second, &two)]).expect(RULE, &[]);
         cells(&[(first, &one), (second, &two), (third, &three)]).expect(RULE, &[(5, Nudge)]);
-        let many = [(first, &*one), (second, &*two), (third, &*three), (first, &*one), (second, &*two), (third, &*three)];
+        let many =
+            [(first, &*one), (second, &*two), (third, &*three), (first, &*one), (second, &*two), (third, &*three)];
         cells(&many).strongest(RULE, Nudge);
         // Another error, another program, something run in between.
         let other = three.replace("KeyError", "TypeError");
@@ -213,7 +209,7 @@ mod tests {
 
     #[test]
     fn equal_ones_are_refused() {
-        Script::new("{}").play("a!sum_is_462 | a!sum_is_462 | a!sum_is_462").expect(RULE, &[(6, Nudge)]);
+        Script::new("{}").play("a!sum_is_462 | a!sum_is_462 | a!sum_is_462").expect(RULE, &[(7, Block)]);
         Script::new("{}").play("a!sum_is_462 a!sum_is_462 a!sum_is_462 a!sum_is_462").last(RULE, Block);
         Script::new("{}").play("a!429_unavailable a!429_unavailable a!429_unavailable").expect(RULE, &[]);
         Script::new("{}").play("a:x a:x a:x a:x").expect(RULE, &[]);

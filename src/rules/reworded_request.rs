@@ -93,7 +93,14 @@ impl Request {
 
 impl State {
     /// A text that a call only gave back.
-    fn written(&mut self, call: &Call, request: Request, sighting: Sighting, onset: Onset, cx: &Cx<'_>) -> Option<Signal> {
+    fn written(
+        &mut self,
+        call: &Call,
+        request: Request,
+        sighting: Sighting,
+        onset: Onset,
+        cx: &Cx<'_>,
+    ) -> Option<Signal> {
         let known = self.tools.take(|known| known.tool == call.tool && known.agent == call.agent);
         let mut tool = known.unwrap_or_else(|| Tool {
             tool: call.tool,

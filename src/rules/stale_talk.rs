@@ -117,7 +117,9 @@ impl State {
             count: points,
             confidence: confidence(300, 14, points),
             signature: format!("talk~{}", evidence(identity).get(..8).unwrap_or_default()),
-            message: format!("{times} messages are about the same thing, hold hardly a new word, and nothing was done in between"),
+            message: format!(
+                "{times} messages are about the same thing, hold hardly a new word, and nothing was done in between"
+            ),
             instead: "Do what is talked about, or say that it cannot be had and go on in another way.",
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,

@@ -14,7 +14,7 @@ pub(crate) const FIGURES: usize = 12;
 const HEAD: usize = 2500;
 const LINES: usize = 10;
 /// Lines, the first ones and that of the address, whose figures are the state.
-const FIGURED: usize = 2;
+const FIGURED: usize = 3;
 const LINE: usize = 800;
 /// Characters of the first sentence, which tells what was done.
 const ACT: usize = 200;
@@ -88,7 +88,11 @@ impl State {
             };
             let end = tail.find(ends).unwrap_or(tail.len()).max(tail.chars().next().map_or(1, char::len_utf8));
             let Some((token, after)) = tail.split_at_checked(end) else { return };
-            rest = if address { after.trim_start_matches(|char: char| !char.is_whitespace() && char != ')' && char != '"') } else { after };
+            rest = if address {
+                after.trim_start_matches(|char: char| !char.is_whitespace() && char != ')' && char != '"')
+            } else {
+                after
+            };
             if address {
                 if self.place == 0 {
                     self.place = without_sessions(token) | 1;
@@ -183,7 +187,9 @@ mod tests {
         let cart = |n: u32, text: &str| alloc::format!("Clicked #add. Cart: {n} items. Today: {text}");
         assert_eq!(moved(&cart(0, "Malta from 39"), &cart(0, "kayaks")), Moved::No);
         assert_eq!(moved(&cart(1, "kayaks"), &cart(0, "kayaks")), Moved::Yes);
-        let json = |y: u32, notice: &str| alloc::format!(r#"{{"url":"https://a.example/b","scrollY":{y},"notice":"{notice}"}}"#);
+        let json = |y: u32, notice: &str| {
+            alloc::format!(r#"{{"url":"https://a.example/b","scrollY":{y},"notice":"{notice}"}}"#)
+        };
         assert_eq!(moved(&json(0, "from 39"), &json(0, "new")), Moved::No);
         assert_eq!(moved(&json(600, "new"), &json(0, "new")), Moved::Yes);
     }
@@ -197,7 +203,9 @@ mod tests {
 
     #[test]
     fn sessions_and_titles() {
-        let page = |id: &str, title: &str| alloc::format!("Opened [{title}](https://a.example/{id}/b). It shows 10% of the page.");
+        let page = |id: &str, title: &str| {
+            alloc::format!("Opened [{title}](https://a.example/{id}/b). It shows 10% of the page.")
+        };
         assert_eq!(moved(&page("0123456789abcdef", "Top 5"), &page("fedcba9876543210", "Top 9")), Moved::No);
         assert_eq!(State::of(&page("a", "x")).act, State::of(&page("a", "x")).act);
     }

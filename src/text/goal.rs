@@ -63,7 +63,8 @@ fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
         first = false;
         let address = ["https://", "http://", "file://"].iter().any(|scheme| tail.starts_with(scheme));
         let length = if address {
-            tail.find(|char: char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '\'' | '"')).unwrap_or(tail.len())
+            tail.find(|char: char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '\'' | '"'))
+                .unwrap_or(tail.len())
         } else {
             length(tail)
         };
@@ -275,15 +276,10 @@ mod tests {
     #[test]
     fn words_of_a_text() {
         let words = |text| words(text).map(|word| word.text).collect::<Vec<_>>();
-        assert_eq!(words("See https://a.b/c?d=1. Then v1.2-rc of the_thing's end."), [
-            "See",
-            "https://a.b/c?d=1",
-            "Then",
-            "v1.2-rc",
-            "of",
-            "the_thing's",
-            "end"
-        ]);
+        assert_eq!(
+            words("See https://a.b/c?d=1. Then v1.2-rc of the_thing's end."),
+            ["See", "https://a.b/c?d=1", "Then", "v1.2-rc", "of", "the_thing's", "end"]
+        );
         assert_eq!(words("a天气b"), ["a", "天", "气", "b"]);
         assert_eq!(words("--'. /"), [""; 0]);
     }

@@ -40,7 +40,7 @@ pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
 pub(crate) use goal::{Goal, Kinship};
 pub(crate) use mutation::{is_shell, mutates};
-pub(crate) use nature::{Nature, mistake, nature};
+pub(crate) use nature::{Nature, mistake, nature, transient};
 pub(crate) use novelty::Novelty;
 pub(crate) use outcome::{OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
 pub(crate) use refusal::Refusal;

@@ -20,7 +20,7 @@ const END: usize = 3000;
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
 /// Different tokens kept of a call, and bytes of it that are looked at.
 const TOKENS: usize = 256;
-const BYTES: usize = 6000;
+const BYTES: usize = 4000;
 
 /// Key of the error at the root of an output: the last line that is marked as one, whatever line numbers, paths, values
 /// and logs stand around it.
@@ -30,7 +30,8 @@ pub(crate) fn root_error(output: &str) -> Option<Key> {
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
     let last = || tail.lines().rev().map(str::trim).filter(said).take(LAST);
     let marked = last().find(|line| is_marked(line));
-    let marked = marked.or_else(|| head.lines().map(str::trim).filter(said).take(FIRST).filter(|line| is_marked(line)).last());
+    let marked =
+        marked.or_else(|| head.lines().map(str::trim).filter(said).take(FIRST).filter(|line| is_marked(line)).last());
     let line = marked?;
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();

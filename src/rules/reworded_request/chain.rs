@@ -6,7 +6,7 @@
 use crate::model::ToolResult;
 use crate::rules::Cx;
 use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Effect, Goal, Kinship, Moved, Key, has_digit, word_hashes};
+use crate::text::{Asks, Effect, Goal, Key, Kinship, Moved, has_digit, word_hashes};
 use alloc::{vec, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +133,10 @@ impl Chain {
     pub(super) fn asks(&mut self, call: &Call, goal: Goal, cx: &Cx<'_>) -> Option<Reworded> {
         let leaves = if self.waiting { 3 } else { self.came.leaves() };
         // A list that gets shorter is worked off where something came of the last request.
-        let gained = matches!(self.came, Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale) && !self.waiting;
+        let gained = matches!(
+            self.came,
+            Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale
+        ) && !self.waiting;
         self.waiting = true;
         if goal.weight() < LIGHTEST || call.polling {
             return None;
@@ -152,9 +155,10 @@ impl Chain {
                 best = Some((points, before, kinship));
             }
         }
-        let (points, times, chain, kinship) = best.map_or((0, 1, cx.here.seq, Kinship::default()), |(points, before, kinship)| {
-            (points, before.times.saturating_add(1), before.chain, kinship)
-        });
+        let (points, times, chain, kinship) = best
+            .map_or((0, 1, cx.here.seq, Kinship::default()), |(points, before, kinship)| {
+                (points, before.times.saturating_add(1), before.chain, kinship)
+            });
         let asked = Asked {
             goal,
             call: call.key,
