@@ -11,20 +11,20 @@ const keepWasmImport = {
  * and the consumer's conditions choose its module; their frameworks are optional peers.
  */
 const adapters = {
-  "ai-sdk": "src/adapters/ai-sdk.ts",
-  "claude-agent": "src/adapters/claude-agent.ts",
-  cloudflare: "src/adapters/cloudflare.ts",
-  langchain: "src/adapters/langchain.ts",
-  mastra: "src/adapters/mastra.ts",
-  "openai-agents": "src/adapters/openai-agents.ts",
-  otel: "src/adapters/otel.ts",
+  "ai-sdk": "adapters/src/ai-sdk.ts",
+  "claude-agent": "adapters/src/claude-agent.ts",
+  cloudflare: "adapters/src/cloudflare.ts",
+  langchain: "adapters/src/langchain.ts",
+  mastra: "adapters/src/mastra.ts",
+  "openai-agents": "adapters/src/openai-agents.ts",
+  otel: "adapters/src/otel.ts",
 };
 /** Those whose framework has CommonJS as well. */
 const commonjs = {
-  langchain: "src/adapters/langchain.ts",
-  mastra: "src/adapters/mastra.ts",
-  "openai-agents": "src/adapters/openai-agents.ts",
-  otel: "src/adapters/otel.ts",
+  langchain: "adapters/src/langchain.ts",
+  mastra: "adapters/src/mastra.ts",
+  "openai-agents": "adapters/src/openai-agents.ts",
+  otel: "adapters/src/otel.ts",
 };
 
 const shared: UserConfig = {
@@ -70,6 +70,8 @@ const builds: UserConfig[] = [
     dts: true,
     clean: false,
     deps: { neverBundle: [/^[^./]/] },
+    // Left to itself the bundler puts its runtime into one of the entries, which then is loaded with all the others.
+    outputOptions: { codeSplitting: { groups: [{ name: "runtime", test: /rolldown[:/]runtime/ }] } },
   },
   {
     ...shared,

@@ -1,6 +1,6 @@
 // A coder and a verifier who hand work to each other: the host tells what they do and shows how far they are, until the
 // tests pass, a budget is spent or the loop stalls. Run it: node examples/coder-verifier.ts
-import { type CycleStatus, type Event, LoopDetector, type LoopRecord, type Verdict } from "loopwarden";
+import { type AgentEvent, type CycleStatus, LoopDetector, type LoopRecord, type Verdict } from "loopwarden";
 
 type Halted = Extract<LoopRecord, { event: "loop.halted" }>;
 
@@ -39,7 +39,7 @@ export function run(laps: Iterable<Lap>): Outcome {
   const shown: string[] = [];
   for (const { patch, failing } of laps) {
     const found = failing.length === 0 ? "All tests pass" : `Still failing: ${failing.join(", ")}`;
-    const events: Event[] = [
+    const events: AgentEvent[] = [
       { type: "turn", node: "coder", finalMessage: patch },
       { type: "delivery", from: "coder", to: "verifier" },
       { type: "turn", node: "verifier", structuredOutput: { found, patch } },

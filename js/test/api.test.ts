@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   type ErrorCode,
-  type Event,
+  type AgentEvent as Event,
   LoopDetector,
   LoopwardenError,
   readTranscript,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import type { Event, TraceEvent } from "../dist/index.js";
+import type { AgentEvent as Event, TraceEvent } from "../dist/index.js";
 import { version } from "../dist/index.js";
 import { type Result, run } from "./support/run.ts";
 

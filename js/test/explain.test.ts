@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Config, type Event, LoopDetector, normalise } from "../dist/index.js";
+import { type Config, type AgentEvent as Event, LoopDetector, normalise } from "../dist/index.js";
 import { type Result, run } from "./support/run.ts";
 
 const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));

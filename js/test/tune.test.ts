@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Event, Scenario } from "../dist/index.js";
+import type { AgentEvent as Event, Scenario } from "../dist/index.js";
 import { type Result, run } from "./support/run.ts";
 
 const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));

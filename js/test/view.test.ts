@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Config, Event, TraceEvent } from "../dist/index.js";
+import type { Config, AgentEvent as Event, TraceEvent } from "../dist/index.js";
 import { init } from "../dist/slim.js";
 import { init as initSource } from "../src/core.ts";
 import { RULES } from "../src/generated/rules.ts";

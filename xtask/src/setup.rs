@@ -42,15 +42,23 @@ pub(crate) fn toolchain(_workspace: &Workspace, line: &mut Line) -> Result<Count
 
 /// Installs the npm package's locked development dependencies, where they are not installed yet.
 pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let lock = workspace.js().join("package-lock.json");
+    npm_ci(&workspace.js(), workspace, line)
+}
+
+/// Installs the frameworks of the adapters, which take several times as much as everything else, where they are not
+/// installed yet.
+pub(crate) fn frameworks(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    npm_ci(&workspace.js().join("adapters"), workspace, line)
+}
+
+fn npm_ci(folder: &Path, workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let lock = folder.join("package-lock.json");
     let wanted = digest([fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?]);
-    let stamp = workspace.js().join("node_modules/.loopwarden-lock");
+    let stamp = folder.join("node_modules/.loopwarden-lock");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(Counts::default());
     }
-    // Not `npm ci`: it refuses a lock that lacks optional packages of platforms it was not written on. This keeps to
-    // the locked versions and checksums all the same, and leaves the lock alone.
-    line.run(&mut workspace.npm(["install", "--no-save"]))?;
+    line.run(workspace.npm(["ci"]).current_dir(folder))?;
     fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
     Ok(Counts::default())
 }

@@ -29,7 +29,18 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["package"],
         action: js_packaging,
     },
-    Step { name: "js-adapters", label: "testing the framework adapters", needs: &["package"], action: js_adapters },
+    Step {
+        name: "frameworks",
+        label: "installing the adapters' frameworks",
+        needs: &["npm-ci"],
+        action: setup::frameworks,
+    },
+    Step {
+        name: "js-adapters",
+        label: "testing the framework adapters",
+        needs: &["package", "frameworks"],
+        action: js_adapters,
+    },
     Step { name: "host", label: "testing the component in wasmtime", needs: &["component", "expected"], action: host },
     Step { name: "embed", label: "building the wasmtime embedding", needs: &["component"], action: embed },
     Step { name: "python", label: "judging a trace from Python", needs: &["component"], action: python },
@@ -127,6 +138,7 @@ fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn js_adapters(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut workspace.npm(["--prefix", "adapters", "run", "typecheck"]))?;
     node_test(line, &mut workspace.npm(["run", "test:adapters"]))
 }
 

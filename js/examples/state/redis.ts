@@ -1,6 +1,6 @@
 // A fleet of Node processes that share their detectors through Redis: any process may judge any session, none keeps
 // state of its own. Run it: node examples/state/redis.ts redis://localhost:6379
-import { type Config, type Event, LoopDetector, LoopwardenError, type Verdict } from "loopwarden";
+import { type Config, type AgentEvent as Event, LoopDetector, LoopwardenError, type Verdict } from "loopwarden";
 import { createClient, RESP_TYPES } from "redis";
 
 /** How often an event is judged anew because another process was quicker, before that is an error. */

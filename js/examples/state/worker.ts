@@ -4,7 +4,7 @@
 // wrangler.jsonc: { "main": "worker.ts", "durable_objects": { "bindings": [{ "name": "SESSIONS", "class_name":
 // "AgentSession" }] }, "migrations": [{ "tag": "v1", "new_sqlite_classes": ["AgentSession"] }] }
 import { DurableObject } from "cloudflare:workers";
-import { type Config, type Event, LoopDetector, LoopwardenError } from "loopwarden";
+import { type Config, type AgentEvent as Event, LoopDetector, LoopwardenError } from "loopwarden";
 
 export interface Env {
   SESSIONS: DurableObjectNamespace<AgentSession>;

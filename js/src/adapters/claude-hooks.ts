@@ -1,7 +1,43 @@
 // The hooks of Claude Code, which the Claude Agent SDK calls in the process and other hosts call as a command: what they
 // tell becomes events, and a ruling becomes the answer that the hook understands.
-import type { HookEvent, HookInput, SyncHookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
 import type { Guard, Ruling } from "./guard.ts";
+
+/** What every hook is told; other hosts leave some of it out. */
+interface Told {
+  session_id: string;
+  agent_id?: string | undefined;
+  agent_type?: string | undefined;
+}
+
+interface ToolTold extends Told {
+  tool_name: string;
+  tool_input: unknown;
+  tool_use_id: string;
+}
+
+/** What a hook is told, as much of it as is read; the SDK's own types say all of it. */
+export type HookInput =
+  | (Told & { hook_event_name: "SessionStart"; source: string })
+  | (Told & { hook_event_name: "UserPromptSubmit"; prompt: string; source?: string | undefined })
+  | (ToolTold & { hook_event_name: "PreToolUse" })
+  | (ToolTold & { hook_event_name: "PostToolUse"; tool_response: unknown })
+  | (ToolTold & { hook_event_name: "PostToolUseFailure"; error: string; is_interrupt?: boolean | undefined })
+  | (ToolTold & { hook_event_name: "PermissionDenied"; reason: string })
+  | (Told & { hook_event_name: "PostToolBatch" })
+  | (Told & { hook_event_name: "PostCompact" })
+  | (Told & { hook_event_name: "Stop" | "SubagentStop"; last_assistant_message?: string | undefined });
+
+/** What a hook answers. */
+export interface SyncHookJSONOutput {
+  continue?: boolean;
+  stopReason?: string;
+  hookSpecificOutput?:
+    | { hookEventName: "PreToolUse"; permissionDecision: "deny"; permissionDecisionReason: string }
+    | { hookEventName: Context; additionalContext: string };
+}
+
+/** The hooks whose answer may put something before the model. */
+type Context = "UserPromptSubmit" | "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PostToolBatch";
 
 export interface HookOptions {
   /**
@@ -18,7 +54,7 @@ export interface HookOptions {
 }
 
 /** The hooks that are of use, in the order in which a session meets them. */
-export const HOOKS: readonly HookEvent[] = [
+export const HOOKS: readonly HookInput["hook_event_name"][] = [
   "SessionStart",
   "UserPromptSubmit",
   "PreToolUse",
@@ -112,10 +148,7 @@ function stop(ruling: Ruling): SyncHookJSONOutput {
 }
 
 /** What waits to be put before the model. */
-function context(
-  guard: Guard,
-  hookEventName: "UserPromptSubmit" | "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PostToolBatch",
-): SyncHookJSONOutput {
+function context(guard: Guard, hookEventName: Context): SyncHookJSONOutput {
   const additionalContext = guard.guidance();
   return additionalContext === undefined ? {} : { hookSpecificOutput: { hookEventName, additionalContext } };
 }

@@ -2,10 +2,10 @@
 // typed end of a run; state as text. No detection happens here. Nothing here throws into a host after construction: what
 // fails inside becomes one visible warning, and the agent goes on as if nobody watched.
 import {
+  type AgentEvent,
   type Channel,
   type Config,
   type Decision,
-  type Event,
   type Finding,
   type HaltReason,
   LoopDetector,
@@ -52,7 +52,9 @@ export interface GuardOptions {
   /** The clock, in milliseconds since the Unix epoch. Default `Date.now`. */
   now?: () => number;
   /** Sees every verdict above `continue`, in shadow mode as well, and those with telemetry records. */
-  onVerdict?: (verdict: Verdict, event: Event) => void;
+  onVerdict?: (verdict: Verdict, event: AgentEvent) => void;
+  /** Hears when a run is ended, once; its `scope` says which run. */
+  onHalt?: (halt: LoopHalt) => void;
   /** Hears once of each kind of internal error; the agent goes on unwatched. Default `console.warn`. */
   onWarning?: (message: string, cause: unknown) => void;
 }
@@ -72,6 +74,16 @@ export interface GuardedCall {
   idempotent?: boolean;
   /** The framework ran or answered it already, so that a block can be no more than a nudge. */
   settled?: boolean;
+}
+
+/** What a model call took. */
+export interface ModelUsage {
+  /** Tokens, whichever are known; `total` where they are not told apart. */
+  input?: number | undefined;
+  output?: number | undefined;
+  total?: number | undefined;
+  /** Money, in millionths of the host's currency unit. */
+  costMicros?: number | undefined;
 }
 
 /** What came of a tool call: `output`, or `error` where it failed. */
@@ -155,6 +167,8 @@ interface Stand {
   notes: string[];
   /** Calls that wait for their result: the host's id and the round, which together are unique. */
   open: [id: string, round: string][];
+  /** The host's ids of the latest calls: a conversation that goes on somewhere else shows them again. */
+  recent?: string[];
   /** Whether work was handed on since a human last wrote. */
   handed: boolean;
   /** Rounds in a row that were refused, and the last of them. */
@@ -209,6 +223,25 @@ export class Guard {
     return new Guard({ ...this.#options, ...scope }, this.#shared);
   }
 
+  /**
+   * The guard of the run, among those of this agent and task, that made the latest of these calls; nothing where none did.
+   * Ids in the order of the conversation.
+   */
+  knowing(callIds: readonly string[]): Guard | undefined {
+    const { agent, task } = this.#scope;
+    for (const callId of callIds.toReversed()) {
+      for (const [key, { recent }] of this.#shared?.stands ?? []) {
+        if (!recent?.includes(callId)) continue;
+        const [run, ...rest]: (string | null)[] = JSON.parse(key);
+        if (rest[0] !== (agent ?? null) || rest[1] !== (task ?? null)) continue;
+        return (run ?? undefined) === this.run
+          ? this
+          : this.scope({ ...(run !== null && run !== undefined && { run }) });
+      }
+    }
+    return undefined;
+  }
+
   /** The run that events belong to, where it was named. */
   get run(): string | undefined {
     return this.#scope.run;
@@ -225,7 +258,7 @@ export class Guard {
       // What is asked after the end is answered and is no evidence: the agent was not told yet.
       if (stand.halt) return { action: "halt", text: ending(stand.halt), halt: stand.halt };
       const { tool, callId, readOnly, idempotent, rawArgs } = call;
-      const event: Event = {
+      const event: AgentEvent = {
         type: "tool-call",
         tool,
         ...(rawArgs !== undefined ? { rawArgs } : call.args !== undefined && { args: plain(call.args) }),
@@ -237,10 +270,13 @@ export class Guard {
       if (callId !== undefined) {
         stand.open.push([callId, this.#round(stand, call.agent)]);
         if (stand.open.length > OPEN) stand.open.shift();
+        stand.recent ??= [];
+        stand.recent.push(callId);
+        if (stand.recent.length > OPEN) stand.recent.shift();
       }
       const ruling = this.#insist(shared, stand, this.#rule(shared, stand, event, !call.settled));
       if (!call.settled && (ruling.action === "block" || ruling.action === "halt")) {
-        const refused: Event = {
+        const refused: AgentEvent = {
           type: "tool-result",
           tool,
           outcome: "not-executed",
@@ -274,7 +310,7 @@ export class Guard {
     const { channel, synthetic, agent } = how;
     return this.#safely((shared, stand) => {
       if (role === "user" && !synthetic) this.#humanWrote(shared, stand);
-      const event: Event = {
+      const event: AgentEvent = {
         type: "message",
         role,
         text,
@@ -294,6 +330,31 @@ export class Guard {
     );
   }
 
+  /** What the model's latest answer took: findings then say what the loop has cost. */
+  usage({ input, output, total, costMicros }: ModelUsage): void {
+    const known = (value: number | undefined) =>
+      value !== undefined && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
+    const parts = [input, output].map(known).filter((part) => part !== undefined);
+    const tokens = known(total) ?? (parts.length > 0 ? parts.reduce((sum, part) => sum + part, 0) : undefined);
+    const cost = known(costMicros);
+    if (tokens === undefined && cost === undefined) return;
+    this.#safely((shared, stand) => {
+      this.#record(shared, {
+        type: "turn",
+        node: "model",
+        ...(tokens !== undefined && { tokens }),
+        ...(cost !== undefined && { costMicros: cost }),
+        ...this.#context(stand),
+      });
+      return CONTINUE;
+    });
+  }
+
+  /** Says something once that is wrong, but no error: the agent is watched all the same. */
+  warn(message: string): void {
+    if (this.#shared) this.#say(this.#shared, message, `[Loopwarden] ${message}`, undefined);
+  }
+
   /** One agent hands the work to another. */
   handoff(from: string, to: string): Ruling {
     return this.#safely((shared, stand) => {
@@ -303,7 +364,7 @@ export class Guard {
   }
 
   /** Any other event, such as `failure`, `progress` or `turn`; the scope and the time are filled in where absent. */
-  record(event: Event): Ruling {
+  record(event: AgentEvent): Ruling {
     return this.#safely((shared, stand) => this.#rule(shared, stand, { ...this.#context(stand), ...event }));
   }
 
@@ -320,6 +381,11 @@ export class Guard {
       return CONTINUE;
     });
     return text;
+  }
+
+  /** Gives the memory of a detector back that the guard made itself; nothing may be asked of the guard afterwards. */
+  free(): void {
+    if (this.#shared?.own) this.#shared.detector.free();
   }
 
   /** Takes a human's answer at a gate; `continue` lets the run go on. */
@@ -408,8 +474,17 @@ export class Guard {
     const rule = why.haltReason === "user-stop" ? "user-stop" : (why.finding?.rule ?? "unknown");
     const message = `Loopwarden ended the run: ${why.finding?.message ?? text}`;
     const report = shared.detector.report(this.#scope);
-    stand.halt ??= new LoopHalt({ ...why, rule, message, report, scope: this.#scope });
-    return { action: "halt", text, halt: stand.halt };
+    const known = stand.halt;
+    const halt = known ?? new LoopHalt({ ...why, rule, message, report, scope: this.#scope });
+    stand.halt = halt;
+    if (!known) {
+      try {
+        this.#options.onHalt?.(halt);
+      } catch (cause) {
+        this.#warn(shared, cause);
+      }
+    }
+    return { action: "halt", text, halt };
   }
 
   #stand({ stands }: Shared): Stand {
@@ -433,7 +508,7 @@ export class Guard {
     stand.handed = false;
   }
 
-  #record(shared: Shared, event: Event): Verdict {
+  #record(shared: Shared, event: AgentEvent): Verdict {
     const verdict = shared.detector.record(event);
     if (verdict.level !== "continue" || verdict.wouldBe !== undefined || verdict.records !== undefined) {
       try {
@@ -446,7 +521,7 @@ export class Guard {
     return verdict;
   }
 
-  #rule(shared: Shared, stand: Stand, event: Event, refusable = false): Ruling {
+  #rule(shared: Shared, stand: Stand, event: AgentEvent, refusable = false): Ruling {
     const verdict = this.#record(shared, event);
     const [finding] = verdict.findings;
     const text = attributed(verdict.guidance ?? finding?.message ?? "this run is going round in circles.");
@@ -481,12 +556,15 @@ export class Guard {
     }
   }
 
-  #warn({ warned }: Shared, cause: unknown): void {
+  #warn(shared: Shared, cause: unknown): void {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const kind = cause instanceof Error && "code" in cause ? String(cause.code) : reason;
+    this.#say(shared, kind, `[Loopwarden] could not judge and lets the agent go on: ${reason}`, cause);
+  }
+
+  #say({ warned }: Shared, kind: string, message: string, cause: unknown): void {
     if (warned.has(kind) || warned.size >= NOTES) return;
     warned.add(kind);
-    const message = `[Loopwarden] could not judge and lets the agent go on: ${reason}`;
     try {
       if (this.#options.onWarning) this.#options.onWarning(message, cause);
       else console.warn(message);

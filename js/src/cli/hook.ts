@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { HookInput } from "@anthropic-ai/claude-agent-sdk";
-import { answerHook, scoped } from "../adapters/claude-hooks.ts";
+import { answerHook, type HookInput, scoped } from "../adapters/claude-hooks.ts";
 import { Guard } from "../adapters/guard.ts";
 import { parse, UsageError } from "./args.ts";
 import { type Dialect, understood } from "./hook/dialect.ts";

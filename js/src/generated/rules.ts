@@ -1,8 +1,10 @@
 // Generated from the README's table of rules by `npm run types`: change the rules, not this file.
 
+import type { RuleId } from "./types.ts";
+
 /** What a rule sees and what its thresholds count; balanced thresholds, 0 for never. */
 export interface RuleInfo {
-  id: string;
+  id: RuleId;
   about: string;
   unit: string;
   nudge: number;

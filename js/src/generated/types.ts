@@ -47,7 +47,7 @@ export type Decision =
       /**
        * The rule's id.
        */
-      rule: string;
+      rule: RuleId;
       /**
        * The finding's signature.
        */
@@ -366,9 +366,7 @@ export interface Config {
   /**
    * Settings per rule, by rule id.
    */
-  rules?: {
-    [k: string]: RuleConfig;
-  };
+  rules?: { [ID in RuleId]?: RuleConfig };
   /**
    * Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry applies, the ones with more literal characters last.
    */
@@ -720,9 +718,7 @@ export interface ToolConfig {
   /**
    * Rule settings for this tool.
    */
-  rules?: {
-    [k: string]: RuleConfig;
-  };
+  rules?: { [ID in RuleId]?: RuleConfig };
 }
 /**
  * A tool is about to be called, or was called.
@@ -2039,7 +2035,7 @@ export interface Finding {
   /**
    * The rule's id.
    */
-  rule: string;
+  rule: RuleId;
   /**
    * Where.
    */
@@ -2309,12 +2305,12 @@ export interface RuleStanding {
   /**
    * The rule's id.
    */
-  rule: string;
+  rule: RuleId;
 }
 /**
  * The answer to one event.
  */
-export interface Verdict {
+export interface VerdictFields {
   /**
    * Every rule that fired, strongest first.
    */
@@ -2389,3 +2385,61 @@ export interface Recovery {
    */
   topic: RecoveryTopic;
 }
+/**
+ * The id of a rule.
+ */
+export type RuleId =
+  | "max-iterations"
+  | "max-runtime"
+  | "turn-budget"
+  | "node-budget"
+  | "cycle-budget"
+  | "repeated-call"
+  | "cycle"
+  | "rejected-arguments"
+  | "repeated-error"
+  | "failure-streak"
+  | "denied-call"
+  | "unanswered-call"
+  | "call-flood"
+  | "repeated-failure"
+  | "failing-target"
+  | "negative-answers"
+  | "harness-rejection"
+  | "reworded-request"
+  | "same-answer"
+  | "no-new-information"
+  | "duplicate-delegation"
+  | "empty-handed"
+  | "blind-repeat"
+  | "stream-period"
+  | "stream-novelty"
+  | "monologue"
+  | "blank-turns"
+  | "continuation-loop"
+  | "hook-loop"
+  | "compaction-loop"
+  | "output-signature"
+  | "task-attempts"
+  | "task-cycle"
+  | "phase-visits"
+  | "phase-transitions"
+  | "phase-cycle"
+  | "output-similarity"
+  | "oscillation"
+  | "identical-output"
+  | "unchanged-diff"
+  | "unchanged-failures"
+  | "task-loop"
+  | "external-failure"
+  | "no-tests"
+  | "consecutive-errors";
+/**
+ * The answer to one event. From `nudge` on it says what to tell the agent, and a halt says why.
+ */
+export type Verdict = VerdictFields &
+  (
+    | { level: "continue" | "observe" }
+    | { level: "nudge" | "block" | "gate"; guidance: string }
+    | { level: "halt"; guidance: string; haltReason: HaltReason }
+  );

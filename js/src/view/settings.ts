@@ -3,7 +3,7 @@
 import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
 import { RULES, type RuleInfo } from "../generated/rules.ts";
-import type { Config, Preset } from "../generated/types.ts";
+import type { Config, Preset, RuleConfig } from "../generated/types.ts";
 
 export const PRESETS: readonly Preset[] = ["sensitive", "balanced", "conservative"];
 
@@ -31,11 +31,16 @@ export function withRule(
   rule: string,
   change: Partial<Record<Rung, number | undefined>> & { enabled?: boolean | undefined },
 ): Config {
-  const merged = Object.entries({ ...config.rules?.[rule], ...change }).filter(([, value]) => value !== undefined);
-  const rules = { ...config.rules, [rule]: Object.fromEntries(merged) };
+  const merged = Object.entries({ ...settingsOf(config, rule), ...change }).filter(([, value]) => value !== undefined);
+  const rules: Record<string, RuleConfig> = { ...config.rules, [rule]: Object.fromEntries(merged) };
   if (merged.length === 0) delete rules[rule];
   const { rules: _, ...others } = config;
   return Object.keys(rules).length === 0 ? others : { ...others, rules };
+}
+
+/** What a configuration says of a rule, by whatever name. */
+function settingsOf(config: Config, rule: string): RuleConfig | undefined {
+  return (config.rules as Record<string, RuleConfig> | undefined)?.[rule];
 }
 
 /** A threshold as it is in force, and the values that validation would accept in its place. */
@@ -51,7 +56,7 @@ export interface Threshold {
  * the core accepts: a rung must lie above the one below it.
  */
 export function thresholds(config: Config, rule: RuleInfo): Threshold[] {
-  const own = config.rules?.[rule.id];
+  const own = settingsOf(config, rule.id);
   const set = RUNGS.filter((rung) => (own?.[rung] ?? rule[rung]) !== 0);
   const accepts = (change: Partial<Record<Rung, number>>) => refusal(withRule(config, rule.id, change)) === undefined;
   const values = new Map(set.map((rung) => [rung, own?.[rung] ?? inForce(config, rule, rung, set)]));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Event, Verdict } from "loopwarden";
+import type { AgentEvent as Event, Verdict } from "loopwarden";
 import { LoopDetector } from "loopwarden";
 import type { Miniflare } from "miniflare";
 import { bundleWorker, miniflare } from "../support/worker.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Event, Verdict } from "loopwarden";
+import type { AgentEvent as Event, Verdict } from "loopwarden";
 import { LoopDetector } from "loopwarden";
 import { createClient } from "redis";
 import { RedisSessions, story } from "../../examples/state/redis.ts";

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { type Config, type Event, readTranscript, type Verdict } from "../../dist/index.js";
+import { type Config, type AgentEvent as Event, readTranscript, type Verdict } from "../../dist/index.js";
 import { launch } from "../support/browser.ts";
 import { run } from "../support/run.ts";
 

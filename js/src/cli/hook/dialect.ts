@@ -1,4 +1,4 @@
-import type { HookInput, SyncHookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
+import type { HookInput, SyncHookJSONOutput } from "../../adapters/claude-hooks.ts";
 import { InputError } from "../input.ts";
 
 /** How a host spells the hooks. */

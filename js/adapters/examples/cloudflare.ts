@@ -1,0 +1,71 @@
+// An agent on Cloudflare's Think that asks the same question again and again: it is nudged, then refused, then ended. What
+// was counted is in its Durable Object. Run it: npx wrangler dev, and open the page.
+//
+// wrangler.jsonc: { "main": "cloudflare.ts", "compatibility_date": "2026-07-01", "compatibility_flags": ["nodejs_compat"],
+// "durable_objects": { "bindings": [{ "name": "Assistant", "class_name": "Assistant" }] },
+// "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Assistant"] }] }
+import { Think } from "@cloudflare/think";
+import { jsonSchema, type ToolSet, tool } from "ai";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
+import { createLoopGuard, loopHalt } from "loopwarden/cloudflare";
+
+export interface Env extends Cloudflare.Env {
+  Assistant: DurableObjectNamespace<Assistant>;
+}
+
+const search = tool({
+  description: "Searches the documentation",
+  inputSchema: jsonSchema<{ query: string }>({ type: "object", properties: { query: { type: "string" } } }),
+  execute: async () => "no results",
+});
+
+/** Your agent; what stands for its model is one that does not listen. */
+class Stubborn extends Think<Env> {
+  readonly told: string[] = [];
+  #calls = 0;
+
+  override getModel(): MockLanguageModelV4 {
+    return new MockLanguageModelV4({
+      doStream: async () => {
+        this.#calls += 1;
+        const usage = {
+          inputTokens: { total: 9, noCache: 9, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: 9, text: 9, reasoning: 0 },
+        };
+        return {
+          stream: convertArrayToReadableStream([
+            { type: "tool-call", toolCallId: `call-${this.#calls}`, toolName: "search", input: '{"query":"oauth2"}' },
+            { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage },
+          ]),
+        };
+      },
+    });
+  }
+
+  override getTools(): ToolSet {
+    return { search };
+  }
+}
+
+const guard = createLoopGuard(({ told }: Stubborn) => ({
+  onVerdict: ({ level, guidance }) => {
+    if (guidance !== undefined) told.push(`${level}: ${guidance}`);
+  },
+}));
+
+/** The same agent, watched. */
+export class Assistant extends guard.agent(Stubborn) {
+  async story(): Promise<string> {
+    const { status } = await this.runTurn({ input: "How do we log in with OAuth 2?" });
+    this.told.push(`Think: the turn is "${status}"`);
+    const halt = loopHalt(this);
+    if (halt) this.told.push(`halt: ${halt.rule}, ${halt.haltReason}`, halt.report);
+    return this.told.join("\n");
+  }
+}
+
+export default {
+  async fetch(_request: Request, env: Env): Promise<Response> {
+    return new Response(await env.Assistant.getByName(crypto.randomUUID()).story());
+  },
+};

@@ -1,0 +1,560 @@
+// The Vercel AI SDK: tools are wrapped to judge calls and their results, `prepareStep` carries the guidance, `stopWhen`
+// ends the run, and a wrapped model is watched while it streams. What the SDK gives each hook tells its request: the list
+// of steps, the messages of a step, and the model that a step is prepared with.
+import {
+  gateway,
+  InvalidToolInputError,
+  type LanguageModel,
+  type LanguageModelMiddleware,
+  type ModelMessage,
+  NoSuchToolError,
+  wrapLanguageModel,
+} from "ai";
+import { LoopGuard } from "../../src/adapters/adapter.ts";
+import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
+import { checked } from "../../src/adapters/options.ts";
+import { type Request as AnyRequest, type AsyncLocal, asyncLocal, Requests } from "../../src/adapters/runs.ts";
+
+export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
+
+export interface AiSdkOptions extends GuardOptions {
+  /**
+   * Who writes the prompts: a `human`, whose message ends the window and lifts a halt, or the `host`, such as an outer
+   * loop that calls the agent again and again. Default `human`.
+   */
+  prompts?: "human" | "host";
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shapes of steps, tools and their types differ between the SDK's versions.
+type Any = any;
+type Model = Exclude<LanguageModel, string>;
+type Execute = (input: unknown, options: { toolCallId: string; messages: ModelMessage[] }) => unknown;
+type ToModelOutput = (options: { toolCallId: string; input: unknown; output: unknown }) => unknown;
+/** A `prepareStep`, whatever the SDK's version and the tools are. */
+export type PrepareStep = (options: Any) => Any;
+
+/** The part of a step, of each version, that is looked at. */
+interface Step {
+  text: string;
+  reasoningText?: string | undefined;
+  toolCalls: readonly { toolCallId: string; toolName: string; input: unknown; invalid?: boolean; error?: unknown }[];
+  content: readonly Any[];
+  usage?: unknown;
+}
+
+/** The halts of results, by their list of steps and by each step. */
+const halts = new WeakMap<object, Guard>();
+
+/**
+ * Why Loopwarden ended a request; nothing where it did not.
+ *
+ * @param result what `generateText` or an agent gave, the `steps` or the last step of a stream, or an error that was thrown.
+ */
+export function loopHalt(result: unknown): LoopHalt | undefined {
+  if (result instanceof Error && result.name === "LoopHalt") return result as LoopHalt;
+  if (typeof result !== "object" || result === null) return undefined;
+  const steps = Array.isArray(result) ? result : "steps" in result && Array.isArray(result.steps) ? result.steps : [];
+  for (const key of [result, steps, steps.at(-1), "error" in result ? result.error : undefined]) {
+    if (key instanceof Error && key.name === "LoopHalt") return key as LoopHalt;
+    const guard = typeof key === "object" && key !== null ? halts.get(key) : undefined;
+    if (guard) return guard.halted;
+  }
+  return undefined;
+}
+
+/**
+ * Watches agents of the AI SDK.
+ *
+ * @example
+ * const guard = createLoopGuard();
+ * const result = await generateText({
+ *   model: guard.model(model),
+ *   prompt,
+ *   tools: guard.tools(tools),
+ *   prepareStep: guard.prepareStep(),
+ *   stopWhen: [isStepCount(50), guard.stopWhen],
+ * });
+ * const halt = loopHalt(result);
+ * if (halt) console.error(halt.report);
+ *
+ * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
+ */
+export function createLoopGuard(options: AiSdkOptions = {}): AiSdkGuard {
+  return new AiSdkGuard(new Guard(checked(options)), options.prompts ?? "human");
+}
+
+/** What is known of one request of the SDK: one `generateText` or `streamText`. */
+class Request implements AnyRequest {
+  readonly guard: Guard;
+  over = false;
+  /** The prompt of the step that runs: the calls of one step share it, which makes them a round. */
+  prompt: ModelMessage[] | undefined;
+  /** A watched model began a round whose calls have not come yet. */
+  fresh = false;
+  watchesModel = false;
+  /** Calls of the step that runs, reported when they ran. */
+  readonly ran = new Set<string>();
+  readonly observed = new WeakSet<object>();
+  /** Guidance that was given, and how many of the SDK's own messages it follows: not every version keeps it. */
+  readonly notes: { at: number; message: ModelMessage }[] = [];
+  /** The model of the SDK's caller, and the twin that knows this request. */
+  readonly twins = new WeakMap<object, Model>();
+
+  constructor(guard: Guard) {
+    this.guard = guard;
+  }
+
+  /** A blank text says something only where it is the whole answer. */
+  said(text: string, reasoning: string, calls: boolean, usage: unknown): void {
+    if (reasoning !== "") this.guard.message("assistant", reasoning, { channel: "reasoning" });
+    if (text !== "" || !calls) this.guard.message("assistant", text);
+    this.guard.usage(tokens(usage));
+    this.over = !calls;
+  }
+}
+
+export class AiSdkGuard extends LoopGuard {
+  /**
+   * Watches a model's texts, piece by piece while they stream, and calls of tools that the client runs:
+   * `wrapLanguageModel({ model, middleware: guard.middleware })` is `guard.model(model)`.
+   */
+  readonly middleware: LanguageModelMiddleware;
+  readonly #prompts: "human" | "host";
+  readonly #requests: Requests<Request>;
+  /** Requests by their list of steps, and by the messages of a step. */
+  readonly #known = new WeakMap<object, Request>();
+  /** Models that are watched, and what they were made of. */
+  readonly #models = new WeakMap<object, Model>();
+  /** Tools that the client runs: a request ends with their calls, and the next one brings the results. */
+  readonly #clients = new Set<string>();
+  /** Calls whose answer is ours and not the tool's. */
+  readonly #refused = new Map<string, string>();
+
+  constructor(guard: Guard, prompts: "human" | "host" = "human") {
+    super(guard);
+    this.#prompts = prompts;
+    this.#requests = new Requests(guard, (guard) => new Request(guard));
+    this.middleware = this.#watching();
+  }
+
+  protected override current(): Guard {
+    return this.#requests.latest?.guard ?? this.guard;
+  }
+
+  /** A guard for a sub-agent or one of many conversations: the same detector, its own rounds, guidance and end. */
+  scope(scope: { run?: string; agent?: string; task?: string }): AiSdkGuard {
+    return new AiSdkGuard(this.guard.scope(scope), this.#prompts);
+  }
+
+  /** The same tools, judged: a blocked call is answered with the guidance instead of being run. */
+  tools<TOOLS extends Record<string, Any>>(tools: TOOLS): TOOLS {
+    if (!this.guard.enabled) return tools;
+    const wrapped = Object.entries(tools).map(([name, tool]) => {
+      const { execute, toModelOutput } = tool as { execute?: Execute; toModelOutput?: ToModelOutput };
+      if (!execute) {
+        this.#clients.add(name);
+        return [name, tool];
+      }
+      const judged: Execute = (input, options) => this.#execute(name, input, options, execute.bind(tool));
+      // The tool's own conversion knows nothing of our text.
+      const told: ToModelOutput | undefined =
+        toModelOutput &&
+        ((options) => {
+          // Version 5 hands over the output alone.
+          const id = options?.toolCallId;
+          const text = id === undefined ? this.#answered(options) : this.#refused.get(id);
+          return text === undefined ? toModelOutput.call(tool, options) : { type: "text", value: text };
+        });
+      return [name, { ...tool, execute: judged, ...(told && { toModelOutput: told }) }];
+    });
+    return Object.fromEntries(wrapped);
+  }
+
+  /**
+   * Puts guidance before the model, after your own `prepareStep` if there is one. A run that goes on although it was
+   * halted, because `stopWhen` is missing, ends here: it throws the {@link LoopHalt}.
+   */
+  prepareStep<OWN extends PrepareStep = PrepareStep>(own?: OWN): OWN {
+    const prepare = async (options: {
+      stepNumber: number;
+      steps: readonly Step[];
+      model: LanguageModel;
+      messages: ModelMessage[];
+    }) => {
+      if (!this.guard.enabled) return own?.(options);
+      const { stepNumber, steps, messages } = options;
+      const request = stepNumber === 0 ? this.#opened(steps, messages) : this.#ofStep(steps, messages);
+      this.#known.set(messages, request);
+      halts.set(steps, request.guard);
+      this.#observe(request, steps);
+      if (request.guard.halted) throw request.guard.halted;
+      const prepared = await own?.(options);
+      const text = request.guard.guidance();
+      const given: ModelMessage[] = prepared?.messages ?? messages;
+      const notes = request.notes.filter(({ message }) => !given.includes(message));
+      const own_ = given.filter((message) => !request.notes.some((note) => note.message === message));
+      if (text !== undefined) {
+        const note = { at: own_.length, message: { role: "user" as const, content: text } };
+        request.notes.push(note);
+        notes.push(note);
+      }
+      const told = notes.length === 0 ? undefined : woven(given, notes, request.notes);
+      if (told) this.#known.set(told, request);
+      const twin = this.#twin(request, prepared?.model ?? options.model);
+      if (!told && !twin) return prepared;
+      return { ...prepared, ...(twin && { model: twin }), ...(told && { messages: told }) };
+    };
+    return prepare as PrepareStep as OWN;
+  }
+
+  /** Ends the run; one of the conditions of `stopWhen`. */
+  readonly stopWhen = ({ steps }: { steps: readonly Any[] }): boolean => {
+    if (!this.guard.enabled) return false;
+    const request = this.#ofStep(steps as readonly Step[], undefined);
+    halts.set(steps, request.guard);
+    this.#observe(request, steps as readonly Step[]);
+    if (request.guard.halted) request.over = true;
+    return request.guard.halted !== undefined;
+  };
+
+  /** The same model, watched: texts are judged, piece by piece while they stream. A name is one of the gateway's. */
+  model(model: LanguageModel): Model {
+    const inner = typeof model === "string" ? named(model) : model;
+    if (!this.guard.enabled) return inner;
+    const watched = this.#wrapped(inner);
+    this.#models.set(watched, inner);
+    return watched;
+  }
+
+  #wrapped(model: Model, request?: Request): Model {
+    // Each version of the SDK takes the models of its own time.
+    return (wrapLanguageModel as (options: Any) => Model)({ model, middleware: this.#watching(request) });
+  }
+
+  /** The model that knows its request, where the one of the step is watched. */
+  #twin(request: Request, model: LanguageModel): Model | undefined {
+    const inner = typeof model === "object" ? this.#models.get(model) : undefined;
+    if (!inner) return undefined;
+    const twin = request.twins.get(inner) ?? this.#wrapped(inner, request);
+    request.twins.set(inner, twin);
+    return twin;
+  }
+
+  #watching(own?: Request): LanguageModelMiddleware {
+    if (!this.guard.enabled) return { specificationVersion: "v4" } as LanguageModelMiddleware;
+    const begin = (prompt: ModelMessage[]) => {
+      const request = own ? this.#requests.goesOn(own) : this.#asked(prompt);
+      request.watchesModel = true;
+      request.guard.turn();
+      request.fresh = true;
+      return request;
+    };
+    const middleware = {
+      specificationVersion: "v4",
+      wrapGenerate: async ({ doGenerate, params }: Any) => {
+        const request = begin(params.prompt);
+        const result = await doGenerate();
+        const content: Any[] = result.content;
+        const said = (kind: "text" | "reasoning") =>
+          content.map((part) => (part.type === kind ? part.text : "")).join("");
+        const calls = content.filter((part) => part.type === "tool-call");
+        request.said(said("text"), said("reasoning"), calls.length > 0, result.usage);
+        for (const call of calls) this.#handedOut(request, call);
+        return result;
+      },
+      wrapStream: async ({ doStream, params }: Any) => {
+        const request = begin(params.prompt);
+        const { stream, ...rest } = await doStream();
+        const texts = { text: "", reasoning: "" };
+        let calls = false;
+        let usage: unknown;
+        const watch = new TransformStream<Any, Any>({
+          transform: (part, controller) => {
+            controller.enqueue(part);
+            if (part.type === "finish") usage = part.usage;
+            if (part.type === "tool-call") {
+              calls = true;
+              this.#handedOut(request, part);
+            }
+            if (part.type !== "text-delta" && part.type !== "reasoning-delta") return;
+            const channel = part.type === "text-delta" ? "text" : "reasoning";
+            texts[channel] += part.delta;
+            const ruling = request.guard.delta(part.delta, channel);
+            if (ruling.action === "halt") {
+              request.over = true;
+              controller.enqueue({ type: "error", error: ruling.halt });
+              controller.terminate();
+            }
+          },
+          flush: () => request.said(texts.text, texts.reasoning, calls, usage),
+        });
+        return { stream: stream.pipeThrough(watch), ...rest };
+      },
+    };
+    return middleware as Any;
+  }
+
+  /** The request of a step, by its list of steps or what is in them. */
+  #ofStep(steps: readonly Step[], messages: ModelMessage[] | undefined): Request {
+    const ids = steps.flatMap(({ toolCalls }) => toolCalls.map(({ toolCallId }) => toolCallId));
+    const known =
+      this.#known.get(steps) ??
+      steps.map((step) => this.#known.get(step)).findLast((request) => request !== undefined) ??
+      this.#requests.caller(ids) ??
+      this.#going?.getStore() ??
+      this.#requests.only() ??
+      this.#begun(messages ?? []);
+    this.#known.set(steps, known);
+    for (const step of steps) this.#known.set(step, known);
+    return this.#requests.goesOn(known);
+  }
+
+  /** The request of a model call that no `prepareStep` prepared. */
+  #asked(prompt: ModelMessage[]): Request {
+    const going = this.#going?.getStore();
+    if (going && !going.over) return this.#requests.goesOn(going);
+    const known = this.#requests.caller(callsIn(prompt));
+    if (known && prompt.at(-1)?.role !== "user") return this.#requests.goesOn(known);
+    return this.#begun(prompt);
+  }
+
+  /** Where the runtime has it, what tells a request's own hooks from those of others at the same time. */
+  readonly #going: AsyncLocal<Request> | undefined = asyncLocal();
+
+  #execute(
+    tool: string,
+    input: unknown,
+    options: { toolCallId: string; messages: ModelMessage[] },
+    run: Execute,
+  ): unknown {
+    const { toolCallId: callId, messages } = options;
+    const request = this.#ofCall(callId, messages);
+    const { guard } = request;
+    if (request.prompt !== messages) {
+      request.prompt = messages;
+      if (!request.fresh) guard.turn();
+      request.fresh = false;
+    }
+    request.ran.add(callId);
+    this.#requests.called(request, callId);
+    const ruling = guard.beforeCall({ tool, args: input, callId });
+    if (ruling.action === "block" || ruling.action === "halt") {
+      if (this.#refused.size >= REFUSED) this.#refused.delete(this.#refused.keys().next().value as string);
+      this.#refused.set(callId, ruling.text);
+      return ruling.text;
+    }
+    const done = <T>(output: T): T => {
+      guard.afterCall({ tool, callId, output });
+      return output;
+    };
+    const failed = (error: unknown): never => {
+      guard.afterCall({ tool, callId, error: error ?? "" });
+      throw error;
+    };
+    let output: unknown;
+    try {
+      output = run(input, options);
+    } catch (error) {
+      failed(error);
+    }
+    if (isStream(output)) return lastOf(output, done, failed);
+    return isPromise(output) ? output.then(done, failed) : done(output);
+  }
+
+  #ofCall(callId: string, messages: ModelMessage[]): Request {
+    const known =
+      this.#known.get(messages) ??
+      this.#requests.caller([callId]) ??
+      this.#going?.getStore() ??
+      this.#requests.caller(callsIn(messages)) ??
+      this.#requests.only() ??
+      this.#begun(messages);
+    this.#known.set(messages, known);
+    return this.#requests.goesOn(known);
+  }
+
+  /** Where only the output is told: ours is the one that was given for a refused call. */
+  #answered(output: unknown): string | undefined {
+    return typeof output === "string" && [...this.#refused.values()].includes(output) ? output : undefined;
+  }
+
+  /** A call that the client is to run. No hook follows it, so it is seen in the model's answer. */
+  #handedOut(request: Request, call: { toolCallId: string; toolName: string; input: string }): void {
+    const { toolCallId: callId, toolName: tool, input } = call;
+    this.#requests.called(request, callId);
+    if (!this.#clients.has(tool)) return;
+    request.ran.add(callId);
+    request.guard.beforeCall({ tool, callId, settled: true, ...parsed(input) });
+  }
+
+  #opened(steps: readonly Step[], messages: ModelMessage[]): Request {
+    const request = this.#known.get(steps) ?? this.#begun(messages);
+    this.#known.set(steps, request);
+    this.#going?.enterWith(request);
+    return request;
+  }
+
+  /** A request begins: what a human wrote, and results that the client brought. */
+  #begun(messages: readonly ModelMessage[]): Request {
+    const last = messages.at(-1);
+    const human = last?.role === "user" && this.#prompts === "human";
+    const request = this.#requests.begin(callsIn(messages), human);
+    const { guard } = request;
+    if (last?.role === "user") {
+      const { content } = last;
+      const parts =
+        typeof content === "string" ? [content] : content.map((part) => (part.type === "text" ? part.text : ""));
+      guard.message("user", parts.join(""), { synthetic: !human });
+    } else if (last?.role === "tool") {
+      for (const part of last.content) {
+        if (part.type !== "tool-result") continue;
+        const { toolCallId: callId, toolName: tool, output } = part;
+        const failed = output.type === "error-text" || output.type === "error-json";
+        const outcome = output.type === "execution-denied" ? "denied" : failed ? "error" : "ok";
+        guard.afterCall({ tool, callId, outcome, output: "value" in output ? output.value : output });
+      }
+    }
+    return request;
+  }
+
+  /** What the steps say that their tools did not: texts, and calls that never reached a tool of ours. */
+  #observe(request: Request, steps: readonly Step[]): void {
+    for (const step of steps) {
+      if (request.observed.has(step)) continue;
+      request.observed.add(step);
+      this.#known.set(step, request);
+      halts.set(step, request.guard);
+      if (request.ran.size === 0 && step.toolCalls.length > 0) {
+        if (!request.fresh) request.guard.turn();
+        request.fresh = false;
+      }
+      if (!request.watchesModel) {
+        request.said(step.text, step.reasoningText ?? "", step.toolCalls.length > 0, step.usage);
+        request.over = false;
+      }
+      for (const call of step.toolCalls) this.#strange(request, call, step.content);
+      request.ran.clear();
+    }
+  }
+
+  /** A call that no tool of ours ran: of a tool that is not there, invalid, denied, the provider's or the client's. */
+  #strange(request: Request, call: Step["toolCalls"][number], content: Step["content"]): void {
+    const { toolCallId: callId, toolName: tool, input } = call;
+    if (request.ran.has(callId)) return;
+    const { guard } = request;
+    this.#requests.called(request, callId);
+    guard.beforeCall({
+      tool,
+      callId,
+      settled: true,
+      ...(typeof input === "string" ? parsed(input) : { args: input }),
+    });
+    if (call.invalid) {
+      const unknown = NoSuchToolError.isInstance(call.error);
+      const outcome = unknown ? "unknown-tool" : InvalidToolInputError.isInstance(call.error) ? "invalid" : "error";
+      guard.afterCall({ tool, callId, outcome, error: call.error });
+      return;
+    }
+    for (const part of content) {
+      if (part.type === "tool-approval-response" && part.toolCall.toolCallId === callId && !part.approved) {
+        guard.afterCall({ tool, callId, outcome: "denied", output: part.reason ?? "" });
+      }
+      if (part.type !== "tool-result" && part.type !== "tool-error") continue;
+      if (part.toolCallId !== callId || part.preliminary) continue;
+      guard.afterCall({
+        tool,
+        callId,
+        ...(part.type === "tool-error" ? { error: part.error } : { output: part.output }),
+      });
+    }
+  }
+}
+
+/** Refused calls that are remembered, at most. */
+const REFUSED = 1024;
+
+/** The messages with all notes in their places; `all` are the notes that were ever given, in order. */
+function woven(
+  given: readonly ModelMessage[],
+  missing: readonly { at: number; message: ModelMessage }[],
+  all: readonly { at: number; message: ModelMessage }[],
+): ModelMessage[] {
+  const told: ModelMessage[] = [];
+  let at = 0;
+  const due = () => {
+    for (const note of missing) if (note.at === at && !told.includes(note.message)) told.push(note.message);
+  };
+  for (const message of given) {
+    due();
+    told.push(message);
+    if (!all.some((note) => note.message === message)) at += 1;
+  }
+  due();
+  // Messages that were taken out of the middle leave no place: what is new is said at the end all the same.
+  const last = all.at(-1);
+  if (last && missing.includes(last) && !told.includes(last.message)) told.push(last.message);
+  return told;
+}
+
+/** The ids of the calls in messages, oldest first. */
+function callsIn(messages: readonly ModelMessage[]): string[] {
+  return messages.flatMap(({ content }) =>
+    typeof content === "string"
+      ? []
+      : content.flatMap((part) =>
+          "toolCallId" in part && typeof part.toolCallId === "string" ? [part.toolCallId] : [],
+        ),
+  );
+}
+
+/** Tokens, as a model or a step of each version tells them. */
+function tokens(usage: Any): { input?: number; output?: number; total?: number } {
+  const count = (value: Any): number | undefined =>
+    typeof value === "number" ? value : typeof value?.total === "number" ? value.total : undefined;
+  const [input, output, total] = [usage?.inputTokens, usage?.outputTokens, usage?.totalTokens].map(count);
+  return {
+    ...(input !== undefined && { input }),
+    ...(output !== undefined && { output }),
+    ...(total !== undefined && { total }),
+  };
+}
+
+/** A model by its name, as the SDK looks it up itself. */
+function named(name: string): Model {
+  const { AI_SDK_DEFAULT_PROVIDER: own } = globalThis as { AI_SDK_DEFAULT_PROVIDER?: Any };
+  return (own ?? gateway).languageModel(name);
+}
+
+function parsed(input: string): { args: unknown } | { rawArgs: string } {
+  try {
+    return { args: JSON.parse(input) };
+  } catch {
+    return { rawArgs: input };
+  }
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** The same pieces, of which the last one is the tool's output. */
+async function* lastOf(
+  pieces: AsyncIterable<unknown>,
+  done: (output: unknown) => unknown,
+  failed: (error: unknown) => never,
+): AsyncIterable<unknown> {
+  let output: unknown;
+  try {
+    for await (const piece of pieces) {
+      output = piece;
+      yield piece;
+    }
+  } catch (error) {
+    failed(error);
+  }
+  done(output);
+}

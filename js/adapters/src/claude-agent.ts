@@ -1,0 +1,163 @@
+// The Claude Agent SDK: hooks judge calls and results and carry the guidance, and the messages of a query may be watched
+// while they stream. Each session is a run.
+import type { HookCallback, HookCallbackMatcher, HookEvent, Query, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
+import { LoopGuard } from "../../src/adapters/adapter.ts";
+import { answerHook, HOOKS, type HookInput, type HookOptions, scoped } from "../../src/adapters/claude-hooks.ts";
+import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
+import { checked } from "../../src/adapters/options.ts";
+
+export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord, type Ruling } from "../../src/adapters/guard.ts";
+
+export interface ClaudeAgentOptions extends GuardOptions, Pick<HookOptions, "prompts"> {}
+
+type Hooks = Partial<Record<HookEvent, HookCallbackMatcher[]>>;
+
+/** Sessions whose end is remembered, at most. */
+const SESSIONS = 1024;
+/** Why sessions were ended, by their id: messages of the SDK carry nothing of ours. */
+const halts = new Map<string, LoopHalt>();
+
+/**
+ * Why Loopwarden ended a session; nothing where it did not.
+ *
+ * @param message any message of the session, such as its `result`, or what {@link ClaudeAgentGuard.watch} gave.
+ */
+export function loopHalt(message: { session_id?: string | undefined } | Watched): LoopHalt | undefined {
+  if (message instanceof Watched) return message.halted;
+  return message.session_id === undefined ? undefined : halts.get(message.session_id);
+}
+
+/**
+ * Watches the sessions of the Claude Agent SDK: each session is a run, each sub-agent an agent of its own.
+ *
+ * @example
+ * const guard = createLoopGuard();
+ * const session = guard.watch(query({ prompt, options: { hooks: guard.hooks() } }));
+ * for await (const message of session) show(message);
+ * const halt = loopHalt(session);
+ * if (halt) console.error(halt.report);
+ *
+ * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
+ */
+export function createLoopGuard(options: ClaudeAgentOptions = {}): ClaudeAgentGuard {
+  return new ClaudeAgentGuard(new Guard(checked(options)), options);
+}
+
+/** The messages of one session. */
+export class Watched implements AsyncIterable<SDKMessage> {
+  readonly #messages: AsyncGenerator<SDKMessage, void>;
+  readonly #halt: () => LoopHalt | undefined;
+
+  constructor(messages: AsyncGenerator<SDKMessage, void>, halt: () => LoopHalt | undefined) {
+    this.#messages = messages;
+    this.#halt = halt;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<SDKMessage, void> {
+    return this.#messages;
+  }
+
+  /** Why this session ended, if Loopwarden ended it. */
+  get halted(): LoopHalt | undefined {
+    return this.#halt();
+  }
+}
+
+export class ClaudeAgentGuard extends LoopGuard {
+  readonly #options: ClaudeAgentOptions;
+  /** The session that a hook was called in last. */
+  #latest: Guard | undefined;
+
+  constructor(guard: Guard, options: ClaudeAgentOptions = {}) {
+    super(guard);
+    this.#options = options;
+  }
+
+  protected override current(): Guard {
+    return this.#latest ?? this.guard;
+  }
+
+  /** A guard whose sessions belong to a run, an agent or a task of this name: the same detector. */
+  scope(scope: { run?: string; agent?: string; task?: string }): ClaudeAgentGuard {
+    return new ClaudeAgentGuard(this.guard.scope(scope), this.#options);
+  }
+
+  /** The `hooks` of a query: your own, if there are any, and Loopwarden's beside them. */
+  hooks(own: Hooks = {}): Hooks {
+    if (!this.guard.enabled) return own;
+    const judge: HookCallback = async (told) => {
+      // Hooks that are not among ours are not asked for.
+      const input = told as HookInput;
+      this.#latest = this.#session(input.session_id);
+      const guard = scoped(this.guard, input);
+      const answer = answerHook(guard, input, this.#options);
+      // A sub-agent's end is its own, and the session's is the session's.
+      this.#note(input.session_id, guard.halted ?? this.#latest.halted);
+      return answer;
+    };
+    const hooks: Hooks = { ...own };
+    for (const event of HOOKS) hooks[event] = [...(own[event] ?? []), { hooks: [judge] }];
+    return hooks;
+  }
+
+  /**
+   * The same messages, watched: a text that repeats itself without end is interrupted while it streams, where the query
+   * has `includePartialMessages`, and the tokens of each answer are counted. Optional; the hooks see calls, results and
+   * final texts without it.
+   */
+  watch(query: Query): Watched {
+    let session: string | undefined;
+    const messages = this.#watched(query, (id) => {
+      session = id;
+    });
+    return new Watched(messages, () => (session === undefined ? undefined : halts.get(session)));
+  }
+
+  async *#watched(query: Query, began: (session: string) => void): AsyncGenerator<SDKMessage, void> {
+    let interrupted = false;
+    /** The answer whose usage was told last: its blocks come as messages of their own, each with all of it. */
+    let counted = "";
+    for await (const message of query) {
+      if (typeof message.session_id === "string") began(message.session_id);
+      yield message;
+      if (!this.guard.enabled) continue;
+      if (message.type === "assistant") {
+        const { id, usage } = message.message;
+        if (id !== counted && usage) {
+          const {
+            input_tokens,
+            output_tokens,
+            cache_read_input_tokens: read,
+            cache_creation_input_tokens: made,
+          } = usage;
+          this.#session(message.session_id).usage({
+            input: input_tokens + (read ?? 0) + (made ?? 0),
+            output: output_tokens,
+          });
+        }
+        counted = id;
+      }
+      if (message.type !== "stream_event") continue;
+      const { event, session_id, parent_tool_use_id } = message;
+      if (event.type !== "content_block_delta" || parent_tool_use_id !== null) continue;
+      const guard = this.#session(session_id);
+      const { delta } = event;
+      if (delta.type === "text_delta") guard.delta(delta.text);
+      else if (delta.type === "thinking_delta") guard.delta(delta.thinking, "reasoning");
+      if (!guard.halted || interrupted) continue;
+      interrupted = true;
+      this.#note(session_id, guard.halted);
+      await query.interrupt();
+    }
+  }
+
+  #session(id: string): Guard {
+    return this.guard.scope({ run: this.guard.run ?? id });
+  }
+
+  #note(session: string, halt: LoopHalt | undefined): void {
+    halts.delete(session);
+    if (halt) halts.set(session, halt);
+    if (halts.size > SESSIONS) halts.delete(halts.keys().next().value as string);
+  }
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { LoopwardenError } from "loopwarden";
+import { Guard, type LoopHalt } from "../../src/adapters/guard.ts";
+import { checked } from "../../src/adapters/options.ts";
+
+const refused = (options: object, message: RegExp, foreign?: Record<string, string>) =>
+  assert.throws(
+    () => checked(options, foreign),
+    (error) => error instanceof LoopwardenError && error.code === "invalid-config" && message.test(error.message),
+  );
+
+test("an option that does not exist is an error that names the one that was meant", async () => {
+  refused({ onVerdikt: () => {} }, /`onVerdikt`: is no option; did you mean `onVerdict`\?/);
+  refused({ enable: false }, /did you mean `enabled`\?/);
+  refused({ maxrefusals: 3 }, /did you mean `maxRefusals`\?/);
+  refused({ ruels: {} }, /did you mean `config: \{ rules: … \}`\?/);
+  refused({ somethingElse: 1 }, /is no option$/);
+  // What the configuration knows belongs there, every bit of it.
+  const schema = JSON.parse(await readFile(new URL("../../schema/config.schema.json", import.meta.url), "utf8"));
+  for (const name of Object.keys(schema.properties).filter((name) => name !== "enabled"))
+    refused(
+      { [name]: undefined },
+      new RegExp(`^\`${name}\`: belongs into \`config\`: \\{ config: \\{ ${name}: … \\} \\}$`),
+    );
+});
+
+test("values that mean nothing are errors, and so is what an adapter does not take", () => {
+  refused({ prompts: "user" }, /`prompts`: must be "human" or "host", got `user`/);
+  refused({ maxRefusals: -1 }, /`maxRefusals`: must be a whole number/);
+  refused({ state: "1" }, /`state`: is kept elsewhere/, { state: "is kept elsewhere" });
+  const options = { enabled: true, run: "a", state: undefined };
+  assert.equal(checked(options, { state: "is kept elsewhere" }), options);
+});
+
+test("a halt is told once, with the scope that it ended, and tokens are what the loop has cost", () => {
+  const halts: LoopHalt[] = [];
+  const guard = new Guard({ run: "r", onHalt: (halt) => halts.push(halt) });
+  for (let round = 0; round < 12; round += 1) {
+    guard.turn();
+    guard.usage({ input: 90, output: 10 });
+    const ruling = guard.beforeCall({ tool: "search", args: { q: "a" }, callId: "call" });
+    if (ruling.action === "continue" || ruling.action === "nudge")
+      guard.afterCall({ tool: "search", callId: "call", output: "nothing" });
+  }
+  assert.deepEqual(
+    halts.map(({ scope, rule }) => [scope.run, rule]),
+    [["r", "repeated-call"]],
+  );
+  // From the first of the repeated calls on: those that ran and those that were refused.
+  assert.equal(Number(halts[0]?.finding?.wasted.tokens) % 100, 0);
+  assert.ok(Number(halts[0]?.finding?.wasted.tokens) >= 700, String(halts[0]?.finding?.wasted.tokens));
+});

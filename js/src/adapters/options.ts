@@ -1,0 +1,96 @@
+// The options of every adapter are checked when it is made: a misspelt one would be ignored silently, and an agent that was
+// meant to be watched only would be stopped.
+import { LoopwardenError } from "loopwarden";
+
+/** What every adapter takes. */
+const OPTIONS = [
+  "agent",
+  "config",
+  "detector",
+  "enabled",
+  "maxRefusals",
+  "now",
+  "onHalt",
+  "onVerdict",
+  "onWarning",
+  "prompts",
+  "run",
+  "state",
+  "task",
+];
+/** What belongs into `config`, and is often written beside it. */
+const CONFIG = [
+  "attempts",
+  "attended",
+  "budgets",
+  "collaboration",
+  "conventions",
+  "failures",
+  "graph",
+  "memory",
+  "mode",
+  "onStall",
+  "patterns",
+  "phases",
+  "preset",
+  "privacy",
+  "rules",
+  "tools",
+  "unattendedLevel",
+];
+
+/**
+ * The same options, if there is none that nobody knows.
+ *
+ * @param foreign options of other adapters that this one does not take, with the reason.
+ * @throws {LoopwardenError} `invalid-config` naming the option and the one that was probably meant.
+ */
+export function checked<OPTIONS extends object>(
+  options: OPTIONS,
+  foreign: Readonly<Record<string, string>> = {},
+): OPTIONS {
+  for (const [name, value] of Object.entries(options)) {
+    const reason = foreign[name];
+    if (reason !== undefined && value !== undefined) throw wrong(name, reason);
+    if (OPTIONS.includes(name)) continue;
+    if (CONFIG.includes(name)) throw wrong(name, `belongs into \`config\`: { config: { ${name}: … } }`);
+    const [near] = [...OPTIONS.filter((known) => foreign[known] === undefined), ...CONFIG]
+      .map((known) => ({ known, distance: distance(name.toLowerCase(), known.toLowerCase()) }))
+      .filter(({ known, distance }) => distance <= Math.max(2, known.length / 3))
+      .sort((a, b) => a.distance - b.distance);
+    const hint = near && (CONFIG.includes(near.known) ? `config: { ${near.known}: … }` : near.known);
+    throw wrong(name, `is no option${hint === undefined ? "" : `; did you mean \`${hint}\`?`}`);
+  }
+  const { prompts, maxRefusals } = options as { prompts?: unknown; maxRefusals?: unknown };
+  if (prompts !== undefined && prompts !== "human" && prompts !== "host")
+    throw wrong("prompts", 'must be "human" or "host"', prompts);
+  if (maxRefusals !== undefined && !(Number.isSafeInteger(maxRefusals) && Number(maxRefusals) >= 0))
+    throw wrong("maxRefusals", "must be a whole number, 0 for never", maxRefusals);
+  return options;
+}
+
+function wrong(field: string, message: string, value?: unknown): LoopwardenError {
+  const told = value === undefined ? undefined : String(value).slice(0, 80);
+  return new LoopwardenError({ code: "invalid-config", message, field, value: told });
+}
+
+/** Letters that have to be changed, added, left out or swapped with their neighbour to make one word of the other. */
+function distance(from: string, to: string): number {
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)];
+  for (let at = 1; at <= from.length; at += 1) {
+    const row = [at];
+    for (let on = 1; on <= to.length; on += 1) {
+      const same = from[at - 1] === to[on - 1];
+      const best = [
+        (rows[at - 1]?.[on] ?? 0) + 1,
+        (row[on - 1] ?? 0) + 1,
+        (rows[at - 1]?.[on - 1] ?? 0) + (same ? 0 : 1),
+      ];
+      if (at > 1 && on > 1 && from[at - 1] === to[on - 2] && from[at - 2] === to[on - 1])
+        best.push((rows[at - 2]?.[on - 2] ?? 0) + 1);
+      row.push(Math.min(...best));
+    }
+    rows.push(row);
+  }
+  return rows.at(-1)?.at(-1) ?? 0;
+}
