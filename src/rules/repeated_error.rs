@@ -6,7 +6,7 @@
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, backoff, combine, evidence, printable, transient};
+use crate::text::{Asks, Key, backoff, combine, evidence, printable, transient};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,8 @@ struct Outing {
     light: Key,
     call: Option<Key>,
     target: Option<Key>,
+    /// The call only looks something up.
+    looks: bool,
     mutations: u64,
     at: Option<i64>,
     /// Milliseconds waited before the call, by the clock or by its own argument.
@@ -82,10 +84,10 @@ impl Tool {
         let same = self.calls.iter().filter(|call| call.class == Some(class));
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
-        // What fails on ever new targets is a search or a batch: that is told, and refused for none of them.
+        // What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
         let on = |target: Option<Key>| same.clone().filter(|call| call.target == target).count();
         let most = same.clone().map(|call| on(call.target)).max().unwrap_or(0);
-        let batch = same.clone().all(|call| call.target.is_some()) && most < ON_ONE;
+        let batch = same.clone().all(|call| call.looks && call.target.is_some()) && most < ON_ONE;
         let tool = printable(name, 48);
         let arguments = if different { "different arguments" } else { "the same arguments" };
         let message = if batch {
@@ -168,6 +170,7 @@ impl Tool {
             light: facts.light,
             call: call.map(|call| call.key),
             target,
+            looks: call.is_some_and(|call| !call.mutates && !call.silent && call.asks != Asks::View),
             mutations: step.mutations_after,
             at: step.at,
             waited,

@@ -25,7 +25,7 @@ const WITHIN: u32 = 55;
 const FRESH: u32 = 22;
 /// What a repeat adds, and what is left of it where somebody named something new, in twelfths.
 const WHOLE: u32 = 12;
-const USER_NEWS: u32 = 3;
+const USER_NEWS: u32 = 1;
 const NEWS: u32 = 4;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;

@@ -65,6 +65,8 @@ pub(super) enum Came {
     #[default]
     None,
     Failed,
+    /// In another way than before.
+    Otherwise,
     Nothing,
     Waiting,
     /// The answer was given before.
@@ -91,7 +93,7 @@ impl Came {
         match self {
             Self::None | Self::Failed | Self::Nothing | Self::Same | Self::Unmoved => 12,
             Self::Stale => 8,
-            Self::Acted | Self::Back => 6,
+            Self::Acted | Self::Back | Self::Otherwise => 6,
             Self::Text | Self::Counted => 5,
             Self::Elsewhere => 4,
             Self::Waiting => 3,
@@ -103,6 +105,7 @@ impl Came {
         match self {
             Self::None => "without an answer between",
             Self::Failed => "after a failure",
+            Self::Otherwise => "after another failure than before",
             Self::Nothing => "after an answer that there is nothing",
             Self::Waiting => "while the answer was to wait",
             Self::Same => "after an answer that had been given before",
@@ -196,9 +199,10 @@ impl Chain {
         let facts = &step.facts;
         self.waiting = false;
         let news = self.news(&result.output);
-        let known = self.answers.iter().any(|answer| *answer == facts.light);
+        let answer = facts.class.unwrap_or(facts.light);
+        let known = self.answers.iter().any(|known| *known == answer);
         if !known {
-            self.answers.push(facts.light, ANSWERS);
+            self.answers.push(answer, ANSWERS);
         }
         let state = Effect::of(&result.output);
         let (mut unmoved, mut acted, mut tells, mut seen) = (false, false, state.place != 0, false);
@@ -212,7 +216,8 @@ impl Chain {
             latest = known.state.place;
         }
         self.came = if facts.failed {
-            Came::Failed
+            // Another error is something learnt.
+            if known { Came::Failed } else { Came::Otherwise }
         } else if facts.waiting {
             Came::Waiting
         } else if facts.negative {
