@@ -1,9 +1,9 @@
 import type { UserConfig } from "tsdown";
 
-/** The edge runtimes take the module from a `.wasm` import of their own: that import must reach them as it is written. */
+/** The edge runtimes take a module from a `.wasm` import of their own: that import must reach them as it is written. */
 const keepWasmImport = {
   name: "keep-wasm-import",
-  resolveId: (source: string) => (source.startsWith("./core.wasm") ? { id: source, external: true } : null),
+  resolveId: (source: string) => (/^\.\/(core|tools)\.wasm/.test(source) ? { id: source, external: true } : null),
 };
 
 /**
@@ -37,6 +37,8 @@ const shared: UserConfig = {
   banner: { dts: '/// <reference lib="esnext.disposable" />' },
   inputOptions: { resolve: { mainFields: ["module", "main"] } },
   plugins: [keepWasmImport],
+  // What they say is in the types; in the JavaScript they would be half of it.
+  outputOptions: { comments: false },
   outExtensions: ({ format }) => (format === "cjs" ? { js: ".cjs", dts: ".d.cts" } : { js: ".js", dts: ".d.ts" }),
 };
 
@@ -45,15 +47,23 @@ const builds: UserConfig[] = [
     ...shared,
     entry: {
       index: "src/entry/inline.ts",
+      "index.node": "src/entry/node.ts",
       "index.workerd": "src/entry/workerd.ts",
       "index.edge-light": "src/entry/edge-light.ts",
       slim: "src/entry/slim.ts",
+      tools: "src/entry/tools.ts",
+      "tools.node": "src/entry/tools.node.ts",
+      "tools.workerd": "src/entry/tools.workerd.ts",
+      "tools.edge-light": "src/entry/tools.edge-light.ts",
       cli: "src/cli/main.ts",
     },
     format: "esm",
-    dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts"] },
+    dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts", "src/entry/tools.ts"] },
     deps: { neverBundle: [/^node:/, "loopwarden"], alwaysBundle: ["jsonc-parser", "diff"] },
-    copy: [{ from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" }],
+    copy: [
+      { from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" },
+      { from: "glue/tools_bg.wasm", to: "dist", rename: "tools.wasm" },
+    ],
   },
   {
     ...shared,
@@ -73,9 +83,12 @@ const builds: UserConfig[] = [
     // Left to itself the bundler puts its runtime into one of the entries, which then is loaded with all the others.
     outputOptions: { codeSplitting: { groups: [{ name: "runtime", test: /rolldown[:/]runtime/ }] } },
   },
+  // CommonJS reads the modules from their files: bundlers take the ES modules.
   {
     ...shared,
-    entry: { index: "src/entry/inline.ts", slim: "src/entry/slim.ts" },
+    platform: "node",
+    shims: true,
+    entry: { index: "src/entry/node.ts", slim: "src/entry/slim.ts", tools: "src/entry/tools.node.ts" },
     format: "cjs",
     dts: true,
     clean: false,

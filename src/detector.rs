@@ -2,18 +2,20 @@
 //! shown to the rules, decided upon by the policy.
 
 use crate::model::{
-    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level,
-    LevelCounts, LoopMetrics, Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleMetrics,
-    RuleStanding, Scope, Status, ToolCall, ToolResult, Verdict,
+    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Metrics,
+    NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
+    ToolResult, Verdict,
 };
-use crate::policy::{Judgement, Occasion, decide};
+use crate::policy::{Judgement, Occasion, Place, decide};
 use crate::rules::{
-    Cleared, Cx, Fact, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
+    Cx, Fact, LONGEST_NAME, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
     mismatch, task_name,
 };
-use crate::state::{Call, Forgotten, Graph, Matched, Moment, Run, Sighting, Step, Store, agent, open, seal};
+use crate::state::{
+    Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Whose, agent, open, seal, task_key,
+};
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
-use crate::{json, report};
+use crate::{json, metrics, report};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +24,6 @@ pub const RULES_VERSION: u32 = 2;
 
 /// Levels of nesting that arguments and other free JSON may have.
 const DEPTH: usize = 120;
-/// Agents counted by name in the metrics.
-const AGENTS: usize = 64;
 /// Characters of an excerpt, where the configuration asks for excerpts.
 const EXCERPT: usize = 120;
 
@@ -92,18 +92,11 @@ impl Detector {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
         let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
-        forgot(metrics, forgotten);
-        let (before, evicted_before) = (run.rules.task_totals(), run.evicted);
+        metrics::forgot(metrics, forgotten);
+        let before = (run.rules.task_totals(), run.evicted);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
-        let (tasks, parts) = (run.evicted.tasks, run.evicted.parts);
-        metrics.tasks_evicted = metrics.tasks_evicted.saturating_add(tasks.saturating_sub(evicted_before.tasks));
-        metrics.task_parts_evicted =
-            metrics.task_parts_evicted.saturating_add(parts.saturating_sub(evicted_before.parts));
-        let after = run.rules.task_totals();
-        let loops = &mut metrics.loops;
-        loops.tasks = loops.tasks.saturating_add(after.tasks.saturating_sub(before.tasks));
-        loops.tasks_with_loops = loops.tasks_with_loops.saturating_add(after.looped.saturating_sub(before.looped));
-        tally(metrics, &judgement, event);
+        metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
+        metrics::tally(metrics, &judgement, event, &self.settings.config);
         Ok(judgement.verdict)
     }
 
@@ -131,7 +124,10 @@ impl Detector {
             let nodes = nodes(&self.settings, &run, scope);
             return Status { scope: scope.clone(), cycles, nodes, budgets_left, ..Status::default() };
         };
-        let standing = run.rules.standings();
+        let whose = Whose::of(scope);
+        let sum = run.standings.sum(&whose);
+        let flow = run.workflow.flow(self.settings.graph.as_ref());
+        let standing = run.rules.standings(&whose, &flow);
         let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
         let rules =
             rules.filter(|((_, limits), count)| limits.enabled && *count != 0).map(|((rule, limits), count)| {
@@ -143,14 +139,15 @@ impl Detector {
                     next_level: next.map(|(level, _)| level),
                 }
             });
-        let (loop_count, loop_reason) = run.rules.loops(scope.task.as_deref().map(task_key));
-        let trend: Vec<String> = run.trend.iter().map(ToString::to_string).collect();
+        let (loop_count, loop_reason) = run.rules.loops(whose.task);
+        let trend: Vec<String> = sum.trend.iter().map(ToString::to_string).collect();
+        let whole = whose.task.is_none() && whose.agent.is_none();
         Status {
             scope: scope.clone(),
-            known: true,
-            level: run.level,
-            events: run.events,
-            steps: run.steps,
+            known: whole || sum.known,
+            level: sum.level,
+            events: if whole { run.events } else { sum.spent.events },
+            steps: if whole { run.steps } else { sum.steps },
             rules: rules.collect(),
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
@@ -164,40 +161,33 @@ impl Detector {
     }
 
     /// Forgets a scope's evidence and tells which counters of loops went back to zero. A scope that names no task is the
-    /// run as a whole, with all of its tasks.
+    /// run as a whole, with all of its tasks; one that names a task is that task alone.
     ///
     /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of another.
     /// `human-intervention` starts the scope's task over, or the run.
-    /// `manual` starts the run over, whatever task the scope names, and keeps the counters of loops: only a completed task
-    /// and a human set those back.
+    /// `manual` starts the run over, whatever task the scope names, with the counters of its loops.
     pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Vec<Record> {
         let metrics = &mut self.state.metrics;
         metrics.resets = metrics.resets.saturating_add(1);
         let task = scope.task.as_deref().map(task_key);
         let Some(run) = self.state.store.get_mut(scope) else { return Vec::new() };
-        resolve(metrics, run);
-        let (cleared, why) = match reason {
-            ResetReason::TaskCompleted => {
-                let cleared = run.rules.clear_loops(task, false);
-                run.start_over(task.unwrap_or(0));
-                (cleared, "Task completed successfully")
-            }
-            ResetReason::HumanIntervention => {
-                let cleared = run.rules.clear_loops(task, true);
-                match task {
-                    Some(task) => run.start_over(task),
-                    None => run.restart(),
-                }
-                (cleared, "Human intervention")
-            }
-            ResetReason::Manual => {
-                run.restart();
-                (Vec::new(), "Manual reset")
-            }
+        let of = if reason == ResetReason::Manual { None } else { task };
+        metrics::resolve(metrics, &run.standings.sum(&Whose { task: of, ..Whose::default() }), run.now);
+        let human = reason == ResetReason::HumanIntervention;
+        let why = match reason {
+            ResetReason::TaskCompleted => "Task completed successfully",
+            ResetReason::HumanIntervention => "Human intervention",
+            ResetReason::Manual => "Manual reset",
         };
-        let records = set_back(metrics, cleared, reason == ResetReason::HumanIntervention, why, run.now);
+        let cleared = run.rules.clear_loops(of, human);
+        match (reason, task) {
+            (ResetReason::Manual, _) | (ResetReason::HumanIntervention, None) => run.restart(),
+            (ResetReason::TaskCompleted, task) => run.start_over(task, false),
+            (ResetReason::HumanIntervention, task) => run.start_over(task, true),
+        }
+        let records = metrics::set_back(metrics, cleared, human, why, run.now);
         // A workflow that the host declared outlives the run's evidence.
-        if reason == ResetReason::HumanIntervention && task.is_none() && !run.workflow.is_declared() {
+        if human && task.is_none() && !run.workflow.is_declared() {
             self.state.store.remove(scope);
         }
         records
@@ -215,7 +205,7 @@ impl Detector {
         // As recently used as the latest event: a run must not be forgotten before its first one.
         run.touched = run.touched.max(self.state.seq.saturating_sub(1));
         run.workflow.declare(graph);
-        forgot(&mut self.state.metrics, forgotten);
+        metrics::forgot(&mut self.state.metrics, forgotten);
         Ok(())
     }
 
@@ -232,12 +222,12 @@ impl Detector {
         let metrics = &mut self.state.metrics;
         match decision {
             Decision::Continue => {
-                resolve(metrics, run);
+                let whose = Whose { task: scope.task.as_deref().map(task_key), ..Whose::default() };
+                metrics::resolve(metrics, &run.standings.sum(&whose), run.now);
                 run.stopped = false;
-                let task = scope.task.as_deref().map(task_key);
-                let cleared = run.rules.clear_loops(task, true);
-                run.start_over(task.unwrap_or(0));
-                return Ok(set_back(metrics, cleared, true, "Human intervention", run.now));
+                let cleared = run.rules.clear_loops(whose.task, true);
+                run.start_over(whose.task, true);
+                return Ok(metrics::set_back(metrics, cleared, true, "Human intervention", run.now));
             }
             Decision::Stop => run.stopped = true,
             Decision::Exempt { rule, signature, until } => {
@@ -268,10 +258,7 @@ impl Detector {
         let corrupt = |reason: &str| Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot");
         let settings =
             json::config(&config).and_then(Settings::new).map_err(|error| corrupt(&format!("corrupt: {error}")))?;
-        if !state.store.fits(&settings.config.memory)
-            || state.metrics.detections_by_agent.len() > AGENTS
-            || state.metrics.loops.agents.len() > AGENTS
-        {
+        if !state.store.fits(&settings.config.memory) || !metrics::fits(&state.metrics) {
             return Err(corrupt("corrupt: more state than the configuration allows"));
         }
         Ok(Self { settings, state, scratch: Scratch::default() })
@@ -286,22 +273,13 @@ impl Detector {
     /// The escalation report of a scope for a person, in Markdown.
     #[must_use]
     pub fn report_markdown(&self, scope: &Scope) -> String {
-        report::markdown(scope, self.state.store.get(scope), named_task(scope))
+        report::markdown(scope, self.state.store.get(scope))
     }
 
     /// Counters for dashboards.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let mut metrics = Metrics { runs: self.state.store.len() as u64, ..self.state.metrics.clone() };
-        let loops = &mut metrics.loops;
-        let thousandths = |part: u64, whole: u64| part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
-        loops.task_rate = thousandths(loops.tasks_with_loops, loops.tasks);
-        loops.average_loops_per_task = thousandths(loops.detected, loops.tasks);
-        loops.average_loops_before_gate = thousandths(loops.loops_before_gate, loops.gates);
-        for agent in loops.agents.values_mut() {
-            agent.rate = thousandths(agent.loops, agent.events);
-        }
-        metrics
+        metrics::shown(&self.state.metrics, self.state.store.len())
     }
 
     /// Refuses what contradicts an earlier event of the run.
@@ -309,7 +287,7 @@ impl Detector {
         match &event.body {
             Body::Collaboration(asking) if asking.embedding.is_some() => {
                 let run = self.state.store.peek(&event.context, &self.settings.config.memory);
-                mismatch(&run.rules, asking)
+                mismatch(&run.rules, &event.context, asking)
             }
             _ => Ok(()),
         }
@@ -333,7 +311,18 @@ fn validate(event: &Event) -> Result<(), Error> {
     let deep = |field: &str| fail(field, &format!("nested deeper than {DEPTH} levels"));
     let shallow =
         |value: &Option<serde_json::Value>| value.as_ref().is_none_or(|value| text::depth_within(value, DEPTH));
+    let long = |name: &str| name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME;
+    let named = |field: &str, name: Option<&String>| match name {
+        Some(name) if long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
+        _ => Ok(()),
+    };
+    named("task", event.context.task.as_ref())?;
+    named("parentTask", event.context.parent_task.as_ref())?;
     match &event.body {
+        Body::Transition(transition) => {
+            named("from", transition.from.as_ref())?;
+            named("to", Some(&transition.to))?;
+        }
         Body::ToolCall(call) => {
             if call.args.is_some() && call.raw_args.is_some() {
                 return fail("rawArgs", "contradicts args: give one of the two");
@@ -382,7 +371,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     {
         run.restart();
     }
-    run.enter(seq, &event.context);
+    run.enter(seq, &event.context, settings.config.memory.idle_ms);
     if !event.context.synthetic {
         count(run, event);
         let context = &event.context;
@@ -393,7 +382,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         let moment = Moment {
             here: Sighting { seq, step: context.step, key: 0 },
             onset: run.onset(),
-            iterations: run.iterations.count(),
+            iterations: run.standings.iteration(),
             task: owner(context.task.as_deref(), context.parent_task.as_deref()),
         };
         if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
@@ -414,9 +403,14 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
             judging.show(&Fact::Heard(message));
         }
         Body::Output(output) => {
-            let signature = settings.signatures.signature(&output.text);
+            let (signature, failing) = settings.signatures.read(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            judging.show(&Fact::Output { text: &output.text, signature: &signature, line: &printable(first, 80) });
+            judging.show(&Fact::Output {
+                text: &output.text,
+                signature: &signature,
+                failing,
+                line: &printable(first, 80),
+            });
         }
         Body::Custom(custom) => judging.custom(custom),
         _ => judging.show(&Fact::Event(event)),
@@ -438,20 +432,16 @@ fn is_of_a_task(body: &Body) -> bool {
             | Body::Transition(_)
             | Body::Turn(_)
             | Body::Delivery(_)
+            | Body::Output(_)
     )
 }
 
 /// Counts what the event tells about the run as a whole.
 fn count(run: &mut Run, event: &Event) {
     let round = event.context.round.as_deref().map(|round| key("round", round.as_bytes()));
-    run.iterations.round(round);
-    match &event.body {
-        Body::Output(_) => run.iterations.outputs = run.iterations.outputs.saturating_add(1),
-        Body::Host(host) if host.kind == HostKind::TurnStart => {
-            run.iterations.turn_starts = run.iterations.turn_starts.saturating_add(1);
-        }
+    let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
+    let tests = match &event.body {
         Body::Turn(turn) => {
-            run.iterations.turns = run.iterations.turns.saturating_add(1);
             let add = |sum: &mut Option<u64>, more: Option<u64>| {
                 if let Some(more) = more {
                     *sum = Some(sum.unwrap_or(0).saturating_add(more));
@@ -459,13 +449,27 @@ fn count(run: &mut Run, event: &Event) {
             };
             add(&mut run.tokens, turn.tokens);
             add(&mut run.cost_micros, turn.cost_micros);
+            standings.cost(turn.tokens, turn.cost_micros);
+            None
         }
-        Body::Progress(progress) => {
-            if let Some(failing) = progress.tests.as_ref().and_then(|tests| tests.failing) {
-                run.reading(failing);
-            }
-        }
-        _ => {}
+        Body::Progress(progress) => progress.tests.as_ref().and_then(|tests| tests.failing),
+        _ => None,
+    };
+    for iterations in core::iter::once(run_iterations).chain(standings.iterations()) {
+        iterations.round(round);
+        let counter = match &event.body {
+            Body::Output(_) => &mut iterations.outputs,
+            Body::Host(host) if host.kind == HostKind::TurnStart => &mut iterations.turn_starts,
+            Body::Turn(_) => &mut iterations.turns,
+            _ => continue,
+        };
+        *counter = counter.saturating_add(1);
+    }
+    if let Some(failing) = tests {
+        run.standings.reading(failing);
+    }
+    if !is_of_a_task(&event.body) || matches!(event.body, Body::Output(_)) {
+        run.standings.hears();
     }
 }
 
@@ -491,7 +495,8 @@ impl Judging<'_> {
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
-        let cx = Cx { limits: any, config, task, parent_task, run, flow, here, onset };
+        let agent = self.run.standings.agent();
+        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset };
         self.run.rules.observe(fact, limits, cx, &mut self.raised);
     }
 
@@ -512,14 +517,15 @@ impl Judging<'_> {
             return;
         }
         let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
-        let mutates = text::mutates(call, self.tool.mutates);
-        let silent = mutates || text::is_shell(&call.tool);
+        let named = self.scratch.names.look(&call.tool);
+        let mutates = text::mutates(call, &named, self.tool.mutates);
+        let silent = mutates || named.shell;
         let context = &self.event.context;
         let call = Call {
-            target: text::target(call),
+            target: text::target(call, &named),
             mutates,
             silent,
-            asks: text::asks(call),
+            asks: text::asks(call, &named),
             polling: self.tool.polling,
             compared: self.tool.compare_answers,
             onset: self.run.onset(),
@@ -559,8 +565,11 @@ impl Judging<'_> {
         }
         let silent = call.as_ref().is_some_and(|call| call.silent);
         let echo = call.as_ref().map(|call| &call.echo);
-        let facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
+        let mut facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
+        facts.echo =
+            !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
         self.run.steps = self.run.steps.saturating_add(1);
+        self.run.standings.step();
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
         let mutations_before = self.run.new_mutations;
         if let Some(call) = &call
@@ -650,7 +659,10 @@ impl Judging<'_> {
             _ => Occasion::Other,
         };
         let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
-        let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, scope);
+        let (task, parent) =
+            (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
+        let place = Place { task, parent };
+        let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, scope);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);
         if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
@@ -675,11 +687,6 @@ fn owner(task: Option<&str>, parent: Option<&str>) -> Key {
 fn named_task(scope: &Scope) -> Option<Key> {
     let named = scope.task.is_some() || scope.parent_task.is_some();
     named.then(|| owner(scope.task.as_deref(), scope.parent_task.as_deref()))
-}
-
-/// Key of a task's name.
-fn task_key(name: &str) -> Key {
-    key("task", name.as_bytes())
 }
 
 /// Puts the beginning of the event's payload into the evidence that it is.
@@ -747,130 +754,17 @@ fn cycles(settings: &Settings, run: &Run, scope: &Scope) -> Vec<CycleStatus> {
 fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, NodeStanding> {
     let budgets = &settings.config.budgets;
     let nodes = run.workflow.nodes(settings.graph.as_ref(), named_task(scope)).into_iter();
-    let standing = |(name, bound, turns, runtime_ms): (String, bool, u32, u64)| {
-        let most = max_turns(budgets, bound);
-        let time = budgets.max_runtime_ms_per_node;
+    let standing = |taken: Taken| {
+        let (most, time) = (max_turns(budgets, taken.bound), budgets.max_runtime_ms_per_node);
+        let left = |most: u32, turns: u32| (most != 0).then(|| most.saturating_sub(turns));
+        let (turns, runtime_ms) = taken.of_run;
+        let of_task = named_task(scope).and_then(|_| left(budgets.max_turns_per_node_and_task, taken.turns));
         let standing = NodeStanding {
-            turns,
-            turns_left: (most != 0).then(|| most.saturating_sub(turns)),
+            turns: taken.turns,
+            turns_left: left(most, turns).into_iter().chain(of_task).min(),
             runtime_ms_left: (time != 0).then(|| time.saturating_sub(runtime_ms)),
         };
-        (name, standing)
+        (taken.name, standing)
     };
     nodes.map(standing).collect()
-}
-
-fn forgot(metrics: &mut Metrics, forgotten: Forgotten) {
-    metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
-    metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
-}
-
-/// A loop is over: counts the event time it took.
-fn resolve(metrics: &mut Metrics, run: &mut Run) {
-    if run.peak < Level::Nudge {
-        return;
-    }
-    metrics.resolved = metrics.resolved.saturating_add(1);
-    if let (Some(now), Some(since)) = (run.now, run.detected_at) {
-        let took = u64::try_from(now.saturating_sub(since)).unwrap_or(0);
-        metrics.resolution_ms = metrics.resolution_ms.saturating_add(took);
-    }
-}
-
-/// Tells of counters that went back to zero, and counts the gates that a human has answered with it: a task that is done by
-/// itself has got around its gate, and how long that took says nothing about humans.
-fn set_back(metrics: &mut Metrics, cleared: Vec<Cleared>, human: bool, reason: &str, now: Option<i64>) -> Vec<Record> {
-    let loops = &mut metrics.loops;
-    let record = |cleared: Cleared| {
-        loops.resets = loops.resets.saturating_add(1);
-        if let Some(gated) = cleared.gated.filter(|_| human) {
-            loops.resolved = loops.resolved.saturating_add(1);
-            let took = now.zip(gated).map_or(0, |(now, gated)| now.saturating_sub(gated));
-            loops.resolution_ms = loops.resolution_ms.saturating_add(u64::try_from(took).unwrap_or(0));
-        }
-        Record::LoopCounterReset {
-            task_id: cleared.task,
-            reason: reason.to_string(),
-            previous_count: cleared.previous,
-            timestamp: now,
-        }
-    };
-    cleared.into_iter().map(record).collect()
-}
-
-/// Counts failures, requests and what of them were loops.
-fn tally_loops(loops: &mut LoopMetrics, verdict: &Verdict, event: &Event) {
-    let counted = matches!(event.body, Body::Failure(_) | Body::Collaboration(_)) && !event.context.synthetic;
-    let mut found = 0_u64;
-    for record in &verdict.records {
-        match record {
-            Record::LoopDetected { .. } => found = found.saturating_add(1),
-            Record::GateTriggered { loop_count, .. } => {
-                loops.gates = loops.gates.saturating_add(1);
-                loops.loops_before_gate = loops.loops_before_gate.saturating_add(u64::from(*loop_count));
-            }
-            Record::LoopHalted { .. } | Record::LoopCounterReset { .. } => {}
-        }
-    }
-    if !counted && found == 0 {
-        return;
-    }
-    loops.detected = loops.detected.saturating_add(found);
-    let agent = printable(event.context.agent.as_deref().unwrap_or_default(), 64);
-    if loops.agents.len() < AGENTS || loops.agents.contains_key(&agent) {
-        let agent = loops.agents.entry(agent).or_default();
-        agent.events = agent.events.saturating_add(u64::from(counted));
-        agent.loops = agent.loops.saturating_add(found);
-    }
-}
-
-fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event) {
-    let verdict = &judgement.verdict;
-    tally_loops(&mut metrics.loops, verdict, event);
-    count_level(&mut metrics.verdicts, verdict.level);
-    for finding in &verdict.findings {
-        let counters = metrics.rules.entry(finding.rule.clone()).or_default();
-        count_level(&mut counters.levels, finding.level);
-    }
-    if verdict.level >= Level::Block
-        && let Some(lead) = verdict.findings.first().filter(|lead| lead.level >= Level::Block)
-        && let Some(blocked) = phase_counter(metrics, &lead.rule)
-    {
-        *blocked = blocked.saturating_add(1);
-        if verdict.label.is_some() {
-            metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(1);
-        }
-    }
-    for rule in &judgement.fresh {
-        let counters: &mut RuleMetrics = metrics.rules.entry((*rule).to_string()).or_default();
-        counters.detections = counters.detections.saturating_add(1);
-        metrics.detections = metrics.detections.saturating_add(1);
-        let agent = printable(event.context.agent.as_deref().unwrap_or_default(), 64);
-        if metrics.detections_by_agent.len() < AGENTS || metrics.detections_by_agent.contains_key(&agent) {
-            let detections = metrics.detections_by_agent.entry(agent).or_default();
-            *detections = detections.saturating_add(1);
-        }
-    }
-}
-
-/// The counter of transitions that a rule about phases refused.
-fn phase_counter<'a>(metrics: &'a mut Metrics, rule: &str) -> Option<&'a mut u64> {
-    match rule {
-        "phase-visits" => Some(&mut metrics.phase_visits_blocked),
-        "phase-transitions" => Some(&mut metrics.transitions_blocked),
-        "phase-cycle" => Some(&mut metrics.cycles_detected),
-        _ => None,
-    }
-}
-
-fn count_level(counts: &mut LevelCounts, level: Level) {
-    let count = match level {
-        Level::Continue => return,
-        Level::Observe => &mut counts.observe,
-        Level::Nudge => &mut counts.nudge,
-        Level::Block => &mut counts.block,
-        Level::Gate => &mut counts.gate,
-        Level::Halt => &mut counts.halt,
-    };
-    *count = count.saturating_add(1);
 }

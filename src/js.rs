@@ -1,104 +1,25 @@
-//! The wasm-bindgen export behind the npm package: a thin shell around the string door of [`crate::json`].
+//! The wasm-bindgen export behind the npm package.
 //!
-//! Everything travels as JSON text, errors included: the TypeScript wrapper turns the thrown text into a
-//! `LoopwardenError`. An operation that fails leaves the detector as it was.
+//! The operations of every event go through a [`Door`]: JavaScript writes the event into a buffer that stays, and a
+//! number comes back. A verdict that says nothing but to continue is its sequence number; every other answer is JSON
+//! text, which is fetched. What is asked rarely travels as JSON text both ways. Errors are JSON text as well: the
+//! TypeScript wrapper turns it into a `LoopwardenError`. An operation that fails leaves the detector as it was.
+//!
+//! Two modules are built of this: the `js` feature gives the detector, the `tools` feature the readers of recorded runs
+//! and of settings, which hosts do not load.
 
-use crate::{Detector, json, model::Error};
-use alloc::{string::String, vec::Vec};
+use crate::{json, model::Error};
+use alloc::string::String;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-/// A detector, held by JavaScript.
-#[wasm_bindgen]
-#[derive(Debug)]
-pub struct Core(Detector);
+#[cfg(feature = "js")]
+mod core;
+#[cfg(feature = "tools")]
+mod tools;
 
-#[wasm_bindgen]
-impl Core {
-    /// A detector from a configuration document; blank text means the recommended configuration.
-    ///
-    /// # Errors
-    /// As [`json::detector`].
-    #[wasm_bindgen(constructor)]
-    pub fn new(config: &str) -> Result<Core, JsValue> {
-        json::detector(config).map(Self).map_err(thrown)
-    }
-
-    /// A detector from a snapshot.
-    ///
-    /// # Errors
-    /// As [`Detector::restore`].
-    pub fn restore(bytes: &[u8]) -> Result<Core, JsValue> {
-        Detector::restore(bytes).map(Self).map_err(thrown)
-    }
-
-    /// Appends an event and judges it.
-    ///
-    /// # Errors
-    /// As [`json::record`].
-    pub fn record(&mut self, event: &str) -> Result<String, JsValue> {
-        json::record(&mut self.0, event).map_err(thrown)
-    }
-
-    /// Judges an event that has not happened yet.
-    ///
-    /// # Errors
-    /// As [`json::check`].
-    pub fn check(&self, event: &str) -> Result<String, JsValue> {
-        json::check(&self.0, event).map_err(thrown)
-    }
-
-    /// Where a scope stands.
-    ///
-    /// # Errors
-    /// As [`json::status`].
-    pub fn status(&self, scope: &str) -> Result<String, JsValue> {
-        json::status(&self.0, scope).map_err(thrown)
-    }
-
-    /// Forgets a scope's evidence.
-    ///
-    /// # Errors
-    /// As [`json::reset`].
-    pub fn reset(&mut self, scope: &str, reason: &str) -> Result<String, JsValue> {
-        json::reset(&mut self.0, scope, reason).map_err(thrown)
-    }
-
-    /// Takes a human's answer.
-    ///
-    /// # Errors
-    /// As [`json::acknowledge`].
-    pub fn acknowledge(&mut self, scope: &str, decision: &str) -> Result<String, JsValue> {
-        json::acknowledge(&mut self.0, scope, decision).map_err(thrown)
-    }
-
-    /// Gives a run its workflow.
-    ///
-    /// # Errors
-    /// As [`json::declare_graph`].
-    #[wasm_bindgen(js_name = declareGraph)]
-    pub fn declare_graph(&mut self, scope: &str, graph: &str) -> Result<(), JsValue> {
-        json::declare_graph(&mut self.0, scope, graph).map_err(thrown)
-    }
-
-    /// The whole state.
-    #[must_use]
-    pub fn snapshot(&self) -> Vec<u8> {
-        self.0.snapshot()
-    }
-
-    /// The escalation report, `markdown` or `json`.
-    ///
-    /// # Errors
-    /// As [`json::report`].
-    pub fn report(&self, scope: &str, format: &str) -> Result<String, JsValue> {
-        json::report(&self.0, scope, format).map_err(thrown)
-    }
-
-    /// Counters for dashboards.
-    #[must_use]
-    pub fn metrics(&self) -> String {
-        json::metrics(&self.0)
-    }
+/// What JavaScript sees thrown: the error as JSON text.
+fn thrown(error: Error) -> JsValue {
+    JsValue::from_str(&json::to_string(&error))
 }
 
 /// The package's version and that of its rules.
@@ -107,39 +28,4 @@ impl Core {
 #[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
 pub fn version() -> String {
     crate::version()
-}
-
-/// Reads a recorded run into events.
-///
-/// # Errors
-/// As [`crate::transcript::read_json`].
-#[wasm_bindgen(js_name = readTranscript)]
-#[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
-pub fn read_transcript(text: &str, format: Option<String>) -> Result<String, JsValue> {
-    crate::transcript::read_json(text, format.as_deref()).map_err(thrown)
-}
-
-/// What is compared of a tool's output.
-///
-/// # Errors
-/// As [`json::normalise`].
-#[wasm_bindgen]
-#[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
-pub fn normalise(text: &str, config: &str) -> Result<String, JsValue> {
-    json::normalise(text, config).map_err(thrown)
-}
-
-/// The settings in force for a tool.
-///
-/// # Errors
-/// As [`json::in_force`].
-#[wasm_bindgen(js_name = inForce)]
-#[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
-pub fn in_force(config: &str, tool: Option<String>) -> Result<String, JsValue> {
-    json::in_force(config, tool.as_deref()).map_err(thrown)
-}
-
-/// What JavaScript sees thrown: the error as JSON text.
-fn thrown(error: Error) -> JsValue {
-    JsValue::from_str(&json::to_string(&error))
 }

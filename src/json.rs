@@ -5,6 +5,7 @@
 //! keys the last one counts; integers outside 64 bits become the nearest double.
 
 mod diagnose;
+mod read;
 mod typed;
 
 use crate::detector::Detector;
@@ -26,7 +27,8 @@ pub fn detector(config: &str) -> Result<Detector, Error> {
     Detector::new(self::config(config)?)
 }
 
-/// Reads a configuration document without validating its thresholds.
+/// Reads a configuration document without validating its thresholds. `$schema`, by which an editor finds what may stand
+/// in it, may stand in it.
 ///
 /// # Errors
 /// `invalid-json` or `invalid-config`, naming the field.
@@ -34,7 +36,9 @@ pub fn config(text: &str) -> Result<Config, Error> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    typed(Value::Object(object(value(text)?, ErrorCode::InvalidConfig, "")?), ErrorCode::InvalidConfig, "")
+    let mut document = object(value(text)?, ErrorCode::InvalidConfig, "")?;
+    document.remove("$schema");
+    typed(Value::Object(document), ErrorCode::InvalidConfig, "")
 }
 
 /// Reads one event.
@@ -42,7 +46,10 @@ pub fn config(text: &str) -> Result<Config, Error> {
 /// # Errors
 /// `invalid-json`, `unknown-event` or `invalid-event`, naming the field.
 pub fn event(text: &str) -> Result<Event, Error> {
-    event_from(object(value(text)?, ErrorCode::InvalidEvent, "")?, "")
+    match read::event(text, false) {
+        Some((event, _)) => Ok(event),
+        None => event_from(object(value(text)?, ErrorCode::InvalidEvent, "")?, ""),
+    }
 }
 
 /// Reads one line of a trace: an event that may carry `pending: true`.
@@ -50,7 +57,10 @@ pub fn event(text: &str) -> Result<Event, Error> {
 /// # Errors
 /// As [`event`].
 pub fn trace_event(text: &str) -> Result<TraceEvent, Error> {
-    trace_event_from(value(text)?, "")
+    match read::event(text, true) {
+        Some((event, pending)) => Ok(TraceEvent { event, pending }),
+        None => trace_event_from(value(text)?, ""),
+    }
 }
 
 /// Reads one line of a scenario file.
@@ -302,29 +312,26 @@ fn word<T: DeserializeOwned>(text: &str, field: &str) -> Result<T, Error> {
 fn repair_surrogates(text: &str) -> Cow<'_, str> {
     let mut repaired: Option<String> = None;
     let mut copied = 0;
-    let mut rest = text.bytes().enumerate();
+    let mut from = 0;
     let escape = |at: usize| -> Option<u16> {
         (text.get(at..at + 2)? == "\\u").then_some(())?;
         u16::from_str_radix(text.get(at + 2..at + 6)?, 16).ok()
     };
-    while let Some((at, byte)) = rest.next() {
-        if byte != b'\\' {
-            continue;
-        }
-        let unit = escape(at);
-        let skip = match unit {
-            Some(0xD800..=0xDBFF) if matches!(escape(at + 6), Some(0xDC00..=0xDFFF)) => 11,
-            Some(0xD800..=0xDFFF) => {
-                let out = repaired.get_or_insert_with(|| String::with_capacity(text.len()));
-                out.push_str(text.get(copied..at).unwrap_or_default());
-                out.push_str("\\ufffd");
-                copied = at + 6;
-                5
-            }
-            Some(_) => 5,
-            None => 1,
-        };
-        rest.nth(skip - 1);
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find('\\')).map(|found| from + found) {
+        from = at
+            + match escape(at) {
+                Some(0xD800..=0xDBFF) if matches!(escape(at + 6), Some(0xDC00..=0xDFFF)) => 12,
+                Some(0xD800..=0xDFFF) => {
+                    let out = repaired.get_or_insert_with(|| String::with_capacity(text.len()));
+                    out.push_str(text.get(copied..at).unwrap_or_default());
+                    out.push_str("\\ufffd");
+                    copied = at + 6;
+                    6
+                }
+                Some(_) => 6,
+                // What is escaped may be longer than a byte.
+                None => 1 + text.get(at + 1..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8),
+            };
     }
     match repaired {
         Some(mut out) => {
@@ -332,5 +339,27 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
             Cow::Owned(out)
         }
         None => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repair_surrogates;
+
+    #[test]
+    fn half_a_pair_becomes_a_replacement_character() {
+        for (text, expected) in [
+            (r#"{"a":"plain"}"#, r#"{"a":"plain"}"#),
+            (r"\n\ud83d\ude00\t", r"\n\ud83d\ude00\t"),
+            (r"x\ud83dy\ude00z", r"x\ufffdy\ufffdz"),
+            (r"\ud83d\ud83d\ude00", r"\ufffd\ud83d\ude00"),
+            (r"\\ud83d \\\ud83d", r"\\ud83d \\\ufffd"),
+            (r"\ud83", r"\ud83"),
+            ("é\\é\\ud83d", "é\\é\\ud83d"),
+            ("\\", "\\"),
+            ("", ""),
+        ] {
+            assert_eq!(repair_surrogates(text), expected, "{text}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(any(test, feature = "js", feature = "schema"))]
+#[cfg(any(test, feature = "schema"))]
 extern crate std;
 // What the tests of the crate share with those beside it names the crate from outside.
 #[cfg(test)]
@@ -10,6 +10,7 @@ extern crate self as loopwarden;
 
 mod detector;
 pub mod json;
+mod metrics;
 pub mod model;
 mod policy;
 mod report;
@@ -23,5 +24,9 @@ pub use rules::rules;
 
 #[cfg(feature = "component")]
 mod component;
-#[cfg(feature = "js")]
+#[cfg(any(feature = "js", feature = "tools"))]
 mod js;
+#[cfg(all(target_arch = "wasm32", any(feature = "component", feature = "js", feature = "tools")))]
+mod shim;
+#[cfg(any(test, feature = "js"))]
+mod wire;

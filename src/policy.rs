@@ -9,9 +9,9 @@
 //!   run, since a call that is refused brings no evidence of its own;
 //! - nobody attends: a gate becomes the configured unattended level; in shadow mode nothing is above `observe`.
 
-use crate::model::{Evidence, Finding, HaltReason, Level, Mode, Recommendation, Scope, Verdict, Wasted};
-use crate::rules::{Limits, RULES, Raised, Settings, Signal};
-use crate::state::{Onset, Ring, Run};
+use crate::model::{Evidence, Finding, HaltReason, Level, Mode, Recommendation, Record, Scope, Verdict, Wasted};
+use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal, index_of};
+use crate::state::{Onset, Ring, Run, Spent};
 use crate::text::{Key, combine, evidence, key};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 const REMEMBERED: usize = 64;
 /// Exemptions held at once.
 const EXEMPTIONS: usize = 32;
+
+/// The rule whose records are about loops of failures and requests.
+const COUNTS_LOOPS: &str = "task-loop";
 
 /// What was said about which loop, and what a human exempted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -31,6 +34,8 @@ pub(crate) struct Ladder {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Said {
     identity: Key,
+    /// Where the loop was last seen.
+    place: Place,
     level: Level,
     onset: Onset,
     /// The event at which the loop was last seen: evidence that began later is a relapse.
@@ -49,6 +54,13 @@ impl Said {
         let Occasion::Call(round) = *call else { return false };
         self.refused != 0 && self.mutations == mutations && (round.is_none() || round != self.round)
     }
+}
+
+/// The task of an event, 0 for none, and the one that it is a part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) task: Key,
+    pub(crate) parent: Option<Key>,
 }
 
 /// What kind of event is judged: what a block says depends on it.
@@ -73,6 +85,8 @@ struct Exemption {
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) fresh: Vec<&'static str>,
+    /// The records that tell of failures and requests which are loops, each once: what the metrics count.
+    pub(crate) loops: Vec<Record>,
     /// The loops that the call is refused for.
     pub(crate) refused: Vec<Key>,
 }
@@ -80,7 +94,14 @@ pub(crate) struct Judgement {
 impl Ladder {
     /// The level to give where the evidence asks for `raw`, whether this loop is new, and where it began. `now` is the
     /// current event.
-    fn give(&mut self, identity: Key, raw: Level, onset: Onset, now: u64, limits: &Limits) -> (Level, bool, Onset) {
+    fn give(
+        &mut self,
+        (identity, place): (Key, Place),
+        raw: Level,
+        onset: Onset,
+        now: u64,
+        limits: &Limits,
+    ) -> (Level, bool, Onset) {
         let known = self.said.iter().position(|said| said.identity == identity);
         let said = known.and_then(|index| self.said.remove(index));
         let (mut refused, mut round, mut mutations) = (0, None, 0);
@@ -99,7 +120,7 @@ impl Ladder {
                 (given, given, true, onset)
             }
         };
-        let said = Said { identity, level: remembered, onset, seen: now, refused, round, mutations };
+        let said = Said { identity, place, level: remembered, onset, seen: now, refused, round, mutations };
         self.said.push(said, REMEMBERED);
         (given, fresh, onset)
     }
@@ -142,9 +163,10 @@ impl Ladder {
         }
     }
 
-    /// Starts over: what was said is forgotten, exemptions stay.
-    pub(crate) fn rearm(&mut self) {
-        self.said.clear();
+    /// Starts over, for one task or for all: what was said is forgotten, exemptions stay.
+    pub(crate) fn rearm(&mut self, task: Option<Key>) {
+        let is_kept = |place: &Place, task| place.task != task && place.parent != Some(task);
+        self.said.retain(|said| task.is_some_and(|task| is_kept(&said.place, task)));
     }
 
     pub(crate) fn fits(&self) -> bool {
@@ -163,12 +185,13 @@ pub(crate) fn decide(
     run: &mut Run,
     mut raised: Vec<Raised>,
     occasion: &Occasion,
+    place: Place,
     scope: impl Fn() -> Scope,
 ) -> Judgement {
     let seq = run.touched;
     let config = &settings.config;
     if raised.is_empty() && !run.stopped {
-        run.level = Level::Continue;
+        run.standings.judged(Level::Continue, run.now);
         return Judgement { verdict: Verdict { seq, ..Verdict::default() }, ..Judgement::default() };
     }
     raised.sort_by_key(|(rule, _)| *rule);
@@ -197,7 +220,7 @@ pub(crate) fn decide(
             }
             continue;
         }
-        let (given, new, onset) = run.ladder.give(identity, raw, signal.onset, seq, limits);
+        let (given, new, onset) = run.ladder.give((identity, place), raw, signal.onset, seq, limits);
         // What is only told is not refused for having been told before.
         let given = if signal.extra.only_told { given.min(raw) } else { given };
         signal.onset = onset;
@@ -214,14 +237,18 @@ pub(crate) fn decide(
         {
             refused.push(identity);
         }
-        judged.push((finding(rule.id, level, threshold, &signal, run, scope()), signal));
+        judged.push((finding(rule, level, threshold, &signal, run, scope()), signal));
     }
     // Stable: at equal level the rule that is checked earlier leads.
     judged.sort_by_key(|(finding, _)| core::cmp::Reverse(finding.level));
     let mut verdict =
         Verdict { seq, needs_evaluation: question.is_some(), question, recommendation: silent, ..Verdict::default() };
-    for (_, signal) in &judged {
+    let mut loops = Vec::new();
+    for (finding, signal) in &judged {
         verdict.records.extend_from_slice(&signal.extra.records);
+        if finding.rule == COUNTS_LOOPS && !signal.extra.counted {
+            loops.extend_from_slice(&signal.extra.records);
+        }
     }
     if let Some((lead, signal)) = judged.first() {
         verdict.level = lead.level;
@@ -256,32 +283,35 @@ pub(crate) fn decide(
         verdict.label = None;
         verdict.recovery = None;
     }
-    Judgement { verdict, fresh, refused }
+    Judgement { verdict, fresh, loops, refused }
 }
 
 fn remember(run: &mut Run, verdict: &Verdict) {
-    run.level = verdict.level;
-    run.peak = run.peak.max(verdict.level);
-    if verdict.level >= Level::Nudge && run.detected_at.is_none() {
-        run.detected_at = run.now;
-    }
+    run.standings.judged(verdict.level, run.now);
     for finding in verdict.findings.iter().rev() {
         // What was only observed must not hide the level that was once given.
         if finding.level > Level::Observe {
-            run.keep(finding);
+            let per_agent =
+                index_of(&finding.rule).and_then(|index| RULES.get(index)).is_none_or(|rule| !rule.outlives);
+            run.standings.keep(finding, per_agent);
         }
     }
 }
 
-fn finding(rule: &str, level: Level, threshold: u32, signal: &Signal, run: &Run, scope: Scope) -> Finding {
-    let evidence = signal.sightings.iter().map(|sighting| Evidence {
-        seq: sighting.seq,
-        step: sighting.step,
-        digest: evidence(sighting.key),
-        excerpt: None,
+fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, run: &Run, scope: Scope) -> Finding {
+    // What repeats has one digest, mostly, and a digest costs more than all else about a finding.
+    let mut shown: Vec<(Key, String)> = Vec::new();
+    let evidence = signal.sightings.iter().map(|sighting| {
+        let known = shown.iter().find(|(key, _)| *key == sighting.key).map(|(_, digest)| digest.clone());
+        let digest = known.unwrap_or_else(|| {
+            let digest = evidence(sighting.key);
+            shown.push((sighting.key, digest.clone()));
+            digest
+        });
+        Evidence { seq: sighting.seq, step: sighting.step, digest, excerpt: None }
     });
     Finding {
-        rule: rule.to_string(),
+        rule: rule.id.to_string(),
         kind: signal.kind.to_string(),
         level,
         scope,
@@ -294,17 +324,27 @@ fn finding(rule: &str, level: Level, threshold: u32, signal: &Signal, run: &Run,
         confidence: signal.confidence,
         signature: signal.signature.clone(),
         evidence: evidence.collect(),
-        wasted: wasted(&signal.onset, run),
+        wasted: wasted(rule, &signal.onset, run),
         message: signal.message.clone(),
+        reasoning: signal.extra.reasoning.clone(),
     }
 }
 
-fn wasted(onset: &Onset, run: &Run) -> Wasted {
+/// What was spent since the onset: by the task, or by the agent alone where what repeats is its own; by everybody where
+/// the run as a whole has a limit.
+fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
     let elapsed = run.now.zip(onset.at).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
+    let (task, own) = run.standings.spent();
+    let of_run = Spent { events: run.events, tokens: run.tokens, cost_micros: run.cost_micros };
+    let (spent, before) = match rule.id {
+        "max-iterations" | "max-runtime" => (of_run, onset.events),
+        _ if rule.outlives => (task, onset.events),
+        _ => (Spent { events: own.events, ..task }, onset.own),
+    };
     Wasted {
-        events: run.events.saturating_sub(onset.events),
-        tokens: run.tokens.map(|tokens| tokens.saturating_sub(onset.tokens)),
-        cost_micros: run.cost_micros.map(|cost| cost.saturating_sub(onset.cost_micros)),
+        events: spent.events.saturating_sub(before),
+        tokens: spent.tokens.map(|tokens| tokens.saturating_sub(onset.tokens)),
+        cost_micros: spent.cost_micros.map(|cost| cost.saturating_sub(onset.cost_micros)),
         milliseconds: elapsed,
     }
 }

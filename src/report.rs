@@ -1,17 +1,28 @@
 //! The escalation report, for a person and for a program.
 
 use crate::model::{Finding, Level, Report, ReportOption, Scope};
-use crate::state::Run;
-use crate::text::Key;
+use crate::state::{FINDINGS_OF_ONE, Run, Whose, task_key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use core::fmt::Write as _;
 
-/// The machine-readable report of a run.
+/// The machine-readable report of a scope.
 pub(crate) fn report(scope: &Scope, run: Option<&Run>) -> Report {
     let Some(run) = run else { return Report { scope: scope.clone(), ..Report::default() } };
-    let findings: Vec<Finding> = run.findings.iter().rev().cloned().collect();
+    let findings: Vec<Finding> = run.standings.findings(scope).take(FINDINGS_OF_ONE).cloned().collect();
+    let peak = run.standings.sum(&Whose::of(scope)).peak;
+    let level = findings.iter().map(|finding| finding.level).chain([peak]).max().unwrap_or_default();
+    let history = lead(&findings).map(|lead| run.rules.story(&lead.rule, &Whose::exactly(&lead.scope)));
+    let looping = findings.iter().find(|finding| finding.rule == "task-attempts");
+    let task = looping.map(|finding| finding.scope.task.as_deref().map_or(0, task_key));
+    let (attempts, log) = task.map(|task| run.rules.attempt_evidence(task)).unwrap_or_default();
     let options = if findings.is_empty() { Vec::new() } else { options() };
-    Report { scope: scope.clone(), level: run.peak, findings, options }
+    let history = history.unwrap_or_default();
+    Report { scope: scope.clone(), level, findings, history, attempts, log, options }
+}
+
+/// The strongest finding leads; among equals the newest.
+fn lead(findings: &[Finding]) -> Option<&Finding> {
+    findings.iter().rev().max_by_key(|finding| finding.level)
 }
 
 /// The answers that the seed document offers a person.
@@ -25,25 +36,27 @@ fn options() -> Vec<ReportOption> {
 }
 
 /// The report for a person, in the seed document's form.
-pub(crate) fn markdown(scope: &Scope, run: Option<&Run>, task: Option<Key>) -> String {
+pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
     let report = report(scope, run);
-    // The strongest finding leads; among equals the newest.
-    let lead = report.findings.iter().rev().max_by_key(|finding| finding.level);
-    let (Some(lead), Some(run)) = (lead, run) else {
+    let (Some(lead), Some(run)) = (lead(&report.findings), run) else {
         return "## No Loop Detected\n\nNothing has reached `nudge` in this scope.\n".to_string();
     };
     let mut text = format!("## Loop Detected\n\n**Pattern**: {}\n**Signature**: `{}`\n", lead.message, lead.signature);
-    let story = run.rules.story(&lead.rule);
-    if story.is_empty() {
+    if let Some(reasoning) = lead.reasoning.as_ref().filter(|reasoning| **reasoning != lead.message) {
+        let _ = writeln!(text, "**Reasoning**: {reasoning}");
+    }
+    if report.history.is_empty() {
         evidence(&mut text, lead);
     } else {
         text.push_str("\n**Iteration history**:\n\n");
-        for (index, line) in story.iter().enumerate() {
-            let mark = if index + 1 == story.len() { " ← Loop detected" } else { "" };
+        for (index, line) in report.history.iter().enumerate() {
+            let mark = if index + 1 == report.history.len() { " ← Loop detected" } else { "" };
             let _ = writeln!(text, "- {line}{mark}");
         }
     }
-    let evidence = run.workflow.evidence(task);
+    // A part of a task works in the task's workflow.
+    let owner = lead.scope.parent_task.as_deref().or(lead.scope.task.as_deref()).map_or(0, task_key);
+    let evidence = run.workflow.evidence(owner);
     if !evidence.is_empty() {
         text.push_str("\n**Loop Evidence**:\n\n");
         for line in evidence {

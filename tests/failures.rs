@@ -426,8 +426,9 @@ fn a_human_who_lets_another_agent_go_on_does() {
 
 #[test]
 fn only_completion_and_a_human_reset() {
-    for (reason, left) in
-        [(ResetReason::TaskCompleted, 0), (ResetReason::HumanIntervention, 0), (ResetReason::Manual, 2)]
+    // A task that is done, or in a human's hands, alone; by hand, the run with all of its tasks.
+    for (reason, left, cleared) in
+        [(ResetReason::TaskCompleted, 2, 1), (ResetReason::HumanIntervention, 2, 1), (ResetReason::Manual, 0, 2)]
     {
         let mut host = Orchestrator::new("{}");
         for _ in 0..3 {
@@ -439,8 +440,8 @@ fn only_completion_and_a_human_reset() {
         host.record(&json!({"type": "host", "kind": "intervention", "task": "task1"}));
         assert_eq!(host.count("task1"), 2);
         let records = host.reset("task1", reason);
-        assert_eq!((host.count("task1"), host.count("task2")), (left, 2), "{reason:?}");
-        assert_eq!(records.len(), usize::from(left == 0), "{reason:?}");
+        assert_eq!((host.count("task1"), host.count("task2")), (0, left), "{reason:?}");
+        assert_eq!(records.len(), cleared, "{reason:?}");
     }
 }
 

@@ -272,6 +272,7 @@ impl From<wit::Finding> for model::Finding {
             evidence,
             wasted,
             message,
+            reasoning,
         } = finding;
         Self {
             rule,
@@ -289,6 +290,7 @@ impl From<wit::Finding> for model::Finding {
             evidence: evidence.into_iter().map(Into::into).collect(),
             wasted: wasted.into(),
             message,
+            reasoning,
         }
     }
 }

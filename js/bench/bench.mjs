@@ -1,8 +1,9 @@
 // Prints one JSON object a line: {"name", "unit", "median", "best", "samples"}. What is compared runs in the same process,
 // turn by turn, so that a busy machine slows both down alike. With --long, also the cost of an event after 10^3 and 10^6.
 import { performance } from "node:perf_hooks";
-import { LoopDetector } from "../dist/index.js";
+import { LoopDetector } from "../dist/index.node.js";
 import { PlainDetector } from "./plain.mjs";
+import { starts } from "./start.mjs";
 
 const SAMPLES = 25;
 const WORDS =
@@ -181,6 +182,8 @@ for (const kind of Object.keys(STREAMS)) {
     }
   }
 }
+
+for (const [name, times] of Object.entries(starts())) print(name, times);
 
 if (process.argv.includes("--long")) {
   const detector = new LoopDetector();

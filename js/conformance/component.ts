@@ -3,7 +3,7 @@
 // The interface spells its names as the JSON does (`call-id` is `callId` in both JavaScript and JSON), so that only what
 // JSON cannot say needs a conversion: 64-bit integers, free-form JSON, markers and labels.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { member } from "../src/cli/raw.ts";
+import { member } from "../src/replay/raw.ts";
 import { type Door, type Handle, UNASKED } from "./run.ts";
 
 /** The exports of the transpiled interface `loopwarden:detector/detection`. */

@@ -27,8 +27,11 @@ export class PhaseEngine {
     const transition: TransitionEvent = { type: "transition", task: id, from: issue.phase, to };
     const verdict = this.detector.check(transition);
     if (verdict.level === "block" || verdict.level === "gate" || verdict.level === "halt") {
-      issue.comments.push(verdict.findings[0]?.message ?? verdict.level);
+      const [reason] = verdict.findings;
+      issue.comments.push(reason?.message ?? verdict.level);
       if (verdict.label !== undefined) issue.labels.add(verdict.label);
+      // A check changes nothing: that it was obeyed is told, and the metrics count it.
+      if (reason) this.detector.record({ type: "host", kind: "hook-block", task: id, name: reason.rule });
       return false;
     }
     // Only what happens is recorded, so that a refused transition is no visit.
@@ -63,4 +66,5 @@ if (process.argv[1] === import.meta.filename) {
   const { engine, told } = story();
   for (const line of told) console.log(line);
   console.log(engine.issue("Issue-123").comments, engine.detector.status().phases);
+  console.log("refused:", engine.detector.metrics().phaseVisitsBlocked);
 }

@@ -1,12 +1,11 @@
-// Generates src/generated/types.ts and public.ts from the published JSON Schemas, and src/generated/rules.ts from the table of rules in
-// the README, which `cargo test --test readme` holds to the code; with --check, fails when a file is not up to date.
+// Generates src/generated/types.ts and public.ts from the published JSON Schemas; with --check, fails when one is not up to
+// date. Schemas and src/generated/rules.ts come from the core itself: `cargo xtask schema`.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { compile } from "json-schema-to-typescript";
 
 const folder = new URL("../schema/", import.meta.url);
 const target = new URL("../src/generated/types.ts", import.meta.url);
 const publicTarget = new URL("../src/generated/public.ts", import.meta.url);
-const rulesTarget = new URL("../src/generated/rules.ts", import.meta.url);
 
 // What goes in may be `null` where what comes out is left out. A type that does both is named after what comes out.
 const names = (await readdir(folder)).filter((name) => name.endsWith(".schema.json")).sort();
@@ -57,14 +56,8 @@ const found = compiled.replaceAll(
   "",
 );
 
-const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
-const table = /<!-- rules: .*?-->\n(.*?)<!-- \/rules -->/s.exec(readme)?.[1] ?? "";
-const rules = [...table.matchAll(/^\| `([\w-]+)` \|(.*)\|$/gm)].map(([, id, cells]) => {
-  const [about, unit, ...rungs] = (cells ?? "").split("|").map((cell) => cell.trim());
-  const [nudge, block, gate, halt] = rungs.map((rung) => (rung === "–" ? 0 : Number(rung)));
-  return { id, about, unit, nudge, block, gate, halt };
-});
-if (rules.length === 0) throw new Error("the README has no table of rules");
+const rules = Object.keys(definitions.Config.properties.rules.properties);
+if (rules.length === 0) throw new Error("the schema of the configuration names no rule");
 
 /** Replaces what is there so often. */
 function replaced(text, pattern, replacement, times) {
@@ -77,17 +70,11 @@ function replaced(text, pattern, replacement, times) {
   return result;
 }
 
-// What the schemas cannot say without making documents of newer versions invalid: which rules there are, and that what
-// asks something of the host says what to tell the agent.
-const ids = rules.map(({ id }) => `  | ${JSON.stringify(id)}`).join("\n");
+// What the schemas of answers cannot say without making those of newer versions invalid: which rules there are, and that
+// what asks something of the host says what to tell the agent.
+const ids = rules.map((id) => `  | ${JSON.stringify(id)}`).join("\n");
 let text = `${found}/**\n * The id of a rule.\n */\nexport type RuleId =\n${ids};\n`;
 text = replaced(text, /^( +)rule: string;$/gm, (_, indent) => `${indent}rule: RuleId;`, 3);
-text = replaced(
-  text,
-  /^( +)rules\?: \{\n +\[k: string\]: RuleConfig;\n +\};$/gm,
-  (_, indent) => `${indent}rules?: { [ID in RuleId]?: RuleConfig };`,
-  2,
-);
 text = replaced(text, /^export interface Verdict \{$/gm, () => "export interface VerdictFields {", 1);
 text += `/**
  * The answer to one event. From \`nudge\` on it says what to tell the agent, and a halt says why.
@@ -109,31 +96,9 @@ export type {
 ${exported.map((name) => `  ${name in RENAMED ? `${name} as ${RENAMED[/** @type {keyof typeof RENAMED} */ (name)]}` : name},`).join("\n")}
 } from "./types.ts";
 `;
-const rulesText = `// Generated from the README's table of rules by \`npm run types\`: change the rules, not this file.
-
-import type { RuleId } from "./types.ts";
-
-/** What a rule sees and what its thresholds count; balanced thresholds, 0 for never. */
-export interface RuleInfo {
-  id: RuleId;
-  about: string;
-  unit: string;
-  nudge: number;
-  block: number;
-  gate: number;
-  halt: number;
-}
-
-/** Every rule, in the order of checks. */
-export const RULES: readonly RuleInfo[] = [
-${rules.map((rule) => `  ${JSON.stringify(rule)},`).join("\n")}
-];
-`;
-
 for (const [path, wanted] of /** @type {const} */ ([
   [target, text],
   [publicTarget, publicText],
-  [rulesTarget, rulesText],
 ])) {
   if (!process.argv.includes("--check")) await writeFile(path, wanted);
   else if ((await readFile(path, "utf8").catch(() => "")) !== wanted) {

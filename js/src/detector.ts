@@ -1,5 +1,6 @@
 import { Core } from "../glue/loopwarden.js";
-import { call } from "./core.ts";
+import { json, text } from "./arguments.ts";
+import { core as module } from "./core.ts";
 import { LoopwardenError } from "./errors.ts";
 import type {
   Config,
@@ -14,9 +15,7 @@ import type {
   Status,
   Verdict,
 } from "./generated/types.ts";
-
-/** The longest accepted text, in UTF-16 code units: what the core can surely parse within its 4 GiB of memory. */
-const MAX_TEXT = 32 * 1024 * 1024;
+import { judge, renew } from "./wire.ts";
 
 /**
  * Tells when an agent is stuck in a loop: feed it what happens, act on the verdicts.
@@ -31,6 +30,10 @@ const MAX_TEXT = 32 * 1024 * 1024;
  */
 export class LoopDetector {
   #core: Core | undefined;
+  /** Why there is no core. */
+  #gone = "this detector was freed";
+  #code: "disposed" | "internal" = "disposed";
+  readonly #alive = (): Core => this.#live();
 
   /**
    * A detector with no history.
@@ -45,24 +48,27 @@ export class LoopDetector {
       this.#core = config;
       return;
     }
+    module.exports();
     const text = json(config, "invalid-config");
-    this.#core = call(() => new Core(text));
+    this.#core = module.call(() => new Core(text));
   }
 
   /**
    * Appends an event and judges it.
    *
-   * An object is serialised with `JSON.stringify`, so that fields that are `undefined` are left out; text is taken as
-   * the JSON of an event and passed through as it is.
+   * Of an object counts what `JSON.stringify` would write of it, so that fields that are `undefined` are left out; text is
+   * taken as the JSON of an event and passed through as it is.
    *
    * @throws {LoopwardenError} `invalid-event`, `unknown-event` or `invalid-json`, naming the field; the state is then
    * exactly as it was. `invalid-event` also for what JSON cannot carry (a cycle, a `bigint`) and for more than
    * 33,554,432 UTF-16 code units.
    */
   record(event: Event | string): Verdict {
-    const core = this.#live();
-    const text = json(event, "invalid-event");
-    return JSON.parse(call(() => core.record(text)));
+    try {
+      return judge(this.#alive, event, true);
+    } catch (thrown) {
+      throw this.#thrown(thrown);
+    }
   }
 
   /**
@@ -72,9 +78,11 @@ export class LoopDetector {
    * @throws {LoopwardenError} As {@link LoopDetector.record}.
    */
   check(event: Event | string): Verdict {
-    const core = this.#live();
-    const text = json(event, "invalid-event");
-    return JSON.parse(call(() => core.check(text)));
+    try {
+      return judge(this.#alive, event, false);
+    } catch (thrown) {
+      throw this.#thrown(thrown);
+    }
   }
 
   /**
@@ -84,9 +92,8 @@ export class LoopDetector {
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
   status(scope: Scope = {}): Status {
-    const core = this.#live();
-    const text = json(scope, "invalid-argument");
-    return JSON.parse(call(() => core.status(text)));
+    const where = this.#scope(scope);
+    return JSON.parse(this.#ask((core) => core.status(where)));
   }
 
   /**
@@ -96,9 +103,9 @@ export class LoopDetector {
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
   reset(scope: Scope, reason: ResetReason): LoopRecord[] {
-    const core = this.#live();
-    const text = json(scope, "invalid-argument");
-    return JSON.parse(call(() => core.reset(text, String(reason))));
+    const where = this.#scope(scope);
+    const why = text(reason, "reason");
+    return JSON.parse(this.#ask((core) => core.reset(where, why)));
   }
 
   /**
@@ -108,9 +115,8 @@ export class LoopDetector {
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
   acknowledge(scope: Scope, decision: Decision): LoopRecord[] {
-    const core = this.#live();
-    const [where, what] = [json(scope, "invalid-argument"), json(decision, "invalid-argument")];
-    return JSON.parse(call(() => core.acknowledge(where, what)));
+    const [where, what] = [this.#scope(scope), json(decision, "invalid-argument")];
+    return JSON.parse(this.#ask((core) => core.acknowledge(where, what)));
   }
 
   /**
@@ -119,9 +125,8 @@ export class LoopDetector {
    * @throws {LoopwardenError} `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
    */
   declareGraph(scope: Scope, graph: Graph): void {
-    const core = this.#live();
-    const [where, what] = [json(scope, "invalid-argument"), json(graph, "invalid-argument")];
-    call(() => core.declareGraph(where, what));
+    const [where, what] = [this.#scope(scope), json(graph, "invalid-argument")];
+    this.#ask((core) => core.declareGraph(where, what));
   }
 
   /**
@@ -129,9 +134,8 @@ export class LoopDetector {
    * text that is streaming (`delta`) when it is taken. For hosts that keep no memory between calls.
    */
   snapshot(): Uint8Array<ArrayBuffer> {
-    const core = this.#live();
     // The glue copies the bytes out of the core's memory into a buffer of their own.
-    return call(() => core.snapshot()) as Uint8Array<ArrayBuffer>;
+    return this.#ask((core) => core.snapshot()) as Uint8Array<ArrayBuffer>;
   }
 
   /**
@@ -141,26 +145,30 @@ export class LoopDetector {
    * when another version wrote them.
    */
   static restore(snapshot: Uint8Array): LoopDetector {
-    if (!(snapshot instanceof Uint8Array)) {
-      throw new LoopwardenError({ code: "invalid-snapshot", message: "expected a Uint8Array", field: "snapshot" });
+    let bytes: Uint8Array;
+    try {
+      // Of a view whose memory went elsewhere, and of what only looks like a view, there is no copy.
+      bytes = Uint8Array.prototype.slice.call(snapshot);
+    } catch (cause) {
+      const message = "expected a Uint8Array whose memory is its own";
+      throw new LoopwardenError({ code: "invalid-snapshot", message, field: "snapshot" }, { cause });
     }
-    return new LoopDetector(call(() => Core.restore(snapshot)) as unknown as Config);
+    return new LoopDetector(module.call(() => Core.restore(bytes)) as unknown as Config);
   }
 
   /** The escalation report of a scope: Markdown for a person, by default, or an object for a program. */
   report(scope?: Scope, format?: "markdown"): string;
   report(scope: Scope | undefined, format: "json"): Report;
   report(scope: Scope = {}, format: "markdown" | "json" = "markdown"): string | Report {
-    const core = this.#live();
-    const where = json(scope, "invalid-argument");
-    const text = call(() => core.report(where, String(format)));
-    return format === "json" ? JSON.parse(text) : text;
+    const where = this.#scope(scope);
+    const how = text(format, "format");
+    const report = this.#ask((core) => core.report(where, how));
+    return how === "json" ? JSON.parse(report) : report;
   }
 
   /** Counters for dashboards, since the detector was made. */
   metrics(): Metrics {
-    const core = this.#live();
-    return JSON.parse(call(() => core.metrics()));
+    return JSON.parse(this.#ask((core) => core.metrics()));
   }
 
   /**
@@ -168,8 +176,15 @@ export class LoopDetector {
    * Afterwards every method throws `disposed`, except this one, which does nothing.
    */
   free(): void {
-    this.#core?.free();
+    const core = this.#core;
     this.#core = undefined;
+    this.#code = "disposed";
+    this.#gone = "this detector was freed";
+    try {
+      core?.free();
+    } catch {
+      // A call never came back: what the core holds stays where it is.
+    }
   }
 
   /** Does what {@link LoopDetector.free} does, at the end of a `using` block. */
@@ -177,26 +192,37 @@ export class LoopDetector {
     this.free();
   }
 
+  /** The JSON text of a scope. The core is asked for after that: it may be code of the caller's own that makes the text. */
+  #scope(scope: Scope): string {
+    this.#live();
+    return json(scope, "invalid-argument");
+  }
+
+  #ask<T>(operation: (core: Core) => T): T {
+    const core = this.#live();
+    try {
+      return operation(core);
+    } catch (thrown) {
+      throw this.#thrown(thrown);
+    }
+  }
+
   #live(): Core {
     if (this.#core) return this.#core;
-    throw new LoopwardenError({ code: "disposed", message: "this detector was freed" });
+    throw new LoopwardenError({ code: this.#code, message: this.#gone });
   }
-}
 
-/** The JSON text of an argument, or an error that says why there is none. */
-function json(value: unknown, code: "invalid-config" | "invalid-event" | "invalid-argument"): string {
-  let text: string | undefined;
-  try {
-    text = typeof value === "string" ? value : JSON.stringify(value);
-  } catch (cause) {
-    const message = `cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`;
-    throw new LoopwardenError({ code, message }, { cause });
+  /** After a trap nobody knows what state the core is in: it is given up, and nothing may ever touch it again. */
+  #thrown(thrown: unknown): LoopwardenError {
+    const error = module.thrown(thrown);
+    if (error === thrown || error.code !== "internal") return error;
+    // Forgets the core without freeing it, so that the garbage collector does not try either.
+    (this.#core as unknown as { __destroy_into_raw(): void } | undefined)?.__destroy_into_raw();
+    this.#core = undefined;
+    renew();
+    this.#code = "internal";
+    this.#gone = "this detector failed in an earlier call: restore its last snapshot into a new one";
+    const message = `${error.message}: restore the detector's last snapshot into a new one`;
+    return new LoopwardenError({ code: "internal", message }, { cause: thrown });
   }
-  if (text === undefined) {
-    throw new LoopwardenError({ code, message: "expected an object", value: typeof value });
-  }
-  if (text.length > MAX_TEXT) {
-    throw new LoopwardenError({ code, message: `longer than ${MAX_TEXT} characters`, value: `${text.length}` });
-  }
-  return text;
 }

@@ -1,6 +1,7 @@
-import { normalise as coreNormalise, inForce as read } from "../glue/loopwarden.js";
-import { call } from "./core.ts";
+import { inForce as coreInForce, normalise as coreNormalise } from "../glue/tools.js";
+import { json, text } from "./arguments.ts";
 import type { Config } from "./generated/types.ts";
+import { tools } from "./tools.ts";
 
 /** What is compared of a tool's output. */
 export interface Normalised {
@@ -21,13 +22,13 @@ export interface Normalised {
 /**
  * What the detector compares of a tool's output, for people who wonder why two outputs are equal, or are not.
  *
+ * @param output - What the tool said.
  * @param config - Whose `patterns.volatile` count.
  * @throws {LoopwardenError} As the constructor of `LoopDetector`.
  */
-export function normalise(text: string, config: Config | string = {}): Normalised {
-  return JSON.parse(
-    call(() => coreNormalise(String(text), typeof config === "string" ? config : JSON.stringify(config))),
-  );
+export function normalise(output: string, config: Config | string = {}): Normalised {
+  const [what, how] = [text(output, "output"), json(config, "invalid-config")];
+  return JSON.parse(tools.call(() => coreNormalise(what, how)));
 }
 
 /** An enabled rule and the evidence from which each rung of its ladder is reached; 0 for never. */
@@ -41,6 +42,8 @@ export interface RuleInForce {
   gate: number;
   halt: number;
   window: number;
+  /** The most evidence that adds up within the window: a higher threshold is refused. */
+  most: number;
 }
 
 /** The settings in force for a tool. */
@@ -53,7 +56,12 @@ export interface InForce {
   rules: RuleInForce[];
 }
 
-/** What a configuration comes to for a tool, or for events that are about none. */
-export function inForce(config: string, tool: string | undefined): InForce {
-  return JSON.parse(call(() => read(config, tool)));
+/**
+ * What a configuration comes to for a tool, or for events that are about none.
+ *
+ * @throws {LoopwardenError} As the constructor of `LoopDetector`.
+ */
+export function inForce(config: Config | string, tool?: string): InForce {
+  const [settings, name] = [json(config, "invalid-config"), tool === undefined ? undefined : text(tool, "tool")];
+  return JSON.parse(tools.call(() => coreInForce(settings, name)));
 }

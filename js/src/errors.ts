@@ -3,9 +3,9 @@ import type { ErrorCode as CoreErrorCode } from "./generated/types.ts";
 /**
  * Why a call was refused.
  *
- * The codes of the core, and three of this package: `disposed` (the detector was freed), `not-initialised` (only with
- * `loopwarden/slim`: `init` was not called) and `internal` (the WebAssembly core failed, such as for lack of memory;
- * restore a snapshot into a new process or worker).
+ * The codes of the core, and three of this package: `disposed` (the detector was freed), `not-initialised` (there is no
+ * WebAssembly module: with `loopwarden/slim`, `init` was not called) and `internal` (the module failed, such as for lack of
+ * memory: this detector is of no use any more, so restore its last snapshot into a new one; the others are as they were).
  */
 export type ErrorCode = CoreErrorCode | "disposed" | "not-initialised" | "internal";
 

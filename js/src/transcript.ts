@@ -1,6 +1,7 @@
-import { readTranscript as read } from "../glue/loopwarden.js";
-import { call } from "./core.ts";
+import { TranscriptReader as CoreReader, readTranscript as read } from "../glue/tools.js";
+import { text } from "./arguments.ts";
 import type { ErrorRecord, TraceEvent } from "./generated/types.ts";
+import { tools } from "./tools.ts";
 
 /**
  * How a run was recorded.
@@ -49,11 +50,46 @@ export interface Transcript {
 /**
  * Reads a recorded run in an agent's own log format.
  *
- * @param text - The whole log: JSON lines, or documents that hold its entries in a list.
+ * @param log - The whole of it: JSON lines, or documents that hold its entries in a list.
  * @param format - Recognised from the first entries that tell, where absent.
- * @throws {LoopwardenError} `invalid-argument` for a format that does not exist. A broken line is no error of the call:
- * it is listed in `errors`.
+ * @throws {LoopwardenError} `invalid-argument` for a format that does not exist, and for what is no text. A broken line is
+ * no error of the call: it is listed in `errors`.
  */
-export function readTranscript(text: string, format?: TranscriptFormat): Transcript {
-  return JSON.parse(call(() => read(text, format)));
+export function readTranscript(log: string, format?: TranscriptFormat): Transcript {
+  const [whole, how] = [text(log, "text"), format === undefined ? undefined : text(format, "format")];
+  return JSON.parse(tools.call(() => read(whole, how)));
+}
+
+/** What was read of a run since the part before. */
+export interface TranscriptPart extends Omit<Transcript, "format"> {
+  /** Once it is known; with the last part it always is. */
+  format: TranscriptFormat | null;
+}
+
+/**
+ * Reads a recorded run piece by piece, for logs that are larger than the memory. However the text is cut, the parts
+ * together are what {@link readTranscript} says of the whole; only spans come all with the last part, since they are put
+ * in the order of time.
+ */
+export class TranscriptReader {
+  readonly #core: CoreReader;
+
+  /** @throws {LoopwardenError} `invalid-argument` for a format that does not exist. */
+  constructor(format?: TranscriptFormat) {
+    const how = format === undefined ? undefined : text(format, "format");
+    this.#core = tools.call(() => new CoreReader(how));
+  }
+
+  /** Takes the next piece and tells what can be read by now. */
+  feed(piece: string): TranscriptPart {
+    const next = text(piece, "piece");
+    return JSON.parse(tools.call(() => this.#core.feed(next)));
+  }
+
+  /** Tells what is left when the text has ended. The reader is of no use after it. */
+  finish(): TranscriptPart {
+    const rest = tools.call(() => this.#core.finish());
+    this.#core.free();
+    return JSON.parse(rest);
+  }
 }

@@ -1,5 +1,5 @@
 // The build replaces an import of the module by its bytes in base64.
-declare module "*/loopwarden_bg.wasm" {
+declare module "*_bg.wasm" {
   const base64: string;
   export default base64;
 }
@@ -10,6 +10,14 @@ declare module "*/core.wasm" {
   export default module;
 }
 declare module "*/core.wasm?module" {
+  const module: object;
+  export default module;
+}
+declare module "*/tools.wasm" {
+  const module: object;
+  export default module;
+}
+declare module "*/tools.wasm?module" {
   const module: object;
   export default module;
 }

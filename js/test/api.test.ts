@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ErrorCode, type AgentEvent as Event, LoopDetector, LoopwardenError, version } from "../dist/index.js";
 import {
-  type ErrorCode,
-  type AgentEvent as Event,
-  LoopDetector,
-  LoopwardenError,
+  inForce,
+  normalise,
   readTranscript,
+  LoopwardenError as ToolsError,
   type TranscriptFormat,
-  version,
-} from "../dist/index.js";
+} from "../dist/tools.js";
 
 const call: Event = { type: "tool-call", tool: "read_file", args: { path: "src/a.ts" }, callId: "1", at: 1000 };
 
@@ -241,6 +240,21 @@ test("a transcript is read into events, broken lines are listed", () => {
     ],
   );
   refused(() => readTranscript("", "xml" as never), "invalid-argument", "format", "xml");
+});
+
+test("what is no text is refused by name, whatever would become of it as text", () => {
+  assert.equal(ToolsError, LoopwardenError);
+  const hostile = { toString: () => assert.fail("asked") };
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  refused(() => readTranscript(5 as never), "invalid-argument", "text", "number");
+  refused(() => readTranscript(hostile as never), "invalid-argument", "text", "object");
+  refused(() => readTranscript("", null as never), "invalid-argument", "format", "null");
+  refused(() => normalise(undefined as never), "invalid-argument", "output", "undefined");
+  refused(() => normalise("", cycle as never), "invalid-config");
+  refused(() => inForce(cycle as never), "invalid-config");
+  refused(() => inForce({}, hostile as never), "invalid-argument", "tool", "object");
+  assert.equal(inForce({ tools: { job_status: { polling: true } } }, "job_status").polling, true);
 });
 
 test("transcripts of other programs are recognised, an entry of a document has its line", () => {

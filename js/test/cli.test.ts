@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -49,7 +49,19 @@ test("help tells every command and every exit code", async () => {
   for (const word of ["replay", "eval", "config check", "schema", "Exit codes", "NO_COLOR"]) {
     assert.ok(stdout.includes(word), word);
   }
-  for (const command of ["replay", "eval", "config", "schema"]) {
+  for (const command of [
+    "replay",
+    "explain",
+    "view",
+    "eval",
+    "tune",
+    "hook",
+    "config",
+    "doctor",
+    "schema",
+    "completion",
+  ]) {
+    assert.ok(stdout.includes(`\n  ${command} `), command);
     const own = await loopwarden(command, "--help");
     assert.equal(own.code, 0);
     assert.match(own.stdout, new RegExp(`^Usage: loopwarden ${command}`));
@@ -59,7 +71,10 @@ test("help tells every command and every exit code", async () => {
 });
 
 test("the version is the package's", async () => {
-  assert.deepEqual(await loopwarden("--version"), { code: 0, stdout: `${version()}\n`, stderr: "" });
+  for (const flag of ["--version", "-v"])
+    assert.deepEqual(await loopwarden(flag), { code: 0, stdout: `${version()}\n`, stderr: "" });
+  const told = JSON.parse((await loopwarden("-v", "--json")).stdout);
+  assert.equal(`${told.version}+rules.${told.rules}`, version());
 });
 
 test("wrong usage is answered with what was meant, and 2", async (t) => {
@@ -73,6 +88,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["replay", "a", "--level", "stop"], /--level stop: expected one of observe, nudge, block, gate, halt/],
     [["replay", "a", "--format", "xml"], /--format xml: expected one of trace, claude-code, openai, .*opentelemetry/],
     [["replay", "a", "--format", "antropic"], /--format antropic, did you mean anthropic\?/],
+    [["replay", "a", "--reporter", "xml"], /--reporter xml: expected one of junit, sarif, github/],
     [["eval"], /which files or folders\?/],
     [["config", "chek", "a"], /expected `check FILE`/],
     [["schema", "evnt"], /did you mean event\?/],
@@ -91,8 +107,8 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
 test("replay: a run without a loop", async () => {
   const { code, stdout, stderr } = await loopwarden("replay", await file("busy.jsonl", jsonLines(busy(6))));
   assert.deepEqual([code, stderr], [0, ""]);
-  assert.match(stdout, /busy\.jsonl · trace · 12 events/);
-  assert.match(stdout, /No loop found\./);
+  assert.match(stdout, /busy\.jsonl · trace$/m);
+  assert.match(stdout, /No loop found in 12 events\./);
 });
 
 test("replay: a loop is told with its evidence, the advice and the report", async () => {
@@ -163,7 +179,7 @@ test("replay: runs of other programs, recognised or named", async () => {
     const path = fileURLToPath(new URL(name, transcripts));
     const found = await loopwarden("replay", path);
     assert.deepEqual([found.code, found.stderr], [3, ""], name);
-    assert.match(found.stdout, new RegExp(` · ${format} · \\d+ events`));
+    assert.match(found.stdout, new RegExp(` · ${format}$`, "m"));
     assert.deepEqual(await loopwarden("replay", path, "--format", format), found);
   }
 });
@@ -178,7 +194,7 @@ test("replay: a broken entry of a document is reported with its line", async () 
   assert.equal(code, 3);
   assert.match(stderr, /^chat\.json:3: invalid-json: /);
   assert.equal(stderr.trimEnd().split("\n").length, 1);
-  assert.match(stdout, /openai · 17 events/);
+  assert.match(stdout, /openai$/m);
   assert.match(stdout, /^line \d+ {2}block {2}repeated-error/m);
 });
 
@@ -225,7 +241,284 @@ test("config check", async () => {
   const dotted = await file("dotted.json", '{\n  "tools": {\n    "a.b.*": {\n      "polling": 1\n    }\n  }\n}\n');
   assert.match((await loopwarden("config", "check", dotted)).stderr, /dotted\.json:4: invalid-config/);
   const text = await file("text.json", '{\n  "mode": shadow\n}\n');
-  assert.match((await loopwarden("config", "check", text)).stderr, /text\.json: invalid-json: .*line 2/);
+  assert.match((await loopwarden("config", "check", text)).stderr, /text\.json:2: invalid-json: /);
+});
+
+test("config check: comments, a schema for the editor, mistakes with one suggestion", async () => {
+  const commented = `\ufeff{
+  // for the editor
+  "$schema": "./node_modules/loopwarden/schema/config.schema.json", /* and
+  more */ "rules": { "cycle": { "halt": 0, }, },
+  "tools": { "a//b": { "ignoreArgs": ["x,]", ], } }
+}
+`;
+  const name = await file("commented.json", commented);
+  assert.deepEqual(await loopwarden("config", "check", name, "--json"), {
+    code: 0,
+    stdout: '{"file":"commented.json","ok":true}\n',
+    stderr: "",
+  });
+  const cases: [config: string, message: RegExp][] = [
+    ["", /empty\.json: is empty; \{\} is the recommended configuration/],
+    [" \n", /empty\.json: is empty/],
+    ['{\n"rules": {\n"repeated-cal": {} } }', /:3: invalid-config: .*unknown rule, did you mean repeated-call\?$/m],
+    ['{\n"rules": { "cycle": { "nugde": 3 } } }', /:2: invalid-config: .*did you mean `nudge`\?/],
+    ['{"rules":{"cycle":{"nudge":5}}}', /must be above nudge/],
+    ['{"rules":{"phase-visits":{"nudge":5}}}', /can never be reached/],
+    ['{"tools":{"a":{"rules":{"max-runtime":{"enabled":false}}}}}', /has no effect/],
+    ["[]", /expected an object/],
+    ['{"a" 1}', /:1: invalid-json: colon expected at column 6/],
+  ];
+  for (const [config, message] of cases) {
+    const { code, stdout, stderr } = await loopwarden("config", "check", await file("empty.json", config));
+    assert.deepEqual([code, stdout], [1, ""], config);
+    assert.match(stderr, message, config);
+    assert.ok(stderr.length < 250, `a screen full of words: ${stderr}`);
+    const json = await loopwarden("config", "check", "empty.json", "--json");
+    assert.equal(JSON.parse(json.stdout).ok, false);
+  }
+});
+
+test("loopwarden.json of the folder is used and said, --no-config does without", async () => {
+  const own = await mkdtemp(join(folder, "own-"));
+  await writeFile(join(own, "loopwarden.json"), '{ "enabled": false } // quiet');
+  await writeFile(join(own, "run.jsonl"), jsonLines(stuck(9)));
+  const there = (...args: string[]) => run(process.execPath, [cli, ...args], { cwd: own });
+  const found = await there("replay", "run.jsonl");
+  assert.equal(found.code, 0);
+  assert.match(found.stderr, /using loopwarden\.json of this folder/);
+  const without = await there("replay", "run.jsonl", "--no-config");
+  assert.deepEqual([without.code, without.stderr], [3, ""]);
+  const [score] = (await there("eval", ".", "--json")).stdout.split("\n");
+  assert.deepEqual(JSON.parse(score ?? "").unlabelled, { runs: 1, alarms: 0 });
+  await writeFile(join(own, "loopwarden.json"), '{ "enable": false }');
+  const broken = await there("replay", "run.jsonl");
+  assert.equal(broken.code, 1);
+  assert.match(broken.stderr, /loopwarden\.json:1: invalid-config: `enable`: unknown field, did you mean `enabled`\?/);
+});
+
+test("replay --last: the newest session that an agent left on this machine", async () => {
+  const home = await mkdtemp(join(folder, "home-"));
+  const there = (...args: string[]) =>
+    run(process.execPath, [cli, ...args], {
+      cwd: folder,
+      env: {
+        HOME: home,
+        USERPROFILE: home,
+        CLAUDE_CONFIG_DIR: undefined,
+        CODEX_HOME: undefined,
+        XDG_CONFIG_HOME: undefined,
+      },
+    });
+  const none = await there("replay", "--last");
+  assert.equal(none.code, 1);
+  assert.match(
+    none.stderr,
+    /no session of an agent was found on this machine; looked for Claude Code .*Codex .*Gemini/,
+  );
+  const folderOf = join(home, ".claude/projects/-home-me-shop");
+  await mkdir(folderOf, { recursive: true });
+  const session = await readFile(new URL("../../tests/transcripts/debugging-session.jsonl", import.meta.url));
+  await writeFile(join(folderOf, "old.jsonl"), "{}");
+  await utimes(join(folderOf, "old.jsonl"), 1, 1);
+  await writeFile(join(folderOf, "new.jsonl"), session);
+  const { code, stdout, stderr } = await there("replay", "--last");
+  assert.equal(code, 3);
+  assert.match(stderr, /the newest session, of Claude Code: .*new\.jsonl/);
+  assert.match(stdout, / · claude-code$/m);
+  assert.equal((await there("replay", "--last", "x")).code, 2);
+  const doctor = JSON.parse((await there("doctor", "--json")).stdout);
+  const agent = doctor.find(({ what }: { what: string }) => what === "Claude Code");
+  assert.match(agent.detail, /^2 sessions in /);
+});
+
+test("colours: none into a file, none with NO_COLOR, always with FORCE_COLOR", async () => {
+  const name = await file("colours.jsonl", jsonLines(stuck(4)));
+  const coloured = async (env: NodeJS.ProcessEnv) =>
+    (await run(process.execPath, [cli, "replay", name], { cwd: folder, env })).stdout.includes("\u001b[");
+  assert.equal(await coloured({ NO_COLOR: undefined }), false);
+  assert.equal(await coloured({ FORCE_COLOR: "1" }), true);
+  assert.equal(await coloured({ FORCE_COLOR: "0" }), false);
+});
+
+/** What a terminal, an editor or the runner of a workflow obeys. */
+const HOSTILE = "\u001b[2J\u001b]8;;http://x\u0007link\u009b31m\u202eback\u200b\r\n::error::owned\n##[error]owned";
+
+test("nothing in a file reaches the terminal as more than text: every command, both streams", async () => {
+  const events = Array.from({ length: 9 }, (_, index): Event[] => [
+    {
+      type: "tool-call",
+      tool: `edit${HOSTILE}`,
+      args: { [HOSTILE]: HOSTILE, n: index },
+      task: HOSTILE,
+      agent: HOSTILE,
+    },
+    { type: "tool-result", tool: `edit${HOSTILE}`, outcome: "error", output: HOSTILE, task: HOSTILE, agent: HOSTILE },
+  ]).flat();
+  const broken = { type: HOSTILE, [HOSTILE]: 1 };
+  const log = await file(
+    "hostile.jsonl",
+    `${jsonLines([...events, broken])}{"type":"${HOSTILE.replaceAll("\r\n", "").replaceAll("\n", "")}\n`,
+  );
+  const scenarios = await file(
+    "hostile-set.jsonl",
+    jsonLines([
+      { id: HOSTILE, expect: "no-loop", events },
+      { id: `${HOSTILE}2`, expect: "loop", config: { [HOSTILE]: 1 }, events: [broken] },
+      ...Array.from({ length: 4 }, (_, index) => ({ id: `quiet${index}`, expect: "no-loop", events: busy(3) })),
+    ]),
+  );
+  const config = await file("hostile-config.json", JSON.stringify({ [HOSTILE]: HOSTILE, rules: { [HOSTILE]: {} } }));
+  const cases = [
+    ["replay", log],
+    ["replay", log, "--json"],
+    ["replay", log, "--reporter", "junit"],
+    ["replay", log, "--reporter", "sarif"],
+    ["replay", scenarios, "--scenario", HOSTILE],
+    ["explain", log],
+    ["explain", log, "--at", "5", "--json"],
+    ["explain", scenarios],
+    ["eval", log],
+    ["eval", scenarios],
+    ["eval", scenarios, "--json"],
+    ["eval", scenarios, "--reporter", "junit"],
+    ["tune", scenarios],
+    ["tune", scenarios, "--json"],
+    ["view", log, "-o", "hostile-page.html"],
+    ["config", "check", config],
+    ["replay", HOSTILE.replaceAll("\u0000", "")],
+    ["replay", log, `--${HOSTILE}`],
+    ["replay", log, "--format", HOSTILE],
+    [HOSTILE],
+    ["schema", HOSTILE],
+  ];
+  const acts = /(?!\n)[\p{Cc}\p{Cf}]/u;
+  const codes = /\p{Cc}\[\d+m/gu;
+  for (const [index, args] of cases.entries()) {
+    const env = index % 2 === 0 ? { FORCE_COLOR: "1" } : {};
+    const { stdout, stderr } = await run(process.execPath, [cli, ...args], { cwd: folder, env });
+    const told = (stdout + stderr).replaceAll(codes, "");
+    assert.ok(told.length > 0, args.join(" "));
+    assert.doesNotMatch(told, acts, JSON.stringify(args));
+    assert.doesNotMatch(told, /^\s*::|##\[/m, JSON.stringify(args));
+  }
+  // The one command that speaks to the runner says what it says on one line each.
+  const { stdout } = await loopwarden("replay", log, "--reporter", "github");
+  for (const line of stdout.trimEnd().split("\n"))
+    assert.match(line, /^::(error|warning) file=hostile\.jsonl,line=\d+,title=/);
+});
+
+test("reporters: JUnit, SARIF and annotations of eval and replay", async () => {
+  const name = await file(
+    "report.jsonl",
+    jsonLines([
+      { id: "found", expect: "loop", events: stuck(8) },
+      { id: "not <found>", expect: "loop", events: busy(8) },
+      { id: "false", expect: "no-loop", events: stuck(8) },
+    ]),
+  );
+  const junit = await loopwarden("eval", name, "--reporter", "junit", "--strict");
+  assert.equal(junit.code, 3);
+  assert.match(junit.stdout, /<testsuite name="report\.jsonl" tests="3" failures="2"/);
+  assert.match(junit.stdout, /name="not &lt;found&gt;" file="report\.jsonl" line="2"[^>]*>\s*<failure type="missed"/);
+  const sarif = JSON.parse((await loopwarden("eval", name, "--reporter", "sarif")).stdout);
+  const [own] = sarif.runs;
+  const ids = new Set(own.tool.driver.rules.map(({ id }: { id: string }) => id));
+  assert.ok(own.results.length >= 3 && own.results.every(({ ruleId }: { ruleId: string }) => ids.has(ruleId)));
+  assert.deepEqual(own.results[0].locations[0].physicalLocation, {
+    artifactLocation: { uri: "report.jsonl" },
+    region: { startLine: 1 },
+  });
+  const github = await loopwarden("eval", name, "--reporter", "github");
+  assert.match(github.stdout, /^::error file=report\.jsonl,line=3,title=loopwarden%3A false-alarm::false: an alarm/m);
+  const one = await loopwarden("replay", await file("one.jsonl", jsonLines(stuck(8))), "--reporter", "sarif");
+  assert.equal(one.code, 3);
+  const line = JSON.parse(one.stdout).runs[0].results[0].locations[0].physicalLocation.region.startLine;
+  assert.ok(line > 1 && line <= 16);
+  assert.equal((await loopwarden("eval", name, "--reporter", "junit", "--json")).code, 2);
+  assert.match((await loopwarden("eval", name, "--reporter", "junt")).stderr, /did you mean junit\?/);
+});
+
+test("eval reads native traces and folders with .json", async () => {
+  await mkdir(join(folder, "native"), { recursive: true });
+  await file("native/trace.jsonl", jsonLines(stuck(8)));
+  await file("native/session.json", JSON.stringify({ messages: chat(8) }));
+  await file("native/package.json", '{"name":"x"}');
+  await file("native/other.json", '{"a":1}');
+  const { code, stdout } = await loopwarden("eval", "native", "--json");
+  assert.equal(code, 0);
+  const scores = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    scores.map(({ file, unlabelled }) => [file, unlabelled]),
+    [
+      [join("native", "session.json"), { runs: 1, alarms: 1 }],
+      [join("native", "trace.jsonl"), { runs: 1, alarms: 1 }],
+      ["total", { runs: 2, alarms: 2 }],
+    ],
+  );
+});
+
+test("a scenario's own configuration counts for replay, and one of several is named", async () => {
+  const name = await file(
+    "several.jsonl",
+    jsonLines([
+      { id: "quiet", config: { enabled: false }, events: stuck(8) },
+      { id: "loud", events: stuck(8) },
+    ]),
+  );
+  const first = await loopwarden("replay", name);
+  assert.equal(first.code, 0);
+  assert.match(first.stderr, /several\.jsonl:2: a second scenario: --scenario names one/);
+  assert.deepEqual([(await loopwarden("replay", name, "--scenario", "loud")).code], [3]);
+  const none = await loopwarden("replay", name, "--scenario", "other");
+  assert.deepEqual([none.code, none.stderr], [1, "loopwarden: several.jsonl: holds no scenario other\n"]);
+});
+
+test("what is no log is told in a line", async () => {
+  const picture = await file("picture.png", Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13]));
+  for (const command of ["replay", "explain", "view", "eval"]) {
+    const { code, stderr } = await loopwarden(command, picture);
+    assert.equal(code, 1);
+    assert.match(stderr, /^loopwarden: picture\.png: is no text that can be read.*\n$/);
+  }
+  const prose = await file("prose.txt", "Dear reader,\n".repeat(500));
+  const { code, stderr } = await loopwarden("replay", prose);
+  assert.equal(code, 1);
+  assert.ok(stderr.split("\n").length < 30, "500 lines of complaints");
+  assert.match(stderr, /480 more like that/);
+  assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
+});
+
+test("completion knows every command and option", async () => {
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const { code, stdout } = await loopwarden("completion", shell);
+    assert.equal(code, 0);
+    for (const word of ["replay", "doctor", "reporter", "junit", "claude-code", "no-config"])
+      assert.ok(stdout.includes(word), `${shell}: ${word}`);
+  }
+  const script = (await loopwarden("completion", "bash")).stdout;
+  const asked = `${script}\nCOMP_WORDS=(loopwarden replay --rep); COMP_CWORD=2; _loopwarden; echo "\${COMPREPLY[@]}"`;
+  assert.equal((await run("bash", ["-c", asked])).stdout.trim(), "--reporter");
+  assert.equal((await loopwarden("completion", "csh")).code, 2);
+});
+
+test("doctor: a hook that calls what is not there is wrong", async () => {
+  const own = await mkdtemp(join(folder, "doctor-"));
+  const there = () => run(process.execPath, [cli, "doctor"], { cwd: own, env: { HOME: own, USERPROFILE: own } });
+  const fine = await there();
+  assert.equal(fine.code, 0, fine.stdout);
+  assert.match(fine.stdout, /✓ detector .*\+rules\.\d+ on Node/);
+  assert.match(fine.stdout, /– hooks .*none/);
+  await mkdir(join(own, ".claude"));
+  const command = '"$CLAUDE_PROJECT_DIR"/node_modules/.bin/loopwarden hook';
+  const hooks = { PreToolUse: [{ hooks: [{ type: "command", command }] }] };
+  await writeFile(join(own, ".claude/settings.json"), JSON.stringify({ hooks }));
+  const wrong = await there();
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stdout, /✗ hooks .*calls .*node_modules\/\.bin\/loopwarden, which is not there/);
 });
 
 test("schema prints what is published", async () => {
@@ -327,4 +620,30 @@ test("eval takes runs of other programs: a file without labels, or a line each w
   assert.deepEqual([trajectory.unlabelled, trajectory.events], [{ runs: 1, alarms: 1 }, 36]);
   assert.deepEqual(total.unlabelled, { runs: 3, alarms: 2 });
   assert.match((await loopwarden("eval", "foreign")).stdout, /unlabelled/);
+});
+
+test("a long log is read as a stream: its length is not in the memory", async () => {
+  const path = join(folder, "long.jsonl");
+  const long = 40 << 20;
+  const output = Array.from({ length: 60 }, (_, index) => `line ${index} of the answer to`).join("\n");
+  const handle = await open(path, "w");
+  let written = 0;
+  for (let step = 0; written < long; step += 100) {
+    const events = Array.from({ length: 100 }, (_, index) =>
+      pair(step + index, { path: `src/part-${step + index}.ts` }, `${output} ${step + index}`, "ok"),
+    );
+    written += (await handle.write(jsonLines(events.flat()))).bytesWritten;
+  }
+  await handle.close();
+  const peak =
+    'data:text/javascript,process.on("exit",()=>process.stderr.write("peak "+process.resourceUsage().maxRSS))';
+  for (const args of [
+    ["replay", path],
+    ["eval", path, "--json"],
+  ]) {
+    const { code, stderr } = await run(process.execPath, ["--import", peak, cli, ...args]);
+    assert.equal(code, 0, stderr);
+    const kilobytes = Number(/peak (\d+)/.exec(stderr)?.[1]);
+    assert.ok(kilobytes < 150_000, `${args[0]} took ${kilobytes} KB for ${written} bytes`);
+  }
 });

@@ -54,6 +54,8 @@ test("the phase engine refuses the sixth test run, waits for a human and goes on
   assert.deepEqual(issue.comments, ["Phase 'test' exceeded max_visits (5) with 5 visits"]);
   assert.deepEqual([issue.phase, issue.labels.size], ["deploy", 0]);
   assert.deepEqual(engine.detector.status().phases?.["Issue-123"]?.visits, { deploy: 1, test: 1 });
+  const { phaseVisitsBlocked, transitionsBlocked, cyclesDetected, hitlTriggered } = engine.detector.metrics();
+  assert.deepEqual([phaseVisitsBlocked, transitionsBlocked, cyclesDetected, hitlTriggered], [1, 0, 0, 1]);
 });
 
 test("the pair ends when the tests pass, and is halted when it gets no further", () => {

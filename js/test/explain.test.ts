@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Config, type AgentEvent as Event, LoopDetector, normalise } from "../dist/index.js";
+import { type Config, type AgentEvent as Event, LoopDetector } from "../dist/index.js";
+import { normalise } from "../dist/tools.js";
 import { type Result, run } from "./support/run.ts";
 
 const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
@@ -227,7 +228,7 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
     [1, [name], /no verdict is at nudge or above; say with --at which event to explain/],
     [1, [name, "--scenario", "x"], /holds no scenario x/],
     [1, ["missing.jsonl"], /missing\.jsonl: no such file/],
-    [1, ["empty.jsonl"], /empty\.jsonl: holds no run that can be read/],
+    [1, ["empty.jsonl"], /empty\.jsonl: holds no event that can be read/],
   ];
   for (const [code, args, message] of cases) {
     await t.test(args.join(" ") || "nothing", async () => {

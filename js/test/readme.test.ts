@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { machineNode } from "./support/packed.ts";
 import { run } from "./support/run.ts";
 import { serve } from "./support/worker.ts";
 
@@ -28,12 +29,14 @@ for (const [index, { kind, code }] of blocks.entries()) {
     test(title, async () => {
       const folder = await mkdtemp(join(tmpdir(), "loopwarden-readme-"));
       try {
-        await writeFile(join(folder, "example.mts"), code);
+        await writeFile(join(folder, "example.mjs"), code);
         await writeFile(join(folder, "package.json"), '{"type":"module"}');
         await mkdir(join(folder, "node_modules"));
         await symlink(js, join(folder, "node_modules/loopwarden"), "junction");
-        const { code: exit, stderr } = await run(process.execPath, ["example.mts"], { cwd: folder });
+        // On the Node that the machine has, which may be as old as the package takes.
+        const { code: exit, stdout, stderr } = await run(await machineNode(), ["example.mjs"], { cwd: folder });
         assert.equal(exit, 0, stderr);
+        assert.match(stdout, /^(nudge|block|halt) /m, "the example shows what a verdict looks like");
       } finally {
         await rm(folder, { recursive: true });
       }

@@ -9,10 +9,13 @@ import type { Config, AgentEvent as Event, TraceEvent } from "../dist/index.js";
 import { init } from "../dist/slim.js";
 import { init as initSource } from "../src/core.ts";
 import { RULES } from "../src/generated/rules.ts";
+import { pieces as wordDiff } from "../src/replay/diff.ts";
+import { readable } from "../src/replay/report.ts";
+import { tools as toolsSource } from "../src/tools.ts";
 import { exemptions } from "../src/view/alarms.ts";
-import { wordDiff } from "../src/view/diff.ts";
-import { example } from "../src/view/example.ts";
-import { type Analysis, analyse, analyseAll, layOut, stateAt, type Trace } from "../src/view/model.ts";
+import { example, workflow } from "../src/view/example.ts";
+import { listed } from "../src/view/find.ts";
+import { type Analysis, analyse, analyseAll, family, layOut, stateAt, type Trace } from "../src/view/model.ts";
 import { merged, refusal, ruleInfo, thresholds, withRule } from "../src/view/settings.ts";
 import { pack, scenario, unpack } from "../src/view/share.ts";
 import { headline, short } from "../src/view/words.ts";
@@ -28,6 +31,7 @@ before(async () => {
   const core = await readFile(new URL("../dist/core.wasm", import.meta.url));
   init(core);
   initSource(core);
+  toolsSource.init(await readFile(new URL("../dist/tools.wasm", import.meta.url)));
 });
 after(() => rm(folder, { recursive: true }));
 
@@ -302,8 +306,83 @@ test("one line has nothing in it that acts", () => {
   assert.equal(short("😀".repeat(50), 10), `${"😀".repeat(9)}…`);
 });
 
-test("the example is a loop with everything the page can show", () => {
+test("the first example is a loop that everybody knows", () => {
   const { events, config } = example();
+  const { refused, loops } = analyseAll(events, config);
+  assert.equal(refused, 0);
+  assert.deepEqual([loops[0]?.rule, loops[0]?.peak], ["repeated-error", "halt"]);
+});
+
+test("events are found by words, by a word in a field, and by kind", () => {
+  const events: TraceEvent[] = [
+    { type: "message", role: "user", text: "Fix the Cart" },
+    { type: "tool-call", tool: "edit", args: { path: "cart.ts" }, agent: "coder" },
+    { type: "tool-result", tool: "edit", outcome: "error", output: "no such text", agent: "coder" },
+    { type: "host", kind: "compaction" },
+  ];
+  const { judged } = analyseAll(events, {});
+  const found = (text: string, kind = "") => listed(events, text, kind, judged, new Set([2]));
+  assert.equal(found(" "), undefined, "nothing is looked for");
+  assert.deepEqual(found("cart"), [0, 1]);
+  assert.deepEqual(found("fix cart"), [0]);
+  assert.deepEqual(found("agent:code tool:EDIT"), [1, 2]);
+  assert.deepEqual(found("output:cart"), []);
+  assert.deepEqual(
+    ["call", "said", "failed", "loop", "other", "verdict"].map((kind) => found("", kind)),
+    [[1, 2], [0], [2], [2], [3], []],
+  );
+});
+
+test("a sub-agent stands below the agent whose call started it", () => {
+  const sub = { agent: "toolu_1" };
+  const events: TraceEvent[] = [
+    { type: "tool-call", tool: "Task", callId: "toolu_1", args: { description: "look for callers" } },
+    { type: "tool-call", tool: "grep", args: {}, ...sub },
+    { type: "tool-call", tool: "Task", callId: "toolu_2", args: {}, ...sub },
+    { type: "turn", node: "n", tokens: 40, costMicros: 7, agent: "toolu_2" },
+    { type: "delivery", from: "boss", to: "worker", agent: "boss" },
+    { type: "message", role: "assistant", text: "on it", agent: "worker" },
+  ];
+  assert.deepEqual(
+    family(events).map(({ name, parent, events, tokens }) => [name, parent, events, tokens]),
+    [
+      ["agent", undefined, 1, 0],
+      ["look for callers", "agent", 2, 0],
+      ["Task", "toolu_1", 1, 40],
+      ["boss", undefined, 1, 0],
+      ["worker", "boss", 1, 0],
+    ],
+  );
+  assert.deepEqual(layOut(events).depth, [0, 1, 2, 0, 1]);
+});
+
+test("what is marked as a false alarm does not lead", () => {
+  const trace = { ...example(), lines: [] };
+  const analysis = analyseAll(trace.events, {});
+  const head = headline(trace, { ...analysis, loops: [] }, undefined, analysis.loops.length);
+  assert.deepEqual([head.level, head.title], ["continue", "No loop in this run, as you say"]);
+  assert.match(head.action.detail, /marked as a false alarm/);
+});
+
+test("the report quotes what was called and what came back, as code whatever it is", () => {
+  const report =
+    "**Since**: event 4, 9 events\n\n**Evidence**:\n\n- Event 4: `ab`\n- Event 6, step 2: `ab` ← Loop detected\n";
+  const told = readable(report, (seq) => ({
+    place: `line ${seq + 1}`,
+    asked: "edit(a: `b``c`)",
+    ...(seq === 6 && { answered: "error: ![x](http://y)" }),
+  }));
+  assert.match(told, /event 4 \(line 5\), 9 events/);
+  assert.match(told, /^- Event 4 \(line 5\): ```edit\(a: `b``c`\)```$/m);
+  assert.match(told, /^- Event 6 \(line 7\): .* → `error: !\[x\]\(http:\/\/y\)` ← Loop detected$/m);
+  assert.equal(
+    readable(report, () => undefined),
+    report,
+  );
+});
+
+test("the workflow of the examples is a loop with everything the page can show", () => {
+  const { events, config } = workflow();
   const states: Uint8Array[] = [];
   const analysis = whole(analyse(events, config, states)) as Analysis;
   assert.equal(analysis.refused, 0);
@@ -347,7 +426,7 @@ test("view: hostile text stays text in the file", async () => {
   const file = join(folder, "hostile.jsonl");
   await writeFile(file, JSON.stringify({ type: "output", text }));
   const { stdout } = await loopwarden("view", file, "-o", "-");
-  assert.equal(stdout.match(/<script/g)?.length, 3, "the page's own and no other");
+  assert.equal(stdout.match(/<script/g)?.length, 4, "the page's own and no other");
   assert.deepEqual((await pageOf(stdout)).trace?.events, [{ type: "output", text }]);
 });
 
@@ -378,7 +457,7 @@ test("view: what cannot be is refused", async () => {
   const cases: [string[], number, RegExp][] = [
     [["a", "b"], 2, /expected one file, or none/],
     [["nowhere.jsonl"], 1, /no such file/],
-    [[demo, "--format", "xml"], 2, /--format .*format/],
+    [[demo, "--format", "xml"], 2, /--format xml: expected one of trace/],
     [[demo, "-o", "no/such/folder.html"], 1, /cannot be written/],
     [["--config", "calm.json"], 2, /--config needs a file/],
     [["-o", "-", "--open"], 2, /--open needs/],

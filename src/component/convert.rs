@@ -269,6 +269,7 @@ impl From<model::Finding> for wit::Finding {
             evidence,
             wasted,
             message,
+            reasoning,
         } = finding;
         Self {
             rule,
@@ -286,6 +287,7 @@ impl From<model::Finding> for wit::Finding {
             evidence: evidence.into_iter().map(Into::into).collect(),
             wasted: wasted.into(),
             message,
+            reasoning,
         }
     }
 }

@@ -1,10 +1,8 @@
 //! The WIT front door: the typed interface of `wit/`, exported as a component that imports nothing.
 //!
-//! Nothing here decides anything: `convert` carries values between the interface and the model, `shim` is the
-//! run time that `no_std` leaves out.
+//! Nothing here decides anything: `convert` carries values between the interface and the model.
 
 mod convert;
-mod shim;
 
 use crate::json;
 use crate::model;

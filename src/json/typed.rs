@@ -5,6 +5,7 @@
 //! the one that it is about, or holds the one that it is about.
 
 use crate::model::{Error, ErrorCode};
+use crate::text::nearest;
 use alloc::{
     format,
     string::{String, ToString},
@@ -31,7 +32,11 @@ pub(super) fn typed<T: DeserializeOwned>(mut value: Value, code: ErrorCode, pref
             path.push(Step::Field(name.to_string()));
         }
         let message = match missing.or_else(|| named(&message, "unknown field `")) {
-            Some((_, rest)) => format!("{} field{rest}", if missing.is_some() { "missing" } else { "unknown" }),
+            Some((_, rest)) if missing.is_some() => format!("missing field{rest}"),
+            Some((name, rest)) => match nearest(name, rest.split('`').skip(1).step_by(2)) {
+                Some(meant) => format!("unknown field, did you mean `{meant}`?"),
+                None => format!("unknown field{rest}"),
+            },
             None => message,
         };
         let field = written(prefix, &path);
@@ -140,7 +145,8 @@ mod tests {
         for (text, field, message) in [
             (r#"{"type":"tool-call"}"#, "tool", "missing field"),
             (r#"{"type":"tool-call","tool":5}"#, "tool", "invalid type: integer `5`, expected a string"),
-            (r#"{"type":"tool-call","tool":"t","arg":{}}"#, "arg", "unknown field, expected one of"),
+            (r#"{"type":"tool-call","tool":"t","arg":{}}"#, "arg", "unknown field, did you mean `args`?"),
+            (r#"{"type":"tool-call","tool":"t","nonsense":{}}"#, "nonsense", "unknown field, expected one of"),
             (r#"{"type":"tool-call","tool":"t","at":"now"}"#, "at", "invalid type: string \"now\""),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
             (r#"{"type":"message","role":"robot","text":""}"#, "role", "unknown variant `robot`"),

@@ -155,7 +155,7 @@ pub struct ToolConfig {
 
 /// Limits of a run, of one turn, of a node and of a cycle; 0 means none. A limit is spent by the event that reaches it.
 ///
-/// Node and cycle limits count per task. The three that have a default have it for the nodes of a declared graph and for
+/// Node limits count over all turns of a run, whatever their tasks, cycle limits per task. The three that have a default have it for the nodes of a declared graph and for
 /// nodes on a cycle; set here, they hold for every node that takes turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -175,6 +175,8 @@ pub struct Budgets {
     /// Turns of one node, 0 or at least 2; by default 6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns_per_node: Option<u32>,
+    /// Turns of one node for one task, 0 or at least 2: beside the limit of the run, which may be 0.
+    pub max_turns_per_node_and_task: u32,
     /// Milliseconds that the turns of one node took together.
     pub max_runtime_ms_per_node: u64,
     /// Iterations of one cycle, 0 or at least 2; by default 8.

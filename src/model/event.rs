@@ -341,6 +341,26 @@ pub struct Tests {
     pub coverage: Option<f64>,
 }
 
+impl Tests {
+    /// The coverage in hundredths of a per cent, rounded to the nearest: what is compared of it, so that a figure that two
+    /// programs wrote differently in its last digits is no progress.
+    ///
+    /// In whole numbers: the double is taken apart, so that the answer is the same on every platform.
+    #[must_use]
+    pub fn coverage_hundredths(&self) -> Option<u32> {
+        let bits = self.coverage?.abs().to_bits();
+        let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
+        // 1,075 is the exponent's bias and the 52 binary digits behind the point. What is below 2^-52 is nothing, and a
+        // percentage never reaches 2^53.
+        let shift = 1075_u64.saturating_sub(exponent);
+        if !(1..=104).contains(&shift) {
+            return Some(0);
+        }
+        let hundredths = (u128::from(fraction | 1 << 52) * 100 + (1 << (shift - 1))) >> shift;
+        u32::try_from(hundredths).ok()
+    }
+}
+
 /// Items done of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -540,7 +560,8 @@ pub enum HostKind {
     Restart,
     /// The context was compacted.
     Compaction,
-    /// A hook refused to let the agent stop or act.
+    /// A hook refused to let the agent stop or act. With the id of a rule about phases as `name`: a transition that a `check`
+    /// refused for this rule was not made.
     HookBlock,
     /// The host told the agent to go on.
     Continuation,
@@ -577,4 +598,40 @@ pub struct Custom {
     /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tests;
+
+    #[test]
+    fn coverage_is_compared_in_hundredths() {
+        for (coverage, hundredths) in [
+            (0.0, 0),
+            (-0.0, 0),
+            (5e-324, 0),
+            (0.004_999, 0),
+            (0.005, 1),
+            (0.01, 1),
+            (0.1, 10),
+            (33.333_333, 3333),
+            (66.666_666_666_666_67, 6667),
+            (81.13, 8113),
+            (f64::from_bits(81.13_f64.to_bits() + 1), 8113),
+            (f64::from_bits(81.13_f64.to_bits() - 1), 8113),
+            (99.994_9, 9999),
+            (99.995_1, 10_000),
+            (100.0, 10_000),
+        ] {
+            let tests = Tests { coverage: Some(coverage), ..Tests::default() };
+            assert_eq!(tests.coverage_hundredths(), Some(hundredths), "{coverage}");
+        }
+        // Every figure that has two decimals is itself.
+        for hundredths in 0..=10_000_u32 {
+            let text = std::format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            let tests = Tests { coverage: text.parse().ok(), ..Tests::default() };
+            assert_eq!(tests.coverage_hundredths(), Some(hundredths), "{text}");
+        }
+        assert_eq!(Tests::default().coverage_hundredths(), None);
+    }
 }

@@ -33,8 +33,9 @@ pub use level::Level;
 pub use phases::{PhaseConfig, Phases};
 pub use record::Record;
 pub use report::{
-    AgentLoops, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics, Metrics, NodeStanding,
-    PhaseStanding, Report, ReportFormat, ReportOption, ResetReason, RuleInfo, RuleMetrics, RuleStanding, Status,
+    AgentLoops, AttemptEvidence, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics,
+    Metrics, NodeStanding, PhaseStanding, Report, ReportFormat, ReportOption, ResetReason, RuleInfo, RuleMetrics,
+    RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]

@@ -1,4 +1,4 @@
-use crate::model::{Finding, HaltReason, Level, Scope};
+use crate::model::{AttemptStatus, Finding, HaltReason, Level, Scope};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,8 @@ pub struct RuleInfo {
     pub halt: u32,
     /// How far it looks back, in its own unit; 0 where it has no window.
     pub window: u32,
+    /// The most evidence that adds up within it: a higher threshold is refused.
+    pub most: u32,
 }
 
 /// Where one rule stands.
@@ -182,7 +184,7 @@ pub struct CycleStatus {
 pub struct Status {
     /// The scope asked about.
     pub scope: Scope,
-    /// Whether the detector knows the scope.
+    /// Whether any event was of the scope.
     pub known: bool,
     /// The level of the scope's latest verdict.
     pub level: Level,
@@ -190,9 +192,10 @@ pub struct Status {
     pub events: u64,
     /// Calls that got an outcome.
     pub steps: u64,
-    /// Every enabled rule that holds evidence.
+    /// Every enabled rule that holds evidence about the scope. Of a scope that names a task or an agent these are the rules
+    /// that keep their evidence by task, and the ones about outputs; the others are the run's.
     pub rules: Vec<RuleStanding>,
-    /// The latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
+    /// The scope's latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<String>,
     /// Attempts per task; the task without a name has the empty one.
@@ -201,11 +204,11 @@ pub struct Status {
     /// Phases per task; the task without a name has the empty one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, PhaseStanding>,
-    /// Every cycle of the workflow.
+    /// Every cycle of the workflow; of one that is learned, those that the scope's task went through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycles: Vec<CycleStatus>,
     /// Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the
-    /// task that was last active where the scope names none.
+    /// whole run where the scope names none. What is left of a budget is what the whole run leaves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, NodeStanding>,
     /// What is left of the budgets.
@@ -241,6 +244,36 @@ pub struct ReportOption {
     pub effect: String,
 }
 
+/// One attempt at a task, as evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AttemptEvidence {
+    /// The event's sequence number.
+    pub seq: u64,
+    /// The host's step number, where the event carried one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// Event time in milliseconds since the Unix epoch, where the event carried one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// The status that the host gave.
+    pub status: AttemptStatus,
+    /// What the attempt was blocked by, at most 16 and together about 240 characters.
+    pub blockers: Vec<String>,
+    /// How many more blockers there were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_blockers: u32,
+    /// The session, where the event named one; at most 64 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// The machine-readable escalation report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -252,6 +285,16 @@ pub struct Report {
     pub level: Level,
     /// The latest finding of every loop seen in the scope, newest first, at most 8.
     pub findings: Vec<Finding>,
+    /// The latest occurrences of the strongest of them in words, oldest first, where its rule keeps them: its iterations,
+    /// failures or attempts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<String>,
+    /// Of a loop of attempts, the latest ones, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<AttemptEvidence>,
+    /// Of a loop of attempts, what an orchestrator logs about it: that it was found, and what was done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
     /// What a person can answer.
     pub options: Vec<ReportOption>,
 }
@@ -293,7 +336,7 @@ pub struct RuleMetrics {
 pub struct AgentLoops {
     /// `failure` and `collaboration` events.
     pub events: u64,
-    /// Loops counted.
+    /// Those that were loops, by themselves or as a judge saw them.
     pub loops: u64,
     /// `loops` per mille of `events`.
     pub rate: u64,
@@ -304,7 +347,7 @@ pub struct AgentLoops {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LoopMetrics {
-    /// Loops counted.
+    /// Failures and requests that were loops, each once.
     pub detected: u64,
     /// Tasks that failures, progress or requests were about, their parts not counted.
     pub tasks: u64,
@@ -365,11 +408,12 @@ pub struct Metrics {
     pub resolved: u64,
     /// Milliseconds of event time from detection to resolution, summed over `resolved`.
     pub resolution_ms: u64,
-    /// Recorded transitions that were refused because a phase had all of its visits.
+    /// Transitions that were refused because a phase had all of its visits: recorded ones, and those of which the host told
+    /// with a `hook-block` and the rule's name that it obeyed a `check`.
     pub phase_visits_blocked: u64,
-    /// Recorded transitions that were refused because they had been made too often.
+    /// The same because they had been made too often.
     pub transitions_blocked: u64,
-    /// Recorded transitions that were refused because the walk oscillates.
+    /// The same because the walk oscillates.
     pub cycles_detected: u64,
     /// Refused transitions that were put before a human.
     pub hitl_triggered: u64,

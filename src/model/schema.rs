@@ -3,6 +3,7 @@
 use super::{
     Config, Decision, Error, Event, Graph, Metrics, Record, Report, ResetReason, Scenario, Scope, Status, Verdict,
 };
+use crate::rules::{Description, RULES};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use schemars::{
     JsonSchema, Schema,
@@ -21,8 +22,8 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
     [
         ("event", read::<Event>()),
         ("verdict", written::<Verdict>()),
-        ("config", read::<Config>()),
-        ("scenario", read::<Scenario>()),
+        ("config", with_rules(read::<Config>())),
+        ("scenario", with_rules(read::<Scenario>())),
         ("scope", read::<Scope>()),
         ("decision", read::<Decision>()),
         ("graph", read::<Graph>()),
@@ -38,6 +39,39 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
 
 fn read<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+}
+
+/// A configuration with the rules by name, so that an editor completes them and marks what is none.
+fn with_rules(mut schema: Schema) -> Schema {
+    let whole = schema.ensure_object();
+    let of_config = whole.get("$defs").and_then(|defs| defs.pointer("/Config/properties")).is_some();
+    let pointer = if of_config { "/Config/properties" } else { "" };
+    let properties = if of_config { whole.get_mut("$defs") } else { whole.get_mut("properties") };
+    if let Some(Value::Object(properties)) = properties.and_then(|value| value.pointer_mut(pointer)) {
+        let link =
+            json!({ "type": "string", "description": "Where an editor finds this schema; nothing else reads it." });
+        properties.insert("$schema".to_string(), link);
+        properties.entry("rules").and_modify(|rules| by_rule(rules, |_| true));
+    }
+    if let Some(rules) = whole.get_mut("$defs").and_then(|defs| defs.pointer_mut("/ToolConfig/properties/rules")) {
+        by_rule(rules, |rule| rule.per_tool);
+    }
+    schema
+}
+
+/// Spells out a map whose keys are rules.
+fn by_rule(map: &mut Value, has: impl Fn(&Description) -> bool) {
+    let Some(map) = map.as_object_mut() else { return };
+    let Some(settings) = map.insert("additionalProperties".to_string(), json!(false)) else { return };
+    let rules = RULES.iter().filter(|rule| has(rule)).map(|rule| {
+        let mut settings = settings.clone();
+        if let Some(settings) = settings.as_object_mut() {
+            settings.insert("description".to_string(), json!(rule.about));
+        }
+        (rule.id.to_string(), settings)
+    });
+    let rules: serde_json::Map<_, _> = rules.collect();
+    map.insert("properties".to_string(), Value::Object(rules));
 }
 
 fn written<T: JsonSchema>() -> Schema {

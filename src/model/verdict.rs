@@ -141,6 +141,9 @@ pub struct Finding {
     pub wasted: Wasted,
     /// One sentence for a log or a person.
     pub message: String,
+    /// Why it counts, where that was decided: the reason in a word, and what a judge gave as his, at most 300 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
 }
 
 /// What an orchestrator should put into its context after a loop of attempts at one task.

@@ -6,8 +6,8 @@
 use crate::model::{Body, Budgets};
 use crate::rules::node_budget::{Budget, spent};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Cycle, Graph, Onset};
-use crate::text::Key;
+use crate::state::{Cycle, Flow, Graph, Onset, Task, Whose};
+use crate::text::{Key, combine};
 use alloc::{string::String, vec, vec::Vec};
 
 /// Iterations of a cycle, where the host sets nothing.
@@ -62,7 +62,8 @@ impl Rule for CycleBudget {
             Budget::new("cycle-runtime", "maxCycleRuntimeMs", "ms", runtime, budgets.max_cycle_runtime_ms),
             Budget::new("cycle-cost", "maxCycleCost", "millionths", turns.cost_micros, budgets.max_cycle_cost),
         ];
-        let signal = spent(&all, "The cycle", &name(cycle, cx.flow.graph), cycle.key, cx)?;
+        let signal =
+            spent(&all, "The cycle", &name(cycle, cx.flow.graph), combine("cycle", &[cycle.key, cx.task]), cx)?;
         let latest = laps.filter(|laps| laps.iterations != 0).map_or(turns.latest, |laps| laps.latest);
         Some(Signal { onset, sightings: vec![latest], ..signal })
     }
@@ -73,6 +74,10 @@ impl Rule for CycleBudget {
 
     fn standing(state: &u32) -> u32 {
         *state
+    }
+
+    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+        flow.most(whose, Task::most_laps)
     }
 
     fn fits(_: &u32) -> bool {

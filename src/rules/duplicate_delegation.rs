@@ -6,7 +6,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
-use crate::text::{Key, combine, delegated, key};
+use crate::text::{Asks, Key, combine, delegated, key};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,9 @@ impl Rule for DuplicateDelegation {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Call(call, payload) = fact else { return None };
-        let prompt = key("delegation", delegated(payload)?.as_bytes());
+        // What is handed on is asked in words.
+        let asked = (call.asks == Asks::Prose).then(|| delegated(payload))?;
+        let prompt = key("delegation", asked?.as_bytes());
         let mut known = state.prompts.take(|known| known.prompt == prompt).unwrap_or_else(|| Prompt {
             prompt,
             agents: Ring::default(),

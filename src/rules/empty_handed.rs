@@ -12,7 +12,7 @@
 
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, named};
-use crate::rules::task_loop::{Asked, WHICH, against};
+use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, agent};
 use crate::text::{Key, combine, printable};
@@ -119,8 +119,7 @@ impl Came {
         if facts.negative || facts.wordless && result.output.trim().is_empty() {
             return Some(Self::Nothing);
         }
-        let echo = call.is_some_and(|call| call.echo.holds(&result.output));
-        Some(if echo { Self::Echo } else { Self::Something })
+        Some(if facts.echo { Self::Echo } else { Self::Something })
     }
 }
 
@@ -243,7 +242,11 @@ impl Agent {
         }
         self.attempts.clear();
         self.times = 0;
-        stuck.then(|| question.signal(self.agent, Some(evaluation.verdict)))
+        stuck.then(|| {
+            let mut signal = question.signal(self.agent, Some(evaluation.verdict));
+            signal.extra.reasoning = reasoning(evaluation);
+            signal
+        })
     }
 }
 

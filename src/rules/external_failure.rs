@@ -4,8 +4,9 @@
 //! retried after a wait, and a human is told when that does not help.
 
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
+use crate::rules::task_loop::reasoning;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, combine};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,8 @@ pub(crate) struct State {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Streak {
     task: Key,
+    /// Whose the latest failure was.
+    agent: Key,
     /// External failures with no sign of life between.
     count: u32,
     /// The count before a failure of the agent's own, should a judge call that one external.
@@ -54,6 +57,7 @@ impl State {
     fn failed(&mut self, task: Key, signature: &str, external: bool, key: Key, cx: &Cx<'_>) -> Option<Signal> {
         let mut streak = self.take(task).unwrap_or_else(|| Streak {
             task,
+            agent: cx.agent,
             count: 0,
             before: 0,
             onset: cx.onset,
@@ -126,7 +130,10 @@ impl Rule for ExternalFailure {
         let alive = match fact {
             Fact::Event(Event { body: Body::Failure(failure), .. }) => {
                 let facts = FailureFacts::of(failure);
-                return state.failed(cx.task, &facts.signature, facts.external, facts.message.unwrap_or(0), cx);
+                let message = facts.message.unwrap_or(0);
+                let signal = state.failed(cx.task, &facts.signature, facts.external, message, cx);
+                state.tasks.iter_mut().next_back()?.agent = cx.agent;
+                return signal;
             }
             Fact::Event(Event { body: Body::Evaluation(evaluation), .. })
                 if evaluation.verdict == EvaluationVerdict::External =>
@@ -135,7 +142,10 @@ impl Rule for ExternalFailure {
                 let streak = state.tasks.iter_mut().find(|streak| streak.task == cx.task && streak.count == 0)?;
                 streak.count = streak.before;
                 let signature = streak.signature.clone();
-                return state.failed(cx.task, &signature, true, combine("external-failure", &[cx.task]), cx);
+                let mut signal =
+                    state.failed(cx.task, &signature, true, combine("external-failure", &[cx.task]), cx)?;
+                signal.extra.reasoning = reasoning(evaluation);
+                return Some(signal);
             }
             Fact::Event(Event { body: Body::Message(message), .. }) => {
                 message.role == Role::Assistant && !message.text.trim().is_empty()
@@ -144,13 +154,14 @@ impl Rule for ExternalFailure {
             Fact::Step(step, _) => step.outcome == Outcome::Ok && !step.facts.failed,
             _ => false,
         };
-        // Whatever answered ends the streak of its task; where it names none, of all.
-        if alive && state.tasks.len() > 0 {
-            if cx.task == 0 {
-                state.tasks.clear();
-            } else {
-                state.take(cx.task);
-            }
+        // Whatever answered the agent ends the streak of its task, and so does what names the task and no agent; where no
+        // task is named, it ends that of all of the agent's tasks.
+        if alive {
+            let ended = |streak: &Streak| match cx.task {
+                0 => streak.agent == cx.agent,
+                task => streak.task == task && (streak.agent == cx.agent || cx.agent == 0 || streak.agent == 0),
+            };
+            state.tasks.retain(|streak| !ended(streak));
         }
         None
     }
@@ -161,6 +172,11 @@ impl Rule for ExternalFailure {
 
     fn standing(state: &State) -> u32 {
         state.tasks.iter().map(|streak| streak.count).max().unwrap_or(0)
+    }
+
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let streaks = state.tasks.iter().filter(|streak| whose.has_task(streak.task));
+        streaks.map(|streak| streak.count).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {

@@ -3,6 +3,7 @@
 //! Idea: between two refusals something has to come back from a tool, or the third will be like the first.
 
 use crate::model::{HaltReason, HostKind, Outcome, Recommendation};
+use crate::rules::phases::is_about_phases;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{key, printable};
@@ -36,6 +37,10 @@ impl Rule for HookLoop {
             *state = State::default();
         }
         let host = fact.host().filter(|host| host.kind == HostKind::HookBlock)?;
+        // That a refusal of a transition was obeyed is told in the same way, and is no hook's.
+        if host.name.as_deref().is_some_and(is_about_phases) {
+            return None;
+        }
         if state.blocks == 0 {
             state.onset = cx.onset;
         }

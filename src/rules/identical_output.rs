@@ -7,6 +7,7 @@
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Flow, Task, Whose};
 use crate::text::printable;
 use alloc::format;
 
@@ -56,6 +57,10 @@ impl Rule for IdenticalOutput {
 
     fn standing(state: &u32) -> u32 {
         *state
+    }
+
+    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+        flow.most(whose, Task::most_identical)
     }
 
     fn fits(_: &u32) -> bool {

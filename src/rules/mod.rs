@@ -64,24 +64,43 @@ mod unchanged_failures;
 pub(crate) use cycle_budget::max_cycle_iterations;
 pub(crate) use limits::Limits;
 pub(crate) use node_budget::max_turns;
+pub(crate) use phases::is_about_phases;
 pub(crate) use settings::{Settings, ToolSettings};
-pub(crate) use task_loop::{Cleared, mismatch};
+pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::model::{
-    AttemptStanding, Body, Config, Event, HaltReason, Host, Level, Message, Outcome, PhaseStanding, Recommendation,
-    Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
+    AttemptEvidence, AttemptStanding, Body, Config, Event, HaltReason, Host, Level, Message, Outcome, PhaseStanding,
+    Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
-use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS};
+use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
 use crate::text::{Key, printable};
 use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+/// Characters that the name of a task or a phase may have: it is kept and shown in full.
+pub(crate) const LONGEST_NAME: usize = 512;
+
 /// Characters of a task's name in messages, reports and status.
-const TASK_NAME: usize = 64;
+const TASK_NAME: usize = LONGEST_NAME;
 
 /// A task's name as it is shown.
 pub(crate) fn task_name(task: &str) -> String {
     printable(task, TASK_NAME)
+}
+
+/// Whether a rule counts what a part of a task does for the task.
+pub(crate) fn counts_for_parent(rule: &str) -> bool {
+    const RULES: [&str; 8] = [
+        "task-loop",
+        "node-budget",
+        "cycle-budget",
+        "turn-budget",
+        "identical-output",
+        "oscillation",
+        "unchanged-diff",
+        "unchanged-failures",
+    ];
+    RULES.contains(&rule)
 }
 
 /// Whether forgetting `which` forgets `task`. A reset or an answer that names no task is about the run as a whole: what a
@@ -101,8 +120,8 @@ pub(crate) enum Fact<'a> {
     Step(&'a Step, &'a ToolResult),
     /// A thing that the host reports under a key of its own, as a call of that name: its tool rules do not see it.
     Custom(&'a Step),
-    /// The whole output of one iteration, its signature and its first line, shortened.
-    Output { text: &'a str, signature: &'a str, line: &'a str },
+    /// The whole output of one iteration, its signature, how many tests it says fail, and its first line, shortened.
+    Output { text: &'a str, signature: &'a str, failing: Option<u32>, line: &'a str },
     /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the
     /// host answered in the tool's stead.
     NotRun(Option<&'a Call>, Option<&'a ToolResult>),
@@ -149,6 +168,7 @@ impl Facts {
 }
 
 impl<'a> Fact<'a> {
+    #[inline]
     fn kind(&self) -> Facts {
         match self {
             Fact::Tick => Facts::TICK,
@@ -200,6 +220,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) config: &'a Config,
     /// Key of the event's task; 0 where it names none.
     pub(crate) task: Key,
+    /// Key of the event's agent; 0 where it names none.
+    pub(crate) agent: Key,
     /// Key of the task that this task is a part of.
     pub(crate) parent_task: Option<Key>,
     /// The run, without its rules.
@@ -278,6 +300,10 @@ pub(crate) struct Extra {
     pub(crate) actions: Vec<String>,
     /// Telemetry.
     pub(crate) records: Vec<Record>,
+    /// The metrics have counted this loop already.
+    pub(crate) counted: bool,
+    /// Why it counts, in a judge's words where one was asked.
+    pub(crate) reasoning: Option<String>,
     /// Characters of the stream that began at the onset before it starts to repeat.
     pub(crate) onset_offset: Option<u64>,
     /// What one more call of the loop adds to the count, or one more lap of its period; only of a rule that knows its
@@ -348,11 +374,16 @@ pub(crate) trait Rule {
     /// The most evidence held now.
     fn standing(state: &Self::State) -> u32;
 
+    /// The most evidence held about a scope. What a rule does not keep by task or agent is the run's and nobody else's.
+    fn standing_of(state: &Self::State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        if *whose == Whose::default() { Self::standing(state) } else { 0 }
+    }
+
     /// Whether a restored state is within its caps.
     fn fits(state: &Self::State) -> bool;
 
-    /// The latest occurrences in words, where the rule keeps them: lines for a report.
-    fn story(_state: &Self::State) -> Vec<String> {
+    /// The latest occurrences in words, where the rule keeps them, of one task and agent: lines for a report.
+    fn story(_state: &Self::State, _whose: &Whose) -> Vec<String> {
         Vec::new()
     }
 }
@@ -365,11 +396,21 @@ pub(crate) struct Description {
     pub(crate) unit: &'static str,
     pub(crate) limits: Limits,
     pub(crate) max_window: u32,
+    /// Its evidence is a task's, whoever works on it; that of the others is an agent's.
+    pub(crate) outlives: bool,
     pub(crate) reach: fn(u32) -> u32,
+    /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
+    pub(crate) per_tool: bool,
 }
 
 /// A signal and the rule it came from, as an index into [`RULES`].
 pub(crate) type Raised = (usize, Signal);
+
+/// Once in the program for each rule, however many kinds of facts it is asked about.
+#[inline(never)]
+fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+    R::observe(state, fact, cx)
+}
 
 macro_rules! registry {
     ($($name:ident: $rule:ty),* $(,)?) => {
@@ -380,7 +421,9 @@ macro_rules! registry {
             unit: <$rule>::UNIT,
             limits: <$rule>::LIMITS,
             max_window: <$rule>::MAX_WINDOW,
+            outlives: <$rule>::OUTLIVES_EVIDENCE,
             reach: <$rule>::reach,
+            per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];
 
         /// Every rule's memory of a run.
@@ -391,8 +434,26 @@ macro_rules! registry {
 
         impl States {
             /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
-            /// surroundings with any limits.
+            /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled.
             pub(crate) fn observe<'a>(
+                &mut self,
+                fact: &Fact<'_>,
+                limits: &'a [Limits; RULES.len()],
+                cx: Cx<'a>,
+                raised: &mut Vec<Raised>,
+            ) {
+                match fact.kind() {
+                    Facts::TICK => self.show::<{ Facts::TICK.0 }>(fact, limits, cx, raised),
+                    Facts::CALL => self.show::<{ Facts::CALL.0 }>(fact, limits, cx, raised),
+                    Facts::STEP => self.show::<{ Facts::STEP.0 }>(fact, limits, cx, raised),
+                    Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(fact, limits, cx, raised),
+                    // What is rare shares the code that asks every rule.
+                    _ => self.show::<{ Facts::ALL.0 }>(fact, limits, cx, raised),
+                }
+            }
+
+            /// The same for facts of the kinds `KINDS`.
+            fn show<'a, const KINDS: u16>(
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
@@ -402,12 +463,14 @@ macro_rules! registry {
                 let kind = fact.kind();
                 let mut limits = limits.iter().enumerate();
                 $(
-                    if let Some((index, limits)) = limits.next()
+                    let next = limits.next();
+                    if (<$rule as Rule>::SEES.0 & KINDS != 0 || cfg!(test))
+                        && let Some((index, limits)) = next
                         && limits.enabled
                     {
                         cx.limits = limits;
                         if <$rule as Rule>::SEES.meets(kind) {
-                            if let Some(signal) = <$rule>::observe(&mut self.$name, fact, &cx) {
+                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, &cx) {
                                 raised.push((index, signal));
                             }
                         } else {
@@ -434,14 +497,14 @@ macro_rules! registry {
                 $(<$rule>::forget_task(&mut self.$name, task);)*
             }
 
-            /// The most evidence each rule holds.
-            pub(crate) fn standings(&self) -> [u32; RULES.len()] {
-                [$(<$rule>::standing(&self.$name)),*]
+            /// The most evidence each rule holds about a scope.
+            pub(crate) fn standings(&self, whose: &Whose, flow: &Flow<'_>) -> [u32; RULES.len()] {
+                [$(<$rule>::standing_of(&self.$name, whose, flow)),*]
             }
 
-            /// Each rule's latest occurrences in words.
-            pub(crate) fn story(&self, rule: &str) -> Vec<String> {
-                $(if rule == <$rule>::ID { return <$rule>::story(&self.$name); })*
+            /// A rule's latest occurrences in words, of one task and agent.
+            pub(crate) fn story(&self, rule: &str, whose: &Whose) -> Vec<String> {
+                $(if rule == <$rule>::ID { return <$rule>::story(&self.$name, whose); })*
                 Vec::new()
             }
 
@@ -467,7 +530,6 @@ registry! {
     denied_call: denied_call::DeniedCall,
     unanswered_call: unanswered_call::UnansweredCall,
     call_flood: call_flood::CallFlood,
-    repeated_failure: repeated_failure::RepeatedFailure,
     failing_target: failing_target::FailingTarget,
     negative_answers: negative_answers::NegativeAnswers,
     harness_rejection: harness_rejection::HarnessRejection,
@@ -499,6 +561,7 @@ registry! {
     unchanged_failures: unchanged_failures::UnchangedFailures,
     task_loop: task_loop::TaskLoop,
     external_failure: external_failure::ExternalFailure,
+    repeated_failure: repeated_failure::RepeatedFailure,
     no_tests: no_tests::NoTests,
     consecutive_errors: consecutive_errors::ConsecutiveErrors,
 }
@@ -507,6 +570,11 @@ impl States {
     /// Attempts per task, as far as they are within the window that ends `now`.
     pub(crate) fn attempts(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
         self.task_attempts.status(config, now)
+    }
+
+    /// The latest attempts at a task, and what is logged of their loop.
+    pub(crate) fn attempt_evidence(&self, task: Key) -> (Vec<AttemptEvidence>, Vec<String>) {
+        self.task_attempts.evidence(task)
     }
 
     /// Visits and the latest phases per task.
@@ -540,6 +608,7 @@ impl States {
             + self.phase_cycle.weight()
             + self.external_failure.weight()
             + self.no_tests.weight()
+            + self.output_signature.weight()
     }
 
     /// What [`Self::weight`] estimates.
@@ -566,21 +635,23 @@ impl States {
         self.phase_cycle.drop_task(task);
         self.external_failure.drop_task(task);
         self.no_tests.drop_task(task);
+        self.repeated_failure.drop_task(task);
+        self.task_cycle.drop_task(task);
+        self.output_signature.drop_task(task);
+        self.output_similarity.drop_task(task);
     }
 
     /// Drops the older half of what is kept about the parts of tasks; says how many those were.
     pub(crate) fn shed(&mut self) -> u64 {
-        self.task_loop.shed() + self.phase_visits.shed() + self.phase_transitions.shed()
+        self.task_loop.shed() + self.phase_visits.shed() + self.phase_transitions.shed() + self.output_signature.shed()
     }
 
     /// Parts of tasks that were dropped at their caps since this was last asked.
     pub(crate) fn take_lost(&mut self) -> u64 {
-        self.task_loop.take_lost() + self.phase_visits.take_lost() + self.phase_transitions.take_lost()
-    }
-
-    /// The same rules with nothing but the counters of loops.
-    pub(crate) fn only_loops(&mut self) -> Self {
-        Self { task_loop: core::mem::take(&mut self.task_loop), ..Self::default() }
+        self.task_loop.take_lost()
+            + self.phase_visits.take_lost()
+            + self.phase_transitions.take_lost()
+            + self.output_signature.take_lost()
     }
 }
 
@@ -597,7 +668,8 @@ pub(crate) fn in_force(limits: &[Limits; RULES.len()]) -> Vec<RuleInfo> {
 
 fn info(rule: &Description, limits: &Limits) -> RuleInfo {
     let Limits { nudge, block, gate, halt, window, .. } = *limits;
-    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window }
+    let most = (rule.reach)(window);
+    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window, most }
 }
 
 /// The index of a rule in [`RULES`].

@@ -8,7 +8,7 @@
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Recommendation};
 use crate::rules::task_loop::marked;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, document, patch};
 use alloc::{format, string::ToString};
 use serde::{Deserialize, Serialize};
@@ -123,6 +123,11 @@ impl Rule for NoTests {
 
     fn standing(state: &State) -> u32 {
         state.tasks.iter().filter(|blind| !blind.tests).map(|blind| blind.failures).max().unwrap_or(0)
+    }
+
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let tasks = state.tasks.iter().filter(|blind| !blind.tests && whose.has_task(blind.task));
+        tasks.map(|blind| blind.failures).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {

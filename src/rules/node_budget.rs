@@ -1,13 +1,14 @@
 //! Catches: a node that has taken all the turns, or all the time, that one node may take.
 //! Must not catch: nodes that are in no workflow, unless the budget is set; another task's turns.
-//! Idea: the seed document on loop safety, its per-node budget: 6 turns by default, time where set.
+//! Idea: the seed document on loop safety, its per-node budget "across all turns in a run": 6 turns by default, time where
+//! set; per task as well where that is set.
 //!
 //! A budget of 6 allows 6 turns. An event tells of a turn that has ended, so the sixth one spends the budget, and what
 //! is refused is the seventh.
 
 use crate::model::{Body, Budgets, HaltReason, Level, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, stall};
-use crate::state::node_key;
+use crate::state::{Flow, Task, Whose, node_key};
 use crate::text::{Key, combine, key, printable};
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -97,15 +98,23 @@ impl Rule for NodeBudget {
         let Fact::Event(event) = fact else { return None };
         let Body::Turn(turn) = &event.body else { return None };
         let node = node_key(&turn.node);
-        let tally = cx.flow.task()?.node(&turn.node)?;
-        *state = (*state).max(tally.turns);
+        let (of_run, of_task) = (cx.flow.node_of_run(node)?, cx.flow.task()?.node(&turn.node)?);
+        *state = (*state).max(of_run.turns);
         let budgets = &cx.config.budgets;
-        let turns = max_turns(budgets, cx.flow.graph.binds(node));
+        let (turns, per_task) = (max_turns(budgets, cx.flow.graph.binds(node)), budgets.max_turns_per_node_and_task);
         let all = [
-            Budget::new("node-turns", "maxTurnsPerNode", "turns", tally.turns.into(), turns.into()),
-            Budget::new("node-runtime", "maxRuntimeMsPerNode", "ms", tally.runtime_ms, budgets.max_runtime_ms_per_node),
+            Budget::new("node-turns", "maxTurnsPerNode", "turns", of_run.turns.into(), turns.into()),
+            Budget::new(
+                "node-runtime",
+                "maxRuntimeMsPerNode",
+                "ms",
+                of_run.runtime_ms,
+                budgets.max_runtime_ms_per_node,
+            ),
+            Budget::new("task-turns", "maxTurnsPerNodeAndTask", "turns", of_task.turns.into(), per_task.into()),
         ];
-        let signal = spent(&all, "The node", &turn.node, node, cx)?;
+        let signal = spent(&all, "The node", &turn.node, combine("node", &[node, cx.task]), cx)?;
+        let tally = if signal.kind == "task-turns" { of_task } else { of_run };
         Some(Signal { onset: tally.onset, sightings: vec![tally.latest], ..signal })
     }
 
@@ -115,6 +124,10 @@ impl Rule for NodeBudget {
 
     fn standing(state: &u32) -> u32 {
         *state
+    }
+
+    fn standing_of(state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+        if whose.task.is_some() { flow.most(whose, Task::most_turns) } else { *state }
     }
 
     fn fits(_: &u32) -> bool {
@@ -157,9 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_task_has_its_own_turns_and_a_human_s_message_gives_none_back() {
+    fn the_turns_are_the_run_s_and_a_human_s_message_gives_none_back() {
         let graph = format!("{{{GRAPH}}}");
-        Script::workflow(&graph).play("c=1 c=2 c=3 #two c=4 c=5 c=6 c=7 c=8").expect(RULE, &[]);
+        Script::workflow(&graph).play("#one c=1 c=2 c=3 #two c=4 c=5 c=6").expect(RULE, &[(5, Halt)]);
+        let both = format!(r#"{{{GRAPH},"budgets":{{"maxTurnsPerNode":5,"maxTurnsPerNodeAndTask":3}}}}"#);
+        Script::workflow(&both).play("#one c=1 c=2 #two c=3 c=4 #one c=5").expect(RULE, &[(4, Halt)]);
+        Script::workflow(&both).play("#one c=1 c=2 #two c=3 #one c=4").expect(RULE, &[(3, Halt)]);
+        let per_task = format!(r#"{{{GRAPH},"budgets":{{"maxTurnsPerNode":0,"maxTurnsPerNodeAndTask":6}}}}"#);
+        Script::workflow(&per_task).play("#one c=1 c=2 c=3 #two c=4 c=5 c=6 c=7 c=8").expect(RULE, &[]);
         Script::workflow(&graph).play("c=1 c=2 c=3 | c=4 c=5 c=6").expect(RULE, &[(6, Halt)]);
     }
 }

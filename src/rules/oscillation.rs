@@ -5,6 +5,7 @@
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Flow, Task, Whose};
 use crate::text::printable;
 use alloc::format;
 
@@ -23,9 +24,16 @@ impl Rule for Oscillation {
     fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(event) = fact else { return None };
         let (flips, what, task) = match &event.body {
-            Body::Turn(turn) if turn.final_message.is_some() || turn.structured_output.is_some() => {
+            Body::Turn(turn) => {
                 let task = cx.flow.task()?;
-                (&task.voice(&turn.node)?.flips, format!("The output of `{}`", printable(&turn.node, 48)), task)
+                let voice = task.voice(&turn.node)?;
+                let spoke = turn.final_message.as_deref().is_some_and(|text| !text.trim().is_empty());
+                let message = spoke.then_some((&voice.message_flips, "final message"));
+                let structured =
+                    turn.structured_output.is_some().then_some((&voice.structured_flips, "structured output"));
+                let both = structured.into_iter().chain(message);
+                let (flips, what) = both.max_by_key(|(flips, _)| flips.laps())?;
+                (flips, format!("The {what} of `{}`", printable(&turn.node, 48)), task)
             }
             Body::Progress(progress) if progress.diff.is_some() || progress.docs.is_some() => {
                 let task = cx.flow.task()?;
@@ -60,6 +68,10 @@ impl Rule for Oscillation {
         *state
     }
 
+    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+        flow.most(whose, Task::most_flips)
+    }
+
     fn fits(_: &u32) -> bool {
         true
     }
@@ -81,6 +93,16 @@ mod tests {
         // Two nodes that speak in turn; one of them alternates.
         Script::workflow("{}").play("c=a v=b c=a v=b").expect(RULE, &[]);
         Script::workflow("{}").play("c=a v=1 c=b v=2 c=a v=3 c=b").expect(RULE, &[(6, Gate)]);
+    }
+
+    #[test]
+    fn each_artefact_for_itself() {
+        // The structured output alternates while the prose changes, and the other way round.
+        Script::workflow("{}").play("c=1,js7 c=2,js8 c=3,js7 c=4,js8").expect(RULE, &[(3, Gate)]);
+        Script::workflow("{}").play("c=a,js1 c=b,js2 c=a,js3 c=b,js4").expect(RULE, &[(3, Gate)]);
+        Script::workflow("{}").play("c=1,js7 c=2,js8 c=3,js7 c=4,js9").expect(RULE, &[]);
+        // A turn without any says nothing about it.
+        Script::workflow("{}").play("c=1,js7 c=2 c=3,js8 c=4 c=5,js7 c=6 c=7,js8").expect(RULE, &[(6, Gate)]);
     }
 
     #[test]

@@ -1,16 +1,23 @@
-//! Catches: iterations whose whole outputs say the same thing three times on end.
-//! Must not catch: different actions on the same file, falling numbers of failing tests, one retry.
+//! Catches: iterations of one agent whose whole outputs say the same thing three times on end.
+//! Must not catch: different actions on the same file, falling numbers of failing tests, one retry, several agents that say
+//! the same thing once each.
 //! Idea: the seed document on loop detection by output signatures: window 5, threshold 3, consecutive at the end of
-//! the window, then a gate with three options.
+//! the window, then a gate with three options. Each agent has a window for each task that its outputs name.
+//!
+//! A signature may be the same while fewer tests fail each time, since it names two of them at most. A number of failing
+//! tests that is lower than any before in the streak is a step forward, and the streak begins anew; a fall back to a
+//! number that was there before is a swing.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Key, key};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
+use crate::text::{Key, combine, key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 const MAX_WINDOW: u32 = 32;
+/// Agents and tasks with a window; the one that an output came from the longest ago goes first.
+const WINDOWS: usize = 64;
 /// Characters of an output's first line kept for the report.
 pub(crate) const LINE: usize = 80;
 
@@ -18,7 +25,16 @@ pub(crate) struct OutputSignature;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    window: Ring<Iteration>,
+    windows: Ring<Window>,
+    /// Iterations that had to make room.
+    lost: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Window {
+    task: Key,
+    agent: Key,
+    latest: Ring<Iteration>,
     /// Iterations so far, for their numbers in the report.
     iterations: u64,
 }
@@ -27,16 +43,53 @@ pub(crate) struct State {
 struct Iteration {
     number: u64,
     signature: Key,
+    /// How many tests it says fail.
+    failing: Option<u32>,
     line: String,
     sighting: Sighting,
     onset: Onset,
 }
 
-impl State {
-    /// The newest iterations with the same signature, newest first.
+impl Window {
+    /// The newest iterations with the same signature and no step forward between them, oldest first.
     fn streak(&self) -> impl Iterator<Item = &Iteration> {
-        let newest = self.window.last().map(|iteration| iteration.signature);
-        self.window.iter().rev().take_while(move |iteration| Some(iteration.signature) == newest)
+        let (mut start, mut fewest, mut before) = (0, None::<u32>, None);
+        for (index, iteration) in self.latest.iter().enumerate() {
+            let fell = iteration.failing.zip(fewest).is_some_and(|(failing, fewest)| failing < fewest);
+            if before != Some(iteration.signature) || fell {
+                (start, fewest) = (index, None);
+            }
+            before = Some(iteration.signature);
+            fewest = fewest.into_iter().chain(iteration.failing).min();
+        }
+        self.latest.iter().skip(start)
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.streak().count()).unwrap_or(u32::MAX)
+    }
+}
+
+impl State {
+    /// Bytes it takes at most.
+    pub(crate) fn weight(&self) -> usize {
+        let iteration = |iteration: &Iteration| {
+            KEY_BYTES + 16 + iteration.line.len() + iteration.sighting.weight() + iteration.onset.weight()
+        };
+        let window = |window: &Window| 2 * KEY_BYTES + 12 + window.latest.iter().map(iteration).sum::<usize>();
+        self.windows.iter().map(window).sum()
+    }
+
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.windows.retain(|window| window.task != task);
+    }
+
+    pub(crate) fn shed(&mut self) -> u64 {
+        self.windows.iter_mut().map(|window| window.latest.halve()).sum()
+    }
+
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost)
     }
 }
 
@@ -54,34 +107,68 @@ impl Rule for OutputSignature {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Output { signature, line, .. } = fact else { return None };
-        state.iterations = state.iterations.saturating_add(1);
+        let Fact::Output { signature, failing, line, .. } = fact else { return None };
+        let known = state.windows.take(|window| window.task == cx.task && window.agent == cx.agent);
+        let mut window = known.unwrap_or_else(|| Window { task: cx.task, agent: cx.agent, ..Window::default() });
+        window.iterations = window.iterations.saturating_add(1);
         let identity = key("signature", signature.as_bytes());
         let iteration = Iteration {
-            number: state.iterations,
+            number: window.iterations,
             signature: identity,
+            failing: *failing,
             line: line.chars().take(LINE).collect(),
             sighting: Sighting { key: identity, ..cx.here },
             onset: cx.onset,
         };
-        state.window.push(iteration, cx.limits.window as usize);
-        let count = Self::standing(state);
-        if !cx.limits.reached(count, 1) {
-            return None;
-        }
-        let mut sightings: Vec<Sighting> = state.streak().map(|iteration| iteration.sighting).collect();
-        sightings.reverse();
+        window.latest.push(iteration, cx.limits.window as usize);
+        let count = window.count();
+        let signal = cx.limits.reached(count, 1).then(|| window.signal(count, signature));
+        state.lost = state.lost.saturating_add(state.windows.push_counted(window, WINDOWS));
+        signal
+    }
+
+    fn forget_task(state: &mut State, task: Key) {
+        state.windows.retain(|window| !forgets(task, window.task));
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.windows.iter().map(Window::count).max().unwrap_or(0)
+    }
+
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let windows = state.windows.iter().filter(|window| whose.has(window.task, window.agent));
+        windows.map(Window::count).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        let fits = |window: &Window| {
+            window.latest.len() <= MAX_WINDOW as usize
+                && window.latest.iter().all(|iteration| iteration.line.len() <= LINE * 4)
+        };
+        state.windows.len() <= WINDOWS && state.windows.iter().all(fits)
+    }
+
+    fn story(state: &State, whose: &Whose) -> Vec<String> {
+        let window = state.windows.iter().rev().find(|window| whose.has(window.task, window.agent));
+        let streak = window.into_iter().flat_map(Window::streak);
+        streak.map(|iteration| format!("Iteration {}: {}", iteration.number, iteration.line)).collect()
+    }
+}
+
+impl Window {
+    fn signal(&self, count: u32, signature: &str) -> Signal {
         let message = format!("Same output signature repeated {count} times");
-        Some(Signal {
+        let what = self.latest.last().map_or(0, |iteration| iteration.signature);
+        Signal {
             kind: "unchanged-signature",
-            identity,
+            identity: combine("output-signature", &[self.task, self.agent, what]),
             count,
             scale: 1,
             period: None,
-            onset: state.streak().last().map(|iteration| iteration.onset)?,
-            sightings,
+            onset: self.streak().next().map(|iteration| iteration.onset).unwrap_or_default(),
+            sightings: self.streak().map(|iteration| iteration.sighting).collect(),
             confidence: u16::try_from(750 + count.min(5) * 40).unwrap_or(1000),
-            signature: (*signature).to_string(),
+            signature: signature.to_string(),
             advice: Advice {
                 what: format!("The last {count} outputs all came down to the same action or error.").into(),
                 instead: "Name the assumption that all of them share, and test that assumption first.",
@@ -91,23 +178,7 @@ impl Rule for OutputSignature {
             ask: None,
             extra: Extra::default(),
             message,
-        })
-    }
-
-    fn standing(state: &State) -> u32 {
-        u32::try_from(state.streak().count()).unwrap_or(u32::MAX)
-    }
-
-    fn fits(state: &State) -> bool {
-        state.window.len() <= MAX_WINDOW as usize
-            && state.window.iter().all(|iteration| iteration.line.len() <= LINE * 4)
-    }
-
-    fn story(state: &State) -> Vec<String> {
-        let mut lines: Vec<String> =
-            state.streak().map(|iteration| format!("Iteration {}: {}", iteration.number, iteration.line)).collect();
-        lines.reverse();
-        lines
+        }
     }
 }
 

@@ -1,17 +1,20 @@
-//! Catches: an output that is at least 90 % like one of the last five: the same thing said again in nearly the same
+//! Catches: an output that is at least 90 % like one of the agent's last five: the same thing said again in nearly the same
 //! words. Off by default.
 //! Must not catch: outputs that share a frame but not their content; blank ones.
 //! Idea: the fuzzy variant that the seed document on output signatures compares itself with. It needs the outputs
-//! themselves: at most 1,000 characters of each, masked, are kept, half of them from its end where it is longer.
+//! themselves: at most 1,000 characters of each, masked, are kept, half of them from its end where it is longer. Each agent
+//! has a window for each task that its outputs name; where there are many, the longest of them gets shorter.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Pattern, gist, is_gist, key};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
+use crate::state::{Flow, Onset, Ring, Sighting, Whose};
+use crate::text::{Key, Pattern, combine, gist, is_gist, key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 const MAX_WINDOW: u32 = 16;
+/// Outputs kept of a run.
+const HELD: usize = 16;
 /// Percent from which two outputs are alike.
 const ALIKE: u32 = 90;
 
@@ -19,9 +22,34 @@ pub(crate) struct OutputSimilarity;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    window: Ring<Said>,
+    /// The one that an output came from last is the last one.
+    windows: Ring<Window>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Window {
+    task: Key,
+    agent: Key,
+    latest: Ring<Said>,
     /// The evidence of the latest output.
     count: u32,
+}
+
+impl State {
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.windows.retain(|window| window.task != task);
+    }
+
+    /// Makes room for another output.
+    fn trim(&mut self) {
+        while self.windows.iter().map(|window| window.latest.len()).sum::<usize>() > HELD {
+            let longest = self.windows.iter().map(|window| window.latest.len()).max().unwrap_or(0);
+            let Some(window) = self.windows.iter_mut().find(|window| window.latest.len() == longest) else { break };
+            window.latest.remove(0);
+        }
+        let newest = self.windows.last().map(|window| (window.task, window.agent));
+        self.windows.retain(|window| window.latest.len() > 0 || Some((window.task, window.agent)) == newest);
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,7 +81,9 @@ impl Rule for OutputSimilarity {
         }
         let identity = key("gist", gist.as_bytes());
         let pattern = Pattern::new(&gist);
-        let like: Vec<(u32, &Said)> = (state.window.iter())
+        let known = state.windows.take(|window| window.task == cx.task && window.agent == cx.agent);
+        let mut window = known.unwrap_or_else(|| Window { task: cx.task, agent: cx.agent, ..Window::default() });
+        let like: Vec<(u32, &Said)> = (window.latest.iter())
             .map(|said| (pattern.percent(&said.gist), said))
             .filter(|(percent, _)| *percent >= ALIKE)
             .collect();
@@ -62,13 +92,15 @@ impl Rule for OutputSimilarity {
         let first = like.first().map(|(_, said)| (said.onset, said.sighting.key));
         let most = like.iter().map(|(percent, _)| *percent).max().unwrap_or(0);
         let sightings = like.iter().map(|(_, said)| said.sighting).chain([here]).collect();
-        state.count = count;
-        state.window.push(Said { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
+        window.count = count;
+        window.latest.push(Said { gist, sighting: here, onset: cx.onset }, cx.limits.window as usize);
+        state.windows.push(window, HELD + 1);
+        state.trim();
         let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
         let message = format!("{count} of the last outputs are alike, the latest two to {most} %");
         Some(Signal {
             kind: "similar-output",
-            identity,
+            identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
             count,
             scale: 1,
             period: None,
@@ -88,12 +120,24 @@ impl Rule for OutputSimilarity {
         })
     }
 
+    fn forget_task(state: &mut State, task: Key) {
+        state.windows.retain(|window| !forgets(task, window.task));
+    }
+
     fn standing(state: &State) -> u32 {
-        state.count
+        state.windows.iter().map(|window| window.count).max().unwrap_or(0)
+    }
+
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let windows = state.windows.iter().filter(|window| whose.has(window.task, window.agent));
+        windows.map(|window| window.count).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {
-        state.window.len() <= MAX_WINDOW as usize && state.window.iter().all(|said| is_gist(&said.gist))
+        let fits = |window: &Window| window.latest.iter().all(|said| is_gist(&said.gist));
+        state.windows.len() <= HELD + 1
+            && state.windows.iter().map(|window| window.latest.len()).sum::<usize>() <= HELD
+            && state.windows.iter().all(fits)
     }
 }
 

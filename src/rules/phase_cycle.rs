@@ -8,7 +8,7 @@
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,11 @@ impl Rule for PhaseCycle {
 
     fn standing(state: &State) -> u32 {
         if state.walks.iter().any(|walk| walk.cycle.is_some()) { 2 } else { 0 }
+    }
+
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let mut walks = state.walks.iter().filter(|walk| whose.has_task(walk.task));
+        if walks.any(|walk| walk.cycle.is_some()) { 2 } else { 0 }
     }
 
     fn fits(state: &State) -> bool {

@@ -10,7 +10,7 @@
 use crate::model::HaltReason;
 use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
-use crate::state::{KEY_BYTES, Ring, Sighting};
+use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::format;
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,11 @@ impl Rule for PhaseTransitions {
 
     fn standing(state: &State) -> u32 {
         state.made.iter().map(|made| made.times.count).max().unwrap_or(0)
+    }
+
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let made = state.made.iter().filter(|made| whose.has_task(made.task));
+        made.map(|made| made.times.count).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {

@@ -6,7 +6,7 @@
 use crate::model::{HaltReason, PhaseStanding};
 use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
-use crate::state::{KEY_BYTES, Ring, Sighting};
+use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,11 @@ impl Rule for PhaseVisits {
 
     fn standing(state: &State) -> u32 {
         state.phases.iter().map(|phase| phase.visits.count).max().unwrap_or(0)
+    }
+
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let phases = state.phases.iter().filter(|phase| whose.has_task(phase.task));
+        phases.map(|phase| phase.visits.count).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {

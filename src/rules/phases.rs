@@ -9,13 +9,18 @@
 //! retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
 use crate::model::{Body, Error, ErrorCode, HaltReason, Level, Phases, Recommendation, Transition};
-use crate::rules::{Advice, Cx, Extra, Fact, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, LONGEST_NAME, Signal};
 use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 
-/// Characters of a phase's name in messages.
-const NAME: usize = 48;
+/// Characters of a phase's name in messages: what is accepted is never cut.
+const NAME: usize = LONGEST_NAME;
+
+/// Whether a rule refuses transitions between phases.
+pub(crate) fn is_about_phases(rule: &str) -> bool {
+    matches!(rule, "phase-visits" | "phase-transitions" | "phase-cycle")
+}
 
 /// # Errors
 /// `invalid-config`, naming the field.

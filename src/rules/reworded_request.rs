@@ -179,7 +179,7 @@ impl Rule for RewordedRequest {
                 let call = step.call.as_ref();
                 state.chain.came(step, result);
                 let call = call.filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
-                let own = !step.facts.failed && reads_as_prose(&result.output) && call.echo.holds(&result.output);
+                let own = step.facts.echo && reads_as_prose(&result.output);
                 let request = own.then(|| Request::of(call, &result.output, cx.run.steps))??;
                 state.written(call, request, step.sighting, step.onset, cx)
             }

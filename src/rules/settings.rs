@@ -2,7 +2,7 @@ use crate::model::{Budgets, Config, Error, ErrorCode, Level, ToolConfig};
 use crate::rules::task_loop::HISTORY;
 use crate::rules::{Limits, RULES, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
-use crate::text::{Signatures, Volatile};
+use crate::text::{Signatures, Volatile, nearest};
 use alloc::{format, string::String, vec::Vec};
 use regex::Regex;
 
@@ -205,6 +205,7 @@ fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
     ];
     let counts = [
         ("budgets.maxTurnsPerNode", budgets.max_turns_per_node),
+        ("budgets.maxTurnsPerNodeAndTask", Some(budgets.max_turns_per_node_and_task)),
         ("budgets.maxCycleIterations", budgets.max_cycle_iterations),
     ];
     for (field, budget) in counts {
@@ -233,6 +234,13 @@ fn apply(table: &mut Table, tool: &ToolConfig, path: &str) -> Result<(), Error> 
     }
     for (limits, rule) in table.iter_mut().zip(RULES) {
         if let Some(user) = tool.rules.get(rule.id) {
+            if !rule.per_tool {
+                let message = format!(
+                    "has no effect: {} does not look at the calls of single tools, set it under rules",
+                    rule.id
+                );
+                return Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}rules.{}", rule.id)));
+            }
             if user.window.is_some() {
                 let error =
                     Error::new(ErrorCode::InvalidConfig, "a window belongs to the whole run, set it under rules");
@@ -253,8 +261,10 @@ fn known(id: &str, path: &str) -> Result<(), Error> {
     if index_of(id).is_some() {
         return Ok(());
     }
-    let known: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
-    let message = format!("unknown rule, expected one of {}", known.join(", "));
+    let message = match nearest(id, RULES.iter().map(|rule| rule.id)) {
+        Some(meant) => format!("unknown rule, did you mean {meant}?"),
+        None => format!("unknown rule, and none of the {} has a name like it", RULES.len()),
+    };
     Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}{id}")))
 }
 
@@ -292,12 +302,29 @@ mod tests {
     use alloc::string::String;
 
     #[test]
+    fn a_mistyped_rule_is_answered_with_the_one_that_was_meant() {
+        let message = |config: &str| error(config).1;
+        assert_eq!(message(r#"{"rules":{"repeated-cal":{}}}"#), "unknown rule, did you mean repeated-call?");
+        let none = message(r#"{"tools":{"a":{"rules":{"whatever":{}}}}}"#);
+        assert!(none.starts_with("unknown rule, and none of the "), "{none}");
+    }
+
+    #[test]
+    fn a_link_to_the_schema_is_no_setting() {
+        let config = json::config(r#"{"$schema":"https://example.com/config.schema.json","mode":"shadow"}"#);
+        assert_eq!(config.unwrap(), json::config(r#"{"mode":"shadow"}"#).unwrap());
+        assert_eq!(error(r#"{"tools":{"$schema":7}}"#).0, "tools.$schema");
+    }
+
+    #[test]
     fn mistakes_are_named() {
         let cases = [
             (r#"{"prest":"balanced"}"#, "prest"),
             (r#"{"preset":"wild"}"#, "preset"),
             (r#"{"rules":{"cycles":{}}}"#, "rules.cycles"),
             (r#"{"rules":{"cycle":{"nudge":"three"}}}"#, "rules.cycle.nudge"),
+            (r#"{"tools":{"a":{"rules":{"phase-cycle":{"enabled":false}}}}}"#, "tools.a.rules.phase-cycle"),
+            (r#"{"tools":{"a":{"rules":{"max-runtime":{"enabled":false}}}}}"#, "tools.a.rules.max-runtime"),
             (r#"{"rules":{"cycle":{"nugde":3}}}"#, "rules.cycle.nugde"),
             (r#"{"rules":{"cycle":{"nudge":5}}}"#, "rules.cycle.block"),
             (r#"{"rules":{"output-signature":{"gate":7}}}"#, "rules.output-signature.gate"),

@@ -46,7 +46,7 @@ pub(super) fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Sign
     let records = halted.then(|| task.record(stall.reason, &actions, cx.run.now)).into_iter().collect();
     Some(Signal {
         kind: stall.kind,
-        identity: combine("stall", &[key("kind", stall.kind.as_bytes()), stall.key]),
+        identity: combine("stall", &[key("kind", stall.kind.as_bytes()), stall.key, task.key()]),
         count: stall.count,
         scale: 1,
         period: stall.period,

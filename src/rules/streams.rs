@@ -74,13 +74,9 @@ impl<L: Listener> Streams<L> {
             Fact::Event(event) => match &event.body {
                 Body::Delta(delta) => {
                     let (agent, channel) = (agent(&event.context), delta.channel.unwrap_or_default());
-                    let mut stream = self.take(agent, channel).filter(|stream| !stream.ended).unwrap_or_else(|| {
-                        Stream { agent, channel, onset: cx.onset, ended: false, listener: L::default() }
-                    });
-                    let what = listen(&mut stream.listener, &delta.text);
-                    let onset = stream.onset;
-                    self.open.push(stream, STREAMS);
-                    Some(Heard { what: what?, agent, channel, onset })
+                    let stream = self.listening(agent, channel, cx.onset)?;
+                    let what = listen(&mut stream.listener, &delta.text)?;
+                    Some(Heard { what, agent, channel, onset: stream.onset })
                 }
                 Body::Message(message) if message.role == Role::Assistant => {
                     let (agent, channel) = (agent(&event.context), message.channel.unwrap_or_default());
@@ -122,6 +118,21 @@ impl<L: Listener> Streams<L> {
         let over = self.open.iter_mut().filter(|stream| agent.is_none_or(|agent| stream.agent == agent));
         over.for_each(|stream| stream.ended = true);
         None
+    }
+
+    /// The stream that goes on here, now the latest; one that is over begins anew. Mostly it was the latest before, and
+    /// then nothing is moved.
+    fn listening(&mut self, agent: Key, channel: Channel, onset: Onset) -> Option<&mut Stream<L>> {
+        let fresh = || Stream { agent, channel, onset, ended: false, listener: L::default() };
+        if !self.open.last().is_some_and(|stream| stream.agent == agent && stream.channel == channel) {
+            let stream = self.take(agent, channel).unwrap_or_else(fresh);
+            self.open.push(stream, STREAMS);
+        }
+        let stream = self.open.iter_mut().next_back()?;
+        if stream.ended {
+            *stream = fresh();
+        }
+        Some(stream)
     }
 
     fn take(&mut self, agent: Key, channel: Channel) -> Option<Stream<L>> {

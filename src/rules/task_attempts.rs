@@ -1,22 +1,23 @@
 //! Catches: an orchestrator that attempts a task again and again and gets nowhere: a task that is done already, a task that
 //! stays blocked by the same things, a task of which every attempt ends with the same work done.
 //! Must not catch: attempts of which each did something else, or met other blockers; another status in between; attempts
-//! that are too old; other tasks.
+//! that are too old; other tasks. An attempt that names a blocker is a blocked one, whatever the host calls its status.
 //! Idea: the three patterns of the document about recovery from loops of attempts, with its context entries.
 //!
 //! Its integration asks before a task is executed, applies the recovery and skips the execution, and records the attempt
 //! afterwards. So what is recovered from is refused: `block`, on the attempt that makes the loop and on every further
 //! one, and `gate` where a human is needed. When a recovery has taken effect the evidence goes:
-//! - the next task was forced, and another task is attempted: the history of this one is cleared;
+//! - the next task was forced, and the same agent begins one: the history of this one is cleared. A task that was under
+//!   way all along is no next task;
 //! - authority to unblock was given: the attempts so far are still counted, but only those made with the authority can show
 //!   that it did not help. That it was given is remembered until the task is reset.
 
 use crate::model::{
-    Attempt, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode, Event,
-    HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
+    Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
+    Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
+use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, printable};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -30,9 +31,9 @@ const SHOWN: usize = 3;
 /// Blockers named in a recovery, and characters of each.
 const BLOCKERS: usize = 16;
 const BLOCKER: usize = 80;
-/// Characters of an attempt's line in a report, and of the blockers in it.
-const LINE: usize = 320;
+/// Characters of the blockers of an attempt, and of its session, that are kept for a report.
 const NAMED: usize = 240;
+const SESSION: usize = 64;
 
 pub(crate) struct TaskAttempts;
 
@@ -53,8 +54,12 @@ struct Task {
     authority: Option<u32>,
     /// The orchestrator was told to leave this task.
     forced: bool,
+    /// Whose the latest attempt was.
+    agent: Key,
     /// The loop that the latest attempt went on with, and where it began.
     going: Option<(Kind, Onset)>,
+    /// The latest loop that was found: attempts, and what was recommended.
+    told: Option<(Kind, u32, Recommendation)>,
 }
 
 /// How many attempts there were at a time.
@@ -74,7 +79,56 @@ struct Seen {
     work: Key,
     sighting: Sighting,
     onset: Onset,
-    line: String,
+    session: Option<String>,
+    /// As many of the blockers as there is room for, and how many more there are.
+    named: Vec<String>,
+    more: u32,
+}
+
+impl Seen {
+    /// What a report says of it.
+    fn line(&self) -> String {
+        let mut line = format!("{}, ", status_name(self.status).replace('-', " "));
+        if let Some(session) = &self.session {
+            line += &format!("{session}, ");
+        }
+        if let Some(at) = self.at {
+            line += &format!("at {at} ms, ");
+        }
+        match (self.named.is_empty(), self.more) {
+            (true, _) => line += "no blockers",
+            (false, 0) => line += &format!("blocked by {}", self.named.join(", ")),
+            (false, more) => line += &format!("blocked by {} and {more} more", self.named.join(", ")),
+        }
+        line
+    }
+
+    fn fits(&self) -> bool {
+        self.session.as_ref().is_none_or(|session| session.len() <= SESSION * 4)
+            && self.named.len() <= BLOCKERS
+            && self.named.iter().all(|blocker| blocker.len() <= BLOCKER * 4)
+    }
+
+    fn evidence(&self) -> AttemptEvidence {
+        AttemptEvidence {
+            seq: self.sighting.seq,
+            step: self.sighting.step,
+            at: self.at,
+            status: self.status,
+            blockers: self.named.clone(),
+            more_blockers: self.more,
+            session: self.session.clone(),
+        }
+    }
+}
+
+const fn status_name(status: AttemptStatus) -> &'static str {
+    match status {
+        AttemptStatus::Pending => "pending",
+        AttemptStatus::InProgress => "in-progress",
+        AttemptStatus::Blocked => "blocked",
+        AttemptStatus::Done => "done",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +179,10 @@ impl Policy {
             auto_unblock: config.enable_auto_unblock.unwrap_or(auto_unblock),
             force_next: config.max_attempts_before_force_next.unwrap_or(force_next),
         }
+    }
+
+    pub(super) const fn max_attempts(self) -> usize {
+        self.max_attempts as usize
     }
 
     /// Whether an attempt is recent enough; one that carried no time always is.
@@ -205,23 +263,7 @@ impl Task {
         Times::add(&mut self.times, at);
         self.latest = at.or(self.latest).max(self.latest);
         let (blockers, work) = (set_key("blockers", &attempt.blockers), set_key("work", &attempt.completed_work));
-        let status = match attempt.status {
-            AttemptStatus::Pending => "pending",
-            AttemptStatus::InProgress => "in progress",
-            AttemptStatus::Blocked => "blocked",
-            AttemptStatus::Done => "done",
-        };
-        let mut line = format!("{status}, ");
-        if let Some(session) = &attempt.session {
-            line += &format!("{}, ", printable(session, 32));
-        }
-        if let Some(at) = at {
-            line += &format!("at {at} ms, ");
-        }
-        match attempt.blockers.as_slice() {
-            [] => line += "no blockers",
-            blockers => line += &format!("blocked by {}", listed(blockers, NAMED)),
-        }
+        let (named, more) = listed(&attempt.blockers, NAMED);
         let seen = Seen {
             at,
             status: attempt.status,
@@ -231,7 +273,9 @@ impl Task {
             work,
             sighting: Sighting { key: combine("attempt", &[self.key, blockers, work]), ..cx.here },
             onset: cx.onset,
-            line: printable(&line, LINE),
+            session: attempt.session.as_deref().map(|session| printable(session, SESSION)),
+            named,
+            more: u32::try_from(more).unwrap_or(u32::MAX),
         };
         self.authority = self.authority.map(|attempts| attempts.saturating_add(1));
         self.recent.push(seen, policy.max_attempts.max(SHOWN as u32) as usize);
@@ -242,18 +286,12 @@ impl Task {
         let last = self.recent.last()?;
         let size = policy.max_attempts as usize;
         let latest = || self.recent.iter().rev().take(size);
-        let alike = |seen: &Seen| seen.status == last.status && policy.recent(seen.at, now);
-        if self.recent.len() < size || !latest().all(alike) {
+        // Who names a blocker is blocked, in whatever word. Other blockers than before are a change, whatever was done.
+        let alike = |seen: &Seen| seen.blockers == last.blockers && (last.blocked || seen.status == last.status);
+        if self.recent.len() < size || !latest().all(|seen| alike(seen) && policy.recent(seen.at, now)) {
             return None;
         }
-        if last.status == AttemptStatus::Done {
-            return Some(Kind::CompletedTaskRevisit);
-        }
-        // Other blockers than before are a change, whatever was done.
-        if !latest().all(|seen| seen.blockers == last.blockers) {
-            return None;
-        }
-        if last.status == AttemptStatus::Blocked && last.blocked {
+        if last.blocked {
             let new = |(index, seen): (usize, &Seen)| {
                 seen.worked && latest().skip(index + 1).all(|old| old.work != seen.work)
             };
@@ -262,13 +300,17 @@ impl Task {
             let tried = self.authority.is_none_or(|attempts| attempts >= policy.max_attempts);
             return (tried && !latest().enumerate().all(new)).then_some(Kind::BlockedTaskSpin);
         }
+        if last.status == AttemptStatus::Done {
+            return Some(Kind::CompletedTaskRevisit);
+        }
         latest().all(|seen| seen.work == last.work).then_some(Kind::NoProgressRepeat)
     }
 
     /// What to do about a loop, and what to remember of it.
     fn recover(&mut self, kind: Kind, policy: Policy, attempts: u32, blockers: &[String]) -> Recovered {
         // The texts are the document's, word for word, wherever it gives one.
-        let (name, named) = (if self.name.is_empty() { "(unnamed)" } else { &self.name }, listed(blockers, usize::MAX));
+        let name = if self.name.is_empty() { "(unnamed)" } else { &self.name };
+        let named = named(blockers);
         match kind {
             Kind::CompletedTaskRevisit => {
                 self.forced = true;
@@ -361,6 +403,16 @@ impl Task {
     }
 }
 
+/// As the document's log lines have it.
+const fn logged(recommendation: Recommendation) -> &'static str {
+    match recommendation {
+        Recommendation::ForceNext => "force_next",
+        Recommendation::UnblockAuthority => "unblock_authority",
+        Recommendation::Escalate => "escalate",
+        _ => "change_approach",
+    }
+}
+
 struct Recovered {
     recommendation: Recommendation,
     topic: RecoveryTopic,
@@ -371,16 +423,6 @@ struct Recovered {
 }
 
 impl Recovered {
-    /// As the document's log lines have it.
-    const fn logged(&self) -> &'static str {
-        match self.recommendation {
-            Recommendation::ForceNext => "force_next",
-            Recommendation::UnblockAuthority => "unblock_authority",
-            Recommendation::Escalate => "escalate",
-            _ => "change_approach",
-        }
-    }
-
     const fn level(&self) -> Level {
         match self.topic {
             RecoveryTopic::LoopEscalation => Level::Gate,
@@ -408,39 +450,62 @@ fn shown(blockers: &[String]) -> (Vec<String>, usize) {
     (shown, more)
 }
 
-/// All blockers by name, as far as there is room for them, and how many more there are.
-fn listed(blockers: &[String], room: usize) -> String {
-    let (shown, mut more) = shown(blockers);
-    let mut text = String::new();
+/// The blockers by name, as far as there is room for them, and how many more there are.
+fn listed(blockers: &[String], room: usize) -> (Vec<String>, usize) {
+    let (shown, more) = shown(blockers);
+    let (mut kept, mut taken): (Vec<String>, usize) = (Vec::new(), 0);
+    let all = shown.len();
     for blocker in shown {
-        if more > 0 && text.chars().count() >= room {
-            more += 1;
-        } else if text.is_empty() {
-            text = blocker;
-        } else if text.chars().count() + blocker.chars().count() + 2 <= room {
-            text += ", ";
-            text += &blocker;
-        } else {
-            more += 1;
+        let length = blocker.chars().count() + 2;
+        if !kept.is_empty() && taken + length > room + 2 {
+            break;
         }
+        taken += length;
+        kept.push(blocker);
     }
-    if more == 0 { text } else { format!("{text} and {more} more") }
+    let more = more + all - kept.len();
+    (kept, more)
+}
+
+/// All of them in one text.
+fn named(blockers: &[String]) -> String {
+    match listed(blockers, usize::MAX / 2) {
+        (named, 0) => named.join(", "),
+        (named, more) => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 impl State {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
-        let seen = |seen: &Seen| 3 * KEY_BYTES + seen.sighting.weight() + seen.onset.weight() + seen.line.len() + 8;
+        let seen = |seen: &Seen| {
+            let texts = seen.named.iter().chain(&seen.session).map(|text| text.len() + 2).sum::<usize>();
+            3 * KEY_BYTES + seen.sighting.weight() + seen.onset.weight() + texts + 20
+        };
         let task = |task: &Task| {
             let recent: usize = task.recent.iter().map(seen).sum();
             let going = task.going.map_or(0, |(_, onset)| onset.weight());
-            2 * KEY_BYTES + task.name.len() + 16 * task.times.len() + going + 14 + recent
+            3 * KEY_BYTES + task.name.len() + 16 * task.times.len() + going + 24 + recent
         };
         self.tasks.iter().map(task).sum()
     }
 
     pub(crate) fn drop_task(&mut self, task: Key) {
         self.tasks.retain(|known| known.key != task);
+    }
+
+    /// The latest attempts at a task, oldest first, and what the document logs about their loop.
+    pub(crate) fn evidence(&self, task: Key) -> (Vec<AttemptEvidence>, Vec<String>) {
+        let Some(task) = self.tasks.iter().find(|known| known.key == task) else { return Default::default() };
+        let (name, mut log) = (&task.name, Vec::new());
+        if let Some((kind, attempts, recommendation)) = task.told {
+            log.push(detected(kind, name, attempts, recommendation));
+            if recommendation == Recommendation::UnblockAuthority {
+                log.push(format!("Granting unblock authority for {name}"));
+            }
+            log.push(format!("Loop recovery applied: {}", logged(recommendation)));
+        }
+        (task.recent.iter().map(Seen::evidence).collect(), log)
     }
 
     pub(crate) fn status(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
@@ -471,15 +536,16 @@ impl Rule for TaskAttempts {
         let Fact::Event(event) = fact else { return None };
         let Body::Attempt(attempt) = &event.body else { return None };
         let policy = Policy::of(&cx.config.attempts);
-        for task in state.tasks.iter_mut().filter(|task| task.forced && task.key != cx.task) {
-            task.clear();
-        }
         let known = state.tasks.iter().position(|task| task.key == cx.task);
+        if known.is_none() {
+            state.tasks.iter_mut().filter(|task| task.forced && task.agent == cx.agent).for_each(Task::clear);
+        }
         let mut task = known.and_then(|index| state.tasks.remove(index)).unwrap_or_else(|| Task {
             key: cx.task,
             name: task_name(event.context.task.as_deref().unwrap_or_default()),
             ..Task::default()
         });
+        task.agent = cx.agent;
         task.add(attempt, policy, cx, event.context.at);
         let signal = signal(&mut task, attempt, policy, cx, event);
         state.tasks.push(task, TASKS);
@@ -495,20 +561,25 @@ impl Rule for TaskAttempts {
         state.tasks.iter().map(attempts).max().unwrap_or(0)
     }
 
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        let attempts = |task: &Task| task.times.iter().fold(0, |sum: u32, times| sum.saturating_add(times.count));
+        state.tasks.iter().filter(|task| whose.has_task(task.key)).map(attempts).max().unwrap_or(0)
+    }
+
     fn fits(state: &State) -> bool {
         let fits = |task: &Task| {
             task.name.len() <= TASK_NAME * 4
                 && task.times.len() <= TIMES
                 && task.recent.len() <= MOST as usize
-                && task.recent.iter().all(|seen| seen.line.len() <= LINE * 4)
+                && task.recent.iter().all(Seen::fits)
         };
         state.tasks.len() <= TASKS && state.tasks.iter().all(fits)
     }
 
-    fn story(state: &State) -> Vec<String> {
-        let Some(task) = state.tasks.last() else { return Vec::new() };
+    fn story(state: &State, whose: &Whose) -> Vec<String> {
+        let Some(task) = state.tasks.iter().rev().find(|task| whose.has_task(task.key)) else { return Vec::new() };
         let attempts = task.recent.iter().skip(task.recent.len().saturating_sub(SHOWN));
-        attempts.map(|seen| format!("Attempt at event {}: {}", seen.sighting.seq, seen.line)).collect()
+        attempts.map(|seen| format!("Attempt at event {}: {}", seen.sighting.seq, seen.line())).collect()
     }
 }
 
@@ -526,11 +597,9 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
     let (blockers, _) = shown(&attempt.blockers);
     let recovered = task.recover(kind, policy, attempts, &attempt.blockers);
     let name = &task.name;
-    let message = format!(
-        "Loop detected: {}, taskId={name}, attemptCount={attempts}, recommendation={}",
-        kind.logged(),
-        recovered.logged()
-    );
+    let message = detected(kind, name, attempts, recovered.recommendation);
+    task.told = Some((kind, attempts, recovered.recommendation));
+    let name = &task.name;
     let records = records(task, event, kind, attempts, &recovered, &message);
     Some(Signal {
         kind: kind.name(),
@@ -564,6 +633,15 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
     })
 }
 
+/// The document's first log line.
+fn detected(kind: Kind, task: &str, attempts: u32, recommendation: Recommendation) -> String {
+    format!(
+        "Loop detected: {}, taskId={task}, attemptCount={attempts}, recommendation={}",
+        kind.logged(),
+        logged(recommendation)
+    )
+}
+
 /// What the host logs: the loop, and that a human is notified.
 fn records(task: &Task, event: &Event, kind: Kind, attempts: u32, recovered: &Recovered, message: &str) -> Vec<Record> {
     let context = &event.context;
@@ -583,7 +661,7 @@ fn records(task: &Task, event: &Event, kind: Kind, attempts: u32, recovered: &Re
             agent_id,
             loop_count: attempts,
             trigger_reason: recovered.what.clone(),
-            failure_history: task.recent.iter().map(|seen| seen.line.clone()).collect(),
+            failure_history: task.recent.iter().map(|seen| seen.line()).collect(),
             timestamp,
         });
     }
@@ -601,7 +679,7 @@ mod tests {
 
     #[test]
     fn table() {
-        let cases: [(&str, &str, &[_]); 17] = [
+        let cases: [(&str, &str, &[_]); 21] = [
             // Done already.
             ("{}", "=d =d", &[]),
             ("{}", "=d =d =d =d", &[(2, Block), (3, Block)]),
@@ -614,6 +692,10 @@ mod tests {
             ("{}", "=b:x =b:x =b:x =b:x =b:x =b:x =b:x", &[(2, Block), (5, Gate), (6, Gate)]),
             ("{}", "=b:x =b:y =b:z", &[]),
             ("{}", "=b:x =b:x =b:x,y", &[]),
+            // In whatever word the host puts it.
+            ("{}", "=i:x =p:x =b:x =i:x", &[(2, Block)]),
+            ("{}", "=i:x =i =i:x", &[]),
+            ("{}", "=d:x =d:x =d:x", &[(2, Block)]),
             // Blocked, but each attempt did something else.
             ("{}", "=b:x:w1 =b:x:w2 =b:x:w3", &[]),
             ("{}", "=b:x:w1 =b:x:w2 =b:x:w1", &[(2, Block)]),
@@ -625,6 +707,8 @@ mod tests {
             ("{}", "#t =i #u =i #t =i #u =i", &[]),
             // The next task was forced and taken: the history of the first one is gone.
             ("{}", "#t =d =d =d #u =i #t =d =d =d", &[(2, Block), (6, Block)]),
+            // One that was under way all along is no next task.
+            ("{}", "#t =d #u =i::1 #t =d #u =i::2 #t =d #u =i::3 #t =d", &[(4, Block), (6, Block)]),
             // Authority is remembered beyond that.
             ("{}", "#t =b:x =b:x =b:x =d =d =d #u =i #t =b:x =b:x =b:x", &[(2, Block), (5, Block), (9, Gate)]),
         ];

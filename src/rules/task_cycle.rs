@@ -1,10 +1,10 @@
 //! Catches: an orchestrator that goes round between two or three tasks, and no attempt at any of them brings anything that
 //! was not there a lap before, whatever their status says.
 //! Must not catch: tasks that are worked on in turns while each attempt does or meets something new; one task that is
-//! attempted again and again (another rule's); four tasks or more.
+//! attempted again and again, be it beside others (`task-attempts`); agents that each have a task; four tasks or more.
 //! Idea: the cross-task detection that the document about recovery from loops of attempts names for the future.
 
-use crate::model::{Body, HaltReason, Recommendation};
+use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Onset, Ring, Sighting};
@@ -26,8 +26,11 @@ pub(crate) struct State {
 struct Seen {
     at: Option<i64>,
     task: Key,
-    /// Blockers and completed work.
+    agent: Key,
+    /// Blockers and completed work, and in what word the host put how it ended.
     came: Key,
+    status: AttemptStatus,
+    blocked: bool,
     /// The task never came to this before.
     new: bool,
     sighting: Sighting,
@@ -35,16 +38,28 @@ struct Seen {
 }
 
 impl State {
-    /// The tasks of the round, how many laps of it there were, and where it began.
-    fn round(&self) -> Option<(usize, u32, Onset)> {
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.attempts.retain(|seen| seen.task != task);
+    }
+
+    /// Whether the latest attempts at a task are a loop of their own.
+    fn loops_alone(&self, task: Key, size: usize) -> bool {
+        let latest = || self.attempts.iter().rev().filter(|seen| seen.task == task).take(size);
+        let alike = |seen: &Seen, last: &Seen| seen.came == last.came && (last.blocked || seen.status == last.status);
+        latest().count() == size && latest().next().is_some_and(|last| latest().all(|seen| alike(seen, last)))
+    }
+
+    /// The tasks of the agent's round, how many laps of it there were, and where it began.
+    fn round(&self, agent: Key) -> Option<(usize, u32, Onset)> {
         [2, 3].into_iter().find_map(|period: usize| {
-            let lap = || self.attempts.iter().rev().take(period);
+            let attempts = || self.attempts.iter().filter(move |seen| seen.agent == agent).rev();
+            let lap = || attempts().take(period);
             let apart =
                 lap().enumerate().all(|(index, seen)| lap().skip(index + 1).all(|other| other.task != seen.task));
-            let before = self.attempts.iter().rev().skip(period);
+            let before = attempts().skip(period);
             let again = |(seen, before): &(&Seen, &Seen)| seen.task == before.task && !seen.new;
-            let same = self.attempts.iter().rev().zip(before).take_while(again).count();
-            let onset = self.attempts.nth_back(same + period - 1)?.onset;
+            let same = attempts().zip(before).take_while(again).count();
+            let onset = attempts().nth(same + period - 1)?.onset;
             (apart && same >= period).then_some((period, u32::try_from(same / period + 1).ok()?, onset))
         })
     }
@@ -73,14 +88,32 @@ impl Rule for TaskCycle {
         let came = combine("came", &parts);
         let new = !state.attempts.iter().any(|seen| seen.task == cx.task && seen.came == came);
         let sighting = Sighting { key: combine("attempt", &[cx.task, came]), ..cx.here };
-        state
-            .attempts
-            .push(Seen { at: event.context.at, task: cx.task, came, new, sighting, onset: cx.onset }, ATTEMPTS);
-        let (period, laps, onset) = state.round()?;
+        state.attempts.push(
+            Seen {
+                at: event.context.at,
+                task: cx.task,
+                agent: cx.agent,
+                came,
+                status: attempt.status,
+                blocked: !attempt.blockers.is_empty(),
+                new,
+                sighting,
+                onset: cx.onset,
+            },
+            ATTEMPTS,
+        );
+        let (period, laps, onset) = state.round(cx.agent)?;
         if !cx.limits.reached(laps, 1) {
             return None;
         }
-        let round: Vec<&Seen> = state.attempts.iter().skip(state.attempts.len().saturating_sub(period)).collect();
+        let mut round: Vec<&Seen> =
+            state.attempts.iter().rev().filter(|seen| seen.agent == cx.agent).take(period).collect();
+        round.reverse();
+        // Tasks that are each attempted in vain go round in no circle: each of them is told on its own.
+        let told = cx.config.rules.get("task-attempts").and_then(|rule| rule.enabled) != Some(false);
+        if told && round.iter().all(|seen| state.loops_alone(seen.task, policy.max_attempts())) {
+            return None;
+        }
         // The same wherever in the round one begins.
         let mut tasks: Vec<Key> = round.iter().map(|seen| seen.task).collect();
         tasks.sort_unstable();
@@ -113,7 +146,8 @@ impl Rule for TaskCycle {
     }
 
     fn standing(state: &State) -> u32 {
-        state.round().map_or(0, |(_, laps, _)| laps)
+        let agents = state.attempts.iter().map(|seen| seen.agent);
+        agents.filter_map(|agent| state.round(agent)).map(|(_, laps, _)| laps).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {

@@ -19,17 +19,19 @@ use self::requests::{Again, Chain};
 use self::tracker::{Counter, Judged, Tracker};
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS};
-use crate::state::{Ring, Sighting};
+use crate::state::{Flow, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::requests::mismatch;
-pub(crate) use self::tracker::{Asked, HISTORY, WHICH, against, marked};
+pub(crate) use self::tracker::{Asked, HISTORY, Reading, WHICH, against, marked};
 
 /// Failures kept at once over all tasks of a run.
 const FAILURES: usize = 128;
 const EVIDENCE: usize = 5;
+/// Characters of a judge's reasoning that are carried on.
+const REASONING: usize = 300;
 /// Levels of subtasks that are followed up to the task whose counter counts.
 const NESTING: usize = 8;
 
@@ -67,10 +69,18 @@ pub(crate) struct Cleared {
 /// Why a failure or request counts.
 enum Cause {
     Exact,
-    Regression(String),
-    Stalled,
-    Regressing,
-    Request { ring: usize, sightings: Vec<Sighting> },
+    /// Failing tests got more and more; the messages may be equal, too.
+    Regression {
+        trend: String,
+        exact: bool,
+    },
+    /// With the judge's own words.
+    Stalled(Option<String>),
+    Regressing(Option<String>),
+    Request {
+        ring: usize,
+        sightings: Vec<Sighting>,
+    },
 }
 
 impl State {
@@ -170,9 +180,9 @@ impl State {
     }
 
     fn failure(&mut self, facts: &FailureFacts, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
+        let root = self.enter(event, cx);
         // Nothing can be told about a blank failure, and what is external never counts.
         let message = facts.message.filter(|_| !facts.external)?;
-        let root = self.enter(event, cx);
         let attempts = cx.config.failures.counting == Counting::Attempts;
         let mut add = 0;
         let mut onset = cx.onset;
@@ -190,25 +200,26 @@ impl State {
         }
         let tracker = self.tracker(cx.task)?;
         let told = tracker.told(facts);
-        let judged = if exact { Judged::Loop } else { told };
+        let judged = if exact && told != Judged::Regression { Judged::Loop } else { told };
         let mut cause = Cause::Exact;
         let mut question = None;
         match (&judged, exact) {
             (Judged::Regression, _) => {
-                cause = Cause::Regression(tracker.trend());
-                if let Some(prior) = tracker.failures.iter_mut().next_back() {
+                cause = Cause::Regression { trend: tracker.trend(), exact };
+                if !exact && let Some(prior) = tracker.failures.iter_mut().next_back() {
                     onset = prior.onset;
                     add = u32::from(attempts && !core::mem::replace(&mut prior.counted, true));
                 }
-                add += 1;
+                add += u32::from(!exact);
             }
             (Judged::Unclear, _) => question = Some(tracker.question(event, facts)),
             _ => {}
         }
-        tracker.took(facts, message, add > 0, question.is_some(), cx);
+        tracker.took(facts, message, add > 0, question.is_some(), event, cx);
         self.trim();
         if add > 0 {
-            return self.count(root, add, onset, &cause, &facts.signature, event, cx);
+            let agent = event.context.agent.as_deref();
+            return self.count(root, add, onset, &cause, &facts.signature, (agent, false), event, cx);
         }
         if let Some(counter) = self.counter(root) {
             counter.reason = judged.reason();
@@ -252,10 +263,12 @@ impl State {
         }
         let mut add = 0;
         let mut latest = tracker.failures.iter_mut().rev().take(2);
+        let mut known = false;
         if against(evaluation.verdict)
             && let Some(failed) = latest.next()
         {
             failed.counted = true;
+            known = core::mem::replace(&mut failed.found, true);
             add = 1;
             if counting == Counting::Attempts
                 && let Some(prior) = latest.next()
@@ -267,6 +280,9 @@ impl State {
         drop(latest);
         tracker.asked.as_mut()?.answered(evaluation, add);
         let past = tracker.failures.last().map(|past| (past.onset, past.signature.clone()));
+        // Whom the judge speaks of: the agent that failed.
+        let agent = tracker.failed.clone();
+        let words = reasoning(evaluation);
         if let Some(past) = tracker.failures.iter_mut().next_back() {
             past.external = evaluation.verdict == EvaluationVerdict::External;
         }
@@ -277,12 +293,16 @@ impl State {
             } else {
                 tracker::Reason::Progress
             };
-            self.counter(root)?.reason = reason;
+            let told = words.zip(reason.text()).map(|(words, text)| tracker::Reason::Said(format!("{text}: {words}")));
+            self.counter(root)?.reason = told.unwrap_or(reason);
             return None;
         }
-        let cause =
-            if evaluation.verdict == EvaluationVerdict::Regressing { Cause::Regressing } else { Cause::Stalled };
-        self.count(root, add, onset, &cause, &signature, event, cx)
+        let cause = if evaluation.verdict == EvaluationVerdict::Regressing {
+            Cause::Regressing(words)
+        } else {
+            Cause::Stalled(words)
+        };
+        self.count(root, add, onset, &cause, &signature, (agent.as_deref(), known), event, cx)
     }
 
     fn collaboration(&mut self, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
@@ -305,6 +325,7 @@ impl State {
             onset,
             &Cause::Request { ring, sightings },
             &signature,
+            (event.context.agent.as_deref(), false),
             event,
             cx,
         )
@@ -319,6 +340,7 @@ impl State {
         onset: crate::state::Onset,
         cause: &Cause,
         signature: &str,
+        (agent, counted): (Option<&str>, bool),
         event: &Event,
         cx: &Cx<'_>,
     ) -> Option<Signal> {
@@ -334,7 +356,7 @@ impl State {
         if sightings.is_empty() {
             sightings.push(Sighting { key: combine("task-loop", &[root]), ..cx.here });
         }
-        if self.counter(root)?.count == 0 {
+        if !core::mem::replace(&mut self.counter(root)?.looped, true) {
             self.totals.looped = self.totals.looped.saturating_add(1);
         }
         let counter = self.counter(root)?;
@@ -344,17 +366,17 @@ impl State {
         let reasoning = cause.reason();
         counter.reason = tracker::Reason::Said(reasoning.clone());
         let gate = cx.limits.level(count, 1).is_some_and(|(level, _)| level >= Level::Gate);
-        let (task_id, agent_id) = (event.context.task.clone(), event.context.agent.clone());
+        let (task_id, agent_id) = (event.context.task.clone(), agent.map(ToString::to_string));
         let mut records = alloc::vec![Record::LoopDetected {
             task_id: task_id.clone(),
             agent_id: agent_id.clone(),
             loop_count: count,
             error_signature: signature.to_string(),
-            is_exact_match: matches!(cause, Cause::Exact),
+            is_exact_match: matches!(cause, Cause::Exact | Cause::Regression { exact: true, .. }),
             orchestrator_reasoning: reasoning.clone(),
             timestamp: event.context.at,
         }];
-        let mut message = reasoning;
+        let mut message = reasoning.clone();
         if gate {
             message = format!("Loop detected after {count} attempts");
             // A gate that stands open is not triggered again.
@@ -388,7 +410,7 @@ impl State {
             message,
             // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first on.
             ask: (!reached).then_some(Level::Observe),
-            extra: Extra { records, recommend: true, ..Extra::default() },
+            extra: Extra { records, recommend: true, counted, reasoning: Some(reasoning), ..Extra::default() },
         })
     }
 
@@ -452,12 +474,23 @@ impl State {
     }
 }
 
+/// A judge's own words, printable.
+pub(crate) fn reasoning(evaluation: &Evaluation) -> Option<String> {
+    let words = evaluation.reasoning.as_deref().map(|words| printable(words.trim(), REASONING));
+    words.filter(|words| !words.is_empty())
+}
+
+/// Why it counts, and what the judge said.
+fn judged(reason: &str, words: Option<&str>) -> String {
+    words.map_or_else(|| reason.into(), |words| format!("{reason}: {words}"))
+}
+
 impl Cause {
     fn kind(&self) -> &'static str {
         match self {
             Self::Exact => "exact-failure",
-            Self::Regression(_) | Self::Regressing => "regression",
-            Self::Stalled => "no-progress",
+            Self::Regression { .. } | Self::Regressing(_) => "regression",
+            Self::Stalled(_) => "no-progress",
             Self::Request { ring: 0, .. } => "repeated-request",
             Self::Request { .. } => "request-ring",
         }
@@ -467,9 +500,9 @@ impl Cause {
     fn reason(&self) -> String {
         match self {
             Self::Exact => "Exact error message match".into(),
-            Self::Regression(trend) => format!("Regression: moving away from goal, failing tests {trend}"),
-            Self::Stalled => "No progress towards the goal, by evaluation".into(),
-            Self::Regressing => "Regression: moving away from goal, by evaluation".into(),
+            Self::Regression { trend, .. } => format!("Regression: moving away from goal, failing tests {trend}"),
+            Self::Stalled(words) => judged("No progress towards the goal, by evaluation", words.as_deref()),
+            Self::Regressing(words) => judged("Regression: moving away from goal, by evaluation", words.as_deref()),
             Self::Request { ring: 0, .. } => "Repeated collaboration request".into(),
             Self::Request { ring, .. } => format!("Repeated collaboration request in a ring of {ring} agents"),
         }
@@ -478,8 +511,8 @@ impl Cause {
     fn confidence(&self) -> u16 {
         match self {
             Self::Exact => 950,
-            Self::Regression(_) => 850,
-            Self::Stalled | Self::Regressing => 750,
+            Self::Regression { .. } => 850,
+            Self::Stalled(_) | Self::Regressing(_) => 750,
             Self::Request { .. } => 800,
         }
     }
@@ -493,7 +526,7 @@ impl Cause {
                 Recommendation::ChangeApproach,
                 HaltReason::RepeatedError,
             ),
-            Self::Regression(trend) => (
+            Self::Regression { trend, .. } => (
                 format!(
                     "More tests fail each time ({trend}): the work is moving away from the goal. {loops} of this task."
                 ),
@@ -501,7 +534,7 @@ impl Cause {
                 Recommendation::Rollback,
                 HaltReason::Stalled,
             ),
-            Self::Regressing => (
+            Self::Regressing(_) => (
                 format!(
                     "The latest failure, `{signature}`, was judged to be a step back: the work is moving away from the goal. {loops} of this task."
                 ),
@@ -509,7 +542,7 @@ impl Cause {
                 Recommendation::Rollback,
                 HaltReason::Stalled,
             ),
-            Self::Stalled => (
+            Self::Stalled(_) => (
                 format!(
                     "The latest failure, `{signature}`, was judged to bring the task no nearer to its goal. {loops} of this task."
                 ),
@@ -569,9 +602,14 @@ impl Rule for TaskLoop {
         state.counters.iter().map(|counter| counter.count).max().unwrap_or(0)
     }
 
-    /// The failures of the task worked on last, under the names that records give them.
-    fn story(state: &State) -> Vec<String> {
-        let failures = state.tasks.last().map(|tracker| tracker.failures.iter()).into_iter().flatten();
+    fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
+        state.loops(whose.task).0
+    }
+
+    /// The failures of the task, under the names that records give them.
+    fn story(state: &State, whose: &Whose) -> Vec<String> {
+        let tracker = state.tasks.iter().rev().find(|tracker| whose.has_task(tracker.task));
+        let failures = tracker.map(|tracker| tracker.failures.iter()).into_iter().flatten();
         failures.map(|past| format!("Event {}: `{}`", past.sighting.seq, past.signature)).collect()
     }
 

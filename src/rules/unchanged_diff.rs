@@ -6,6 +6,7 @@
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Flow, Whose};
 use crate::text::evidence;
 use alloc::format;
 
@@ -54,6 +55,10 @@ impl Rule for UnchangedDiff {
 
     fn standing(state: &u32) -> u32 {
         *state
+    }
+
+    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+        flow.most(whose, |task| task.diff.streak.count.max(task.docs.streak.count))
     }
 
     fn fits(_: &u32) -> bool {

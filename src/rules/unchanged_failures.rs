@@ -7,6 +7,7 @@
 use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Flow, Whose};
 use alloc::format;
 
 pub(crate) struct UnchangedFailures;
@@ -56,6 +57,10 @@ impl Rule for UnchangedFailures {
         *state
     }
 
+    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+        flow.most(whose, |task| task.failing.streak.count)
+    }
+
     fn fits(_: &u32) -> bool {
         true
     }
@@ -97,6 +102,19 @@ mod tests {
         // Rising coverage, with the same tests failing, and with the same number of them.
         Script::workflow("{}").play("c=1 %t:a,c:60 c=2 %t:a,c:61.5 c=3 %t:a,c:75 c=4 %t:a,c:76").expect(RULE, &[]);
         Script::workflow("{}").play("c=1 %f:3,c:60 c=2 %f:3,c:60.5 c=3 %f:3,c:61").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn the_same_set_while_the_total_grows() {
+        Script::workflow("{}").play("c=1 %t:a+b,n:10 c=2 %t:a+b,n:20 c=3 %t:b+a,n:30").expect(RULE, &[(5, Gate)]);
+        // Others than before are fewer of them all.
+        Script::workflow("{}").play("c=1 %t:a+b,n:10 c=2 %t:c+d,n:20 c=3 %t:e+f,n:30").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn what_is_external_ends_no_iteration() {
+        let external = "!ECONNREFUSED";
+        Script::workflow("{}").play(&["!a %f:3", external, "%f:3", external, "%f:3"].join(" ")).expect(RULE, &[]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod graph;
 mod pairing;
 mod ring;
 mod snapshot;
+mod standing;
 mod store;
 mod workflow;
 
@@ -15,10 +16,11 @@ pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
 pub(crate) use ring::Ring;
 use snapshot::json_text;
 pub(crate) use snapshot::{open, seal};
+pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
 pub(crate) use store::{Forgotten, Store};
-pub(crate) use workflow::{Flow, Moment, Task, Workflow};
+pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow};
 
-use crate::model::{Context, Finding, Level};
+use crate::model::Context;
 use crate::policy::Ladder;
 use crate::rules::States;
 use crate::text::Key;
@@ -26,10 +28,6 @@ use serde::{Deserialize, Serialize};
 
 /// Mutations remembered, to tell a new change from one made before.
 const MUTATIONS: usize = 128;
-/// Findings kept for reports and status.
-const FINDINGS: usize = 8;
-/// Readings of failing tests kept for the progress trend.
-const TREND: usize = 8;
 
 /// Tasks that a run remembers; the one that was worked on the longest ago goes first.
 pub(crate) const TASKS: usize = 32;
@@ -50,8 +48,10 @@ const fn varint(number: u64) -> usize {
 pub(crate) struct Onset {
     /// The event's sequence number.
     pub(crate) seq: u64,
-    /// Events of the run before it.
+    /// Events of the task before it, and of them those of the agent at work.
     pub(crate) events: u64,
+    pub(crate) own: u64,
+    /// What the task had consumed.
     pub(crate) tokens: u64,
     pub(crate) cost_micros: u64,
     pub(crate) at: Option<i64>,
@@ -61,7 +61,13 @@ impl Onset {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
         let at = self.at.map_or(0, |at| varint(at.unsigned_abs().saturating_mul(2)));
-        varint(self.seq) + varint(self.events) + varint(self.tokens) + varint(self.cost_micros) + 1 + at
+        varint(self.seq)
+            + varint(self.events)
+            + varint(self.own)
+            + varint(self.tokens)
+            + varint(self.cost_micros)
+            + 1
+            + at
     }
 }
 
@@ -105,23 +111,15 @@ pub(crate) struct Run {
     pub(crate) pairing: Pairing,
     /// Iterations counted in each of the ways a host may show them.
     pub(crate) iterations: Iterations,
-    pub(crate) trend: Ring<u32>,
     /// Turns, deliveries and progress, seen as a workflow.
     pub(crate) workflow: Workflow,
     pub(crate) rules: States,
-    /// Tasks by what was worked on last, the latest one last.
-    tasks: Ring<Key>,
+    /// Tasks by what was worked on last, the latest one last, and when that was.
+    tasks: Ring<(Key, Option<i64>)>,
     pub(crate) evicted: Evicted,
     pub(crate) ladder: Ladder,
-    /// Level of the latest verdict.
-    pub(crate) level: Level,
-    /// Strongest level since the last reset.
-    pub(crate) peak: Level,
-    /// Event time of the first finding at `nudge` or above since the last reset.
-    pub(crate) detected_at: Option<i64>,
-    /// The latest finding of every loop, newest last.
-    #[serde(with = "json_text")]
-    pub(crate) findings: alloc::vec::Vec<Finding>,
+    /// What was last said of each task and agent, and what was found there.
+    pub(crate) standings: Standings,
     /// A human said stop.
     pub(crate) stopped: bool,
 }
@@ -151,6 +149,13 @@ impl Iterations {
         self.outputs.max(self.turns).max(self.turn_starts).max(self.rounds)
     }
 
+    /// Bytes it takes at most.
+    fn weight(&self) -> usize {
+        let counts = [self.outputs, self.turns, self.turn_starts, self.rounds];
+        let round = self.last_round.map_or(1, |_| 1 + KEY_BYTES);
+        counts.iter().map(|count| varint((*count).into())).sum::<usize>() + round
+    }
+
     pub(crate) fn round(&mut self, round: Option<Key>) {
         if round.is_some() && round != self.last_round {
             self.rounds = self.rounds.saturating_add(1);
@@ -160,23 +165,64 @@ impl Iterations {
 }
 
 impl Run {
-    /// Counts an event in and moves time forward, never backwards.
-    pub(crate) fn enter(&mut self, seq: u64, context: &Context) {
+    /// Counts an event in and moves time forward, never backwards. Tasks that are idle for longer than `idle_ms` are
+    /// forgotten with everything that was kept of them.
+    pub(crate) fn enter(&mut self, seq: u64, context: &Context, idle_ms: u64) {
         self.events = self.events.saturating_add(1);
         self.touched = seq;
         if let Some(at) = context.at {
             self.started.get_or_insert(at);
             self.now = Some(self.now.map_or(at, |now| now.max(at)));
+            self.collect(idle_ms);
+        }
+        let task = context.task.as_deref().map_or(0, task_key);
+        let parent = context.parent_task.as_deref().map(task_key);
+        // What is heard of is not idle.
+        for heard in parent.into_iter().chain([task]) {
+            if self.tasks.last().is_none_or(|(last, at)| *last != heard || *at != self.now)
+                && self.tasks.take(|(known, _)| *known == heard).is_some()
+            {
+                self.tasks.push((heard, self.now), usize::MAX);
+            }
+        }
+        self.standings.enter(context, task, self.now, seq);
+    }
+
+    fn collect(&mut self, idle_ms: u64) {
+        let now = self.now;
+        let idle = |at: Option<i64>| {
+            let since = now.zip(at).map(|(now, at)| now.saturating_sub(at));
+            since.is_some_and(|since| u64::try_from(since).is_ok_and(|since| since > idle_ms))
+        };
+        loop {
+            let oldest = self.tasks.iter().next().filter(|(_, at)| idle(*at)).map(|(task, _)| *task);
+            let Some(task) = oldest else { break };
+            self.tasks.remove(0);
+            self.drop_task(task);
+        }
+        self.standings.drop_idle(idle);
+    }
+
+    /// Forgets all that is kept of one task.
+    fn drop_task(&mut self, task: Key) {
+        self.rules.drop_task(task);
+        self.workflow.drop_task(task);
+        // What was said where no task was named is the run's.
+        if task != 0 {
+            self.standings.drop_task(task);
+            self.ladder.rearm(Some(task));
         }
     }
 
-    /// Where the run stands, as the possible onset of a loop at the current event.
+    /// Where the task at hand stands, as the possible onset of a loop at the current event.
     pub(crate) fn onset(&self) -> Onset {
+        let (spent, own) = self.standings.spent();
         Onset {
             seq: self.touched,
-            events: self.events.saturating_sub(1),
-            tokens: self.tokens.unwrap_or(0),
-            cost_micros: self.cost_micros.unwrap_or(0),
+            events: spent.events.saturating_sub(1),
+            own: own.events.saturating_sub(1),
+            tokens: spent.tokens.unwrap_or(0),
+            cost_micros: spent.cost_micros.unwrap_or(0),
             at: self.now,
         }
     }
@@ -191,51 +237,46 @@ impl Run {
         new
     }
 
-    pub(crate) fn reading(&mut self, failing: u32) {
-        self.trend.push(failing, TREND);
-    }
-
     /// Drops the evidence of the tool, text and stream rules, as a human's message does. Budgets, the ladder's
     /// memory and exemptions stay.
     pub(crate) fn forget_evidence(&mut self) {
         self.rules.forget();
         self.pairing.forget();
+        self.standings.forget_evidence();
     }
 
-    /// Re-arms every rule: evidence, what is kept about the task and the ladder's memory go; budgets, seen call ids and
-    /// exemptions stay.
-    pub(crate) fn start_over(&mut self, task: Key) {
-        self.forget_evidence();
-        self.rules.forget_task(task);
-        self.workflow.forget_task(task);
-        self.ladder.rearm();
-        self.findings.clear();
-        self.level = Level::Continue;
-        self.peak = Level::Continue;
-        self.detected_at = None;
+    /// Starts a task over, or every one where none is named: what is kept about it and what was said of it go; what others
+    /// have earned stays, and so do budgets, seen call ids and exemptions. The evidence of calls is not kept by task: it
+    /// goes unless others have a part in it. What the run's nodes have taken comes back by a `human`'s hand alone.
+    pub(crate) fn start_over(&mut self, task: Option<Key>, human: bool) {
+        if task.is_none_or(|task| !self.standings.others_heard(task)) {
+            self.forget_evidence();
+        }
+        let which = task.unwrap_or(0);
+        self.rules.forget_task(which);
+        self.workflow.forget_task(which, human);
+        self.ladder.rearm(task);
+        self.standings.start_over(which);
     }
 
-    /// Starts the run over with nothing but its tasks' counters of loops and the workflow that it declared, which is no
-    /// evidence.
+    /// Starts the run over with nothing but the workflow that it declared, which is no evidence.
     pub(crate) fn restart(&mut self) {
-        let (rules, workflow) = (self.rules.only_loops(), self.workflow.fresh());
-        let tasks = core::mem::take(&mut self.tasks);
-        *self = Self { rules, workflow, tasks, now: self.now, touched: self.touched, ..Self::default() };
+        let workflow = self.workflow.fresh();
+        *self = Self { workflow, now: self.now, touched: self.touched, ..Self::default() };
     }
 
     /// Notes that a task, and the one that it counts for, was worked on, and makes room: those worked on the longest ago
     /// are forgotten, and where the current one alone takes too much, the oldest of its parts.
     pub(crate) fn work_on(&mut self, task: Key, owner: Key) {
         for task in [owner, task] {
-            self.tasks.retain(|known| *known != task);
-            self.tasks.push(task, usize::MAX);
+            self.tasks.retain(|(known, _)| *known != task);
+            self.tasks.push((task, self.now), usize::MAX);
         }
         let current = if task == owner { 1 } else { 2 };
         let mut weight = self.weight();
         while self.tasks.len() > TASKS || (self.tasks.len() > current && weight > TASK_BYTES) {
-            let Some(oldest) = self.tasks.remove(0) else { break };
-            self.rules.drop_task(oldest);
-            self.workflow.drop_task(oldest);
+            let Some((oldest, _)) = self.tasks.remove(0) else { break };
+            self.drop_task(oldest);
             let left = self.weight();
             // Nothing may have been counted about it, or nothing any more.
             self.evicted.tasks = self.evicted.tasks.saturating_add(u64::from(left < weight));
@@ -260,24 +301,14 @@ impl Run {
     /// Bytes that everything about tasks takes at most, without the declared graph and the learned one, which have caps
     /// of their own.
     fn weight(&self) -> usize {
-        self.rules.weight().saturating_add(self.workflow.weight())
-    }
-
-    /// Keeps the latest finding of each loop.
-    pub(crate) fn keep(&mut self, finding: &Finding) {
-        self.findings.retain(|known| known.rule != finding.rule || known.signature != finding.signature);
-        if self.findings.len() >= FINDINGS {
-            self.findings.remove(0);
-        }
-        self.findings.push(finding.clone());
+        self.rules.weight().saturating_add(self.workflow.weight()).saturating_add(self.standings.weight())
     }
 
     /// Whether every collection is within its cap: what a restored snapshot must satisfy.
     pub(crate) fn fits(&self) -> bool {
         self.mutations.len() <= MUTATIONS
-            && self.trend.len() <= TREND
             && self.tasks.len() <= TASKS
-            && self.findings.len() <= FINDINGS
+            && self.standings.fits()
             && self.pairing.fits()
             && self.workflow.fits()
             && self.rules.fit()

@@ -9,8 +9,10 @@
 
 use crate::model::{Body, Checklist, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
 use crate::state::graph::{Cycle, Graph, node_key};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, varint};
-use crate::text::{Key, canonical_json, combine, document, evidence, failing_tests, key, patch, printable};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, Whose, varint};
+use crate::text::{
+    FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, key, patch, printable,
+};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,8 @@ pub(crate) struct Workflow {
     learned: Graph,
     /// The latest one last.
     tasks: Ring<Task>,
+    /// What the nodes have taken in the whole run.
+    nodes: Ring<Node>,
     /// Nodes, voices and cycles of tasks that had to make room.
     lost: u64,
 }
@@ -58,6 +62,7 @@ pub(crate) struct Workflow {
 pub(crate) struct Flow<'a> {
     pub(crate) graph: &'a Graph,
     tasks: &'a Ring<Task>,
+    nodes: &'a Ring<Node>,
 }
 
 /// What is counted for one task.
@@ -95,6 +100,35 @@ pub(crate) struct Node {
     pub(crate) latest: Sighting,
 }
 
+impl Node {
+    /// Counts a turn in; says how many other nodes had to make room.
+    fn count(nodes: &mut Ring<Self>, turn: &Turn, known: bool, moment: &Moment) -> u64 {
+        let key = node_key(&turn.node);
+        let mut node = nodes.take(|node| node.key == key).unwrap_or_else(|| Self {
+            key,
+            name: (!known).then(|| printable(&turn.node, NAME)),
+            onset: moment.onset,
+            ..Self::default()
+        });
+        node.turns = node.turns.saturating_add(1);
+        node.runtime_ms = node.runtime_ms.saturating_add(turn.duration_ms.unwrap_or(0));
+        node.cost_micros = node.cost_micros.saturating_add(turn.cost_micros.unwrap_or(0));
+        node.latest = Sighting { key, ..moment.here };
+        nodes.push_counted(node, NODES)
+    }
+
+    /// Bytes it takes at most.
+    fn weight(&self) -> usize {
+        let name = self.name.as_ref().map_or(0, String::len);
+        let figures = 8 + varint(self.runtime_ms) + varint(self.cost_micros);
+        KEY_BYTES + name + figures + self.onset.weight() + self.latest.weight()
+    }
+
+    fn fits(&self) -> bool {
+        self.name.as_ref().is_none_or(|name| name.len() <= NAME * 4)
+    }
+}
+
 /// How often a cycle has gone round.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Laps {
@@ -112,7 +146,14 @@ pub(crate) struct Voice {
     node: Key,
     pub(crate) message: Streak,
     pub(crate) structured: Streak,
-    pub(crate) flips: Flips,
+    pub(crate) message_flips: Flips,
+    pub(crate) structured_flips: Flips,
+}
+
+impl Voice {
+    fn fits(&self) -> bool {
+        self.message.fits() && self.structured.fits() && self.message_flips.fits() && self.structured_flips.fits()
+    }
 }
 
 /// The same thing in a row.
@@ -269,7 +310,7 @@ pub(crate) struct Failing {
     pub(crate) same: bool,
     pub(crate) latest: u32,
     total: Option<u32>,
-    coverage: Option<f64>,
+    coverage: Option<u32>,
     set: Option<Key>,
     /// Figures of this streak.
     figures: Ring<u32>,
@@ -289,13 +330,15 @@ impl Failing {
         // A fall back to a figure this streak has already had is a swing.
         let fewer = failing < self.latest && !self.figures.iter().any(|figure| *figure == failing);
         let rarer = match (self.total, tests.total) {
+            // The very same tests fail on, however many others there are by now.
+            _ if set.is_some() && set == self.set => false,
             (Some(before), Some(total)) => {
                 failing <= self.latest
                     && u64::from(failing) * u64::from(before) < u64::from(self.latest) * u64::from(total)
             }
             _ => false,
         };
-        let covered = self.coverage.zip(tests.coverage).is_some_and(|(before, now)| now > before);
+        let covered = self.coverage.zip(tests.coverage_hundredths()).is_some_and(|(before, now)| now > before);
         if fewer || rarer || covered || failing == 0 {
             self.begin(lap, moment, tests, key, failing, set);
             return true;
@@ -318,7 +361,7 @@ impl Failing {
     fn note(&mut self, tests: &Tests, failing: u32, set: Option<Key>) {
         self.latest = failing;
         self.total = tests.total;
-        self.coverage = tests.coverage;
+        self.coverage = tests.coverage_hundredths();
         self.set = set;
         self.figures.push(failing, SWING);
     }
@@ -345,18 +388,7 @@ impl Task {
     fn turn(&mut self, turn: &Turn, cycle: Option<&Cycle>, known_node: bool, moment: &Moment) -> u64 {
         self.flows = true;
         let name = node_key(&turn.node);
-        let known = self.nodes.iter().position(|node| node.key == name);
-        let mut node = (known.and_then(|index| self.nodes.remove(index))).unwrap_or_else(|| Node {
-            key: name,
-            name: (!known_node).then(|| printable(&turn.node, NAME)),
-            onset: moment.onset,
-            ..Node::default()
-        });
-        node.turns = node.turns.saturating_add(1);
-        node.runtime_ms = node.runtime_ms.saturating_add(turn.duration_ms.unwrap_or(0));
-        node.cost_micros = node.cost_micros.saturating_add(turn.cost_micros.unwrap_or(0));
-        node.latest = Sighting { key: name, ..moment.here };
-        let mut lost = self.nodes.push_counted(node, NODES);
+        let mut lost = Node::count(&mut self.nodes, turn, known_node, moment);
         if let Some(cycle) = cycle {
             self.active = Some(cycle.key);
         }
@@ -378,11 +410,12 @@ impl Task {
             .unwrap_or_else(|| Voice { node: name, ..Voice::default() });
         if let Some(message) = message {
             voice.message.see(0, moment, message);
+            voice.message_flips.see(moment, message);
         }
         if let Some(structured) = structured {
             voice.structured.see(0, moment, structured);
+            voice.structured_flips.see(moment, structured);
         }
-        voice.flips.see(moment, output);
         lost += self.voices.push_counted(voice, VOICES);
         lost
     }
@@ -464,6 +497,28 @@ impl Task {
         known.and_then(|index| self.cycles.remove(index))
     }
 
+    pub(crate) fn key(&self) -> Key {
+        self.key
+    }
+
+    /// The longest streaks and flips of its nodes' words, and the most turns and laps: what the rules about workflows hold.
+    pub(crate) fn most_identical(&self) -> u32 {
+        self.voices.iter().map(|voice| voice.message.count.max(voice.structured.count)).max().unwrap_or(0)
+    }
+
+    pub(crate) fn most_flips(&self) -> u32 {
+        let voices = self.voices.iter().map(|voice| voice.message_flips.laps().max(voice.structured_flips.laps()));
+        voices.chain([self.diff.flips.laps(), self.docs.flips.laps()]).max().unwrap_or(0)
+    }
+
+    pub(crate) fn most_turns(&self) -> u32 {
+        self.nodes.iter().map(|node| node.turns).max().unwrap_or(0)
+    }
+
+    pub(crate) fn most_laps(&self) -> u32 {
+        self.cycles.iter().map(|laps| laps.iterations).max().unwrap_or(0)
+    }
+
     /// The node's count, after its turn.
     pub(crate) fn node(&self, name: &str) -> Option<&Node> {
         let key = node_key(name);
@@ -524,22 +579,14 @@ impl Task {
 
     /// Bytes it takes at most.
     fn weight(&self) -> usize {
-        let node = |node: &Node| {
-            let name = node.name.as_ref().map_or(0, String::len);
-            KEY_BYTES
-                + name
-                + 8
-                + varint(node.runtime_ms)
-                + varint(node.cost_micros)
-                + node.onset.weight()
-                + node.latest.weight()
-        };
         let laps = |laps: &Laps| KEY_BYTES + 8 + 5 * laps.trend.len() + laps.onset.weight() + laps.latest.weight();
-        let voice =
-            |voice: &Voice| KEY_BYTES + voice.message.weight() + voice.structured.weight() + voice.flips.weight();
+        let voice = |voice: &Voice| {
+            let flips = voice.message_flips.weight() + voice.structured_flips.weight();
+            KEY_BYTES + voice.message.weight() + voice.structured.weight() + flips
+        };
         let keys = KEY_BYTES * (2 + self.sets.len() + self.outputs.len());
         let failing = self.failing.streak.weight() + 5 * self.failing.figures.len() + 40;
-        self.nodes.iter().map(node).sum::<usize>()
+        self.nodes.iter().map(Node::weight).sum::<usize>()
             + self.cycles.iter().map(laps).sum::<usize>()
             + self.voices.iter().map(voice).sum::<usize>()
             + self.diff.weight()
@@ -551,11 +598,11 @@ impl Task {
 
     fn fits(&self) -> bool {
         self.nodes.len() <= NODES
-            && self.nodes.iter().all(|node| node.name.as_ref().is_none_or(|name| name.len() <= NAME * 4))
+            && self.nodes.iter().all(Node::fits)
             && self.cycles.len() <= CYCLES
             && self.cycles.iter().all(|laps| laps.trend.len() <= TREND)
             && self.voices.len() <= VOICES
-            && self.voices.iter().all(|voice| voice.message.fits() && voice.structured.fits() && voice.flips.fits())
+            && self.voices.iter().all(Voice::fits)
             && self.diff.fits()
             && self.docs.fits()
             && self.failing.streak.fits()
@@ -568,6 +615,16 @@ impl<'a> Flow<'a> {
     /// The task that the turn, delivery or progress at hand belongs to.
     pub(crate) fn task(&self) -> Option<&'a Task> {
         self.tasks.last()
+    }
+
+    /// A node's count over the whole run.
+    pub(crate) fn node_of_run(&self, key: Key) -> Option<&'a Node> {
+        self.nodes.iter().rev().find(|node| node.key == key)
+    }
+
+    /// The most that any task of a scope has, by whatever is asked.
+    pub(crate) fn most(&self, whose: &Whose, of: impl Fn(&Task) -> u32) -> u32 {
+        self.tasks.iter().filter(|task| whose.has_task(task.key)).map(of).max().unwrap_or(0)
     }
 
     /// The task's state, where it has any.
@@ -588,6 +645,17 @@ impl<'a> Flow<'a> {
     }
 }
 
+/// What a node has taken.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub(crate) name: String,
+    /// The default budget binds it.
+    pub(crate) bound: bool,
+    pub(crate) turns: u32,
+    /// Turns and milliseconds in the whole run.
+    pub(crate) of_run: (u32, u64),
+}
+
 /// What `status` shows of a cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
@@ -606,7 +674,11 @@ pub(crate) struct Standing {
 impl Workflow {
     /// The workflow with the graph in force: the run's own, else the configured one, else what was learned.
     pub(crate) fn flow<'a>(&'a self, configured: Option<&'a Graph>) -> Flow<'a> {
-        Flow { graph: self.declared.as_ref().or(configured).unwrap_or(&self.learned), tasks: &self.tasks }
+        Flow {
+            graph: self.declared.as_ref().or(configured).unwrap_or(&self.learned),
+            tasks: &self.tasks,
+            nodes: &self.nodes,
+        }
     }
 
     /// Takes another graph. Counters of cycles that are in it as well go on.
@@ -652,14 +724,18 @@ impl Workflow {
         let (mut lost, mut forward) = (0, false);
         match &event.body {
             Body::Turn(turn) => {
-                lost = task.turn(turn, cycle, !flow.graph.name(node_key(&turn.node)).is_empty(), moment)
+                let known = !flow.graph.name(node_key(&turn.node)).is_empty();
+                lost = task.turn(turn, cycle, known, moment) + Node::count(&mut self.nodes, turn, known, moment);
             }
             Body::Delivery(delivery) => {
                 let closes = cycle.is_some_and(|cycle| cycle.driver == node_key(&delivery.to));
                 lost = task.delivery(cycle, closes, moment);
             }
             Body::Progress(progress) => forward = task.progress(progress, moment),
-            Body::Failure(_) => task.failures = task.failures.saturating_add(1),
+            // What is external ends no iteration of the work.
+            Body::Failure(failure) => {
+                task.failures = task.failures.saturating_add(u32::from(!FailureFacts::of(failure).external));
+            }
             Body::Evaluation(_) => task.judged_to_progress(moment),
             _ => {}
         }
@@ -706,7 +782,7 @@ impl Workflow {
 
     /// Bytes that is counted for tasks takes at most.
     pub(crate) fn weight(&self) -> usize {
-        self.tasks.iter().map(Task::weight).sum()
+        self.tasks.iter().map(Task::weight).sum::<usize>() + self.nodes.iter().map(Node::weight).sum::<usize>()
     }
 
     #[cfg(test)]
@@ -722,7 +798,9 @@ impl Workflow {
     /// Drops the older half of the parts of tasks; says how many those were.
     pub(crate) fn shed(&mut self) -> u64 {
         let halves = |task: &mut Task| task.nodes.halve() + task.voices.halve() + task.cycles.halve();
-        self.tasks.iter_mut().map(halves).sum()
+        let parts: u64 = self.tasks.iter_mut().map(halves).sum();
+        // What nodes have taken of their budgets is the last thing to be forgotten.
+        if parts == 0 { self.nodes.halve() } else { parts }
     }
 
     /// Parts of tasks that were dropped at their caps since this was last asked.
@@ -730,10 +808,18 @@ impl Workflow {
         core::mem::take(&mut self.lost)
     }
 
-    /// Drops what is counted for a task.
-    pub(crate) fn forget_task(&mut self, task: Key) {
+    /// Drops what is counted for a task. Its nodes have taken their turns all the same: only a `human` gives those back.
+    pub(crate) fn forget_task(&mut self, task: Key, human: bool) {
         // An answer that names no task is about the run as a whole.
-        self.tasks.retain(|known| task != 0 && known.key != task);
+        let named = |known: &Task| task == 0 || known.key == task;
+        if human {
+            let tasks = &self.tasks;
+            let took = |node: &Node| {
+                tasks.iter().filter(|known| named(known)).any(|task| task.nodes.iter().any(|own| own.key == node.key))
+            };
+            self.nodes.retain(|node| task != 0 && !took(node));
+        }
+        self.tasks.retain(|known| !named(known));
     }
 
     /// Notes why the cycle of a record was halted.
@@ -750,10 +836,9 @@ impl Workflow {
         }
     }
 
-    /// Evidence of the task that was last active, or of the one named, as lines for a report: digests, oldest first.
-    pub(crate) fn evidence(&self, task: Option<Key>) -> Vec<String> {
-        let named = |key: Key| self.tasks.iter().find(|task| task.key == key);
-        let Some(task) = task.map_or_else(|| self.tasks.last(), named).filter(|task| task.flows) else {
+    /// Evidence of a task as lines for a report: digests, oldest first.
+    pub(crate) fn evidence(&self, task: Key) -> Vec<String> {
+        let Some(task) = self.tasks.iter().find(|known| known.key == task).filter(|task| task.flows) else {
             return Vec::new();
         };
         let lists = [
@@ -774,6 +859,7 @@ impl Workflow {
     /// Every cycle of the graph in force, as a task stands; without a task, as the one stands that was last active.
     pub(crate) fn standings(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<Standing> {
         let flow = self.flow(configured);
+        let named = task.is_some();
         let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
         let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key)).collect::<Vec<_>>();
         let standing = |cycle: &Cycle| {
@@ -793,21 +879,37 @@ impl Workflow {
                 outputs: list(|task| &task.outputs),
             }
         };
-        flow.graph.cycles().iter().map(standing).collect()
+        // A workflow that was declared is everybody's; of one that is learned, a task has the cycles that it went through.
+        let has = |cycle: &&Cycle| {
+            !named
+                || flow.graph.is_declared()
+                || task.is_some_and(|task| task.laps(cycle).is_some() || task.active == Some(cycle.key))
+        };
+        flow.graph.cycles().iter().filter(has).map(standing).collect()
     }
 
-    /// Turns and their time of every node that a budget may bind, as a task stands, by name.
-    pub(crate) fn nodes(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<(String, bool, u32, u64)> {
+    /// Turns and their time of every node that a budget may bind, by name: as a task stands, or the run as a whole, and
+    /// how much has been taken of what the run allows.
+    pub(crate) fn nodes(&self, configured: Option<&Graph>, task: Option<Key>) -> Vec<Taken> {
         let flow = self.flow(configured);
-        let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
-        let tally = |key: Key| task.and_then(|task| task.nodes.iter().find(|node| node.key == key));
-        let of_graph = flow.graph.nodes().map(|(key, name)| {
-            let (turns, runtime) = tally(key).map_or((0, 0), |node| (node.turns, node.runtime_ms));
-            (name.to_string(), flow.graph.binds(key), turns, runtime)
-        });
-        let others = task.into_iter().flat_map(|task| task.nodes.iter()).filter_map(|node| {
+        let nodes = task.map_or(Some(&self.nodes), |task| flow.of(task).map(|task| &task.nodes));
+        let taken = |name: &str, key: Key, bound: bool| {
+            let own = nodes.and_then(|nodes| nodes.iter().find(|node| node.key == key));
+            let turns = own.map_or(0, |node| node.turns);
+            let all = flow.node_of_run(key).map_or((0, 0), |node| (node.turns, node.runtime_ms));
+            Taken { name: name.to_string(), bound, turns, of_run: all }
+        };
+        let its_own = task.and_then(|task| flow.of(task));
+        let has = |key: Key| {
+            let turned = nodes.is_some_and(|nodes| nodes.iter().any(|node| node.key == key));
+            let laps = || flow.graph.cycles().iter().filter(|cycle| cycle.members.contains(&key));
+            turned || laps().any(|cycle| its_own.is_some_and(|task| task.laps(cycle).is_some()))
+        };
+        let of_graph = flow.graph.nodes().filter(|(key, _)| task.is_none() || flow.graph.is_declared() || has(*key));
+        let of_graph = of_graph.map(|(key, name)| taken(name, key, flow.graph.binds(key)));
+        let others = nodes.into_iter().flat_map(|nodes| nodes.iter()).filter_map(|node| {
             let name = node.name.as_ref().filter(|_| flow.graph.name(node.key).is_empty())?;
-            Some((name.clone(), false, node.turns, node.runtime_ms))
+            Some(taken(name, node.key, false))
         });
         of_graph.chain(others).collect()
     }
@@ -818,5 +920,7 @@ impl Workflow {
             && self.learned.fits()
             && self.tasks.len() <= TASKS
             && self.tasks.iter().all(Task::fits)
+            && self.nodes.len() <= NODES
+            && self.nodes.iter().all(Node::fits)
     }
 }

@@ -354,11 +354,21 @@ pub(super) fn says(text: &str) -> Says {
     says
 }
 
+/// What is known of the words that begin with a byte and begin a phrase.
+#[derive(Clone, Copy)]
+struct Beginning {
+    seconds: u64,
+    lengths: u32,
+    from: u8,
+    to: u8,
+}
+
 /// For every first byte of a word, of the words that begin a phrase: the second bytes, one bit each (modulo 64), and the
-/// lengths, one bit each. Most words of a text begin no phrase, and are told so by one look.
+/// lengths, one bit each. Most words of a text begin no phrase, and are told so by one look. Then, where in [`PHRASES`]
+/// those words are.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-static BEGINNINGS: [(u64, u32); 256] = {
-    let mut table = [(0, 0); 256];
+static BEGINNINGS: [Beginning; 256] = {
+    let mut table = [Beginning { seconds: 0, lengths: 0, from: 0, to: 0 }; 256];
     let mut at = 0;
     while at < PHRASES.len() {
         let word = PHRASES[at].0.as_bytes();
@@ -367,12 +377,16 @@ static BEGINNINGS: [(u64, u32); 256] = {
             let first = if case == 0 { word[0] } else { word[0].to_ascii_uppercase() };
             let entry = &mut table[first as usize];
             if word.len() > 1 {
-                entry.0 |= 1 << (word[1] & 63) | 1 << (word[1].to_ascii_uppercase() & 63);
+                entry.seconds |= 1 << (word[1] & 63) | 1 << (word[1].to_ascii_uppercase() & 63);
             } else {
                 // After a digit alone anything may come.
-                entry.0 = u64::MAX;
+                entry.seconds = u64::MAX;
             }
-            entry.1 |= 1 << word.len();
+            entry.lengths |= 1 << word.len();
+            if entry.to == 0 {
+                entry.from = at as u8;
+            }
+            entry.to = at as u8 + 1;
             case += 1;
         }
         at += 1;
@@ -404,13 +418,18 @@ fn scan(text: &str, says: &mut Says) {
             at += 1;
             continue;
         }
-        let rest = bytes.get(at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| !in_word(*byte)).unwrap_or(rest.len());
-        let second = rest.get(1).copied().unwrap_or(0);
-        let (seconds, lengths) = BEGINNINGS.get(usize::from(*first)).copied().unwrap_or_default();
-        if seconds >> (second & 63) & u64::from(lengths) >> length.min(63) & 1 == 1 {
+        let mut end = at + 1;
+        while bytes.get(end).is_some_and(|byte| in_word(*byte)) {
+            end += 1;
+        }
+        let length = end - at;
+        let second = bytes.get(at + 1).copied().unwrap_or(0);
+        if let Some(beginning) = BEGINNINGS.get(usize::from(*first))
+            && beginning.seconds >> (second & 63) & u64::from(beginning.lengths) >> length.min(63) & 1 == 1
+        {
+            let rest = bytes.get(at..).unwrap_or_default();
             let (word, after) = rest.split_at_checked(length).unwrap_or_default();
-            for meaning in meanings(word, after) {
+            for meaning in meanings(beginning, word, after) {
                 if meaning != Taken || at > 0 || after.is_empty() {
                     note(meaning, says, || text.get(..at).is_some_and(ended));
                 }
@@ -437,13 +456,10 @@ fn note(meaning: Meaning, says: &mut Says, ended: impl Fn() -> bool) {
 }
 
 /// The meanings of the phrases that `word` begins and `after` continues.
-fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
-    let order = |entry: &str| entry.bytes().cmp(word.iter().map(u8::to_ascii_lowercase));
-    let first = PHRASES.partition_point(|(entry, _, _)| order(entry).is_lt());
-    PHRASES
-        .iter()
-        .skip(first)
-        .take_while(move |(entry, _, _)| order(entry).is_eq())
+fn meanings(beginning: &Beginning, word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
+    let alike = PHRASES.get(usize::from(beginning.from)..usize::from(beginning.to)).unwrap_or_default().iter();
+    alike
+        .filter(move |(entry, _, _)| entry.as_bytes().eq_ignore_ascii_case(word))
         .filter(move |(_, rest, _)| rest.is_empty() || continues(after, rest.as_bytes()))
         .map(|(_, _, meaning)| *meaning)
 }

@@ -7,7 +7,7 @@
 //! all a JavaScript host can hand over.
 
 use super::digest::{Key, key};
-use super::words::listed_name;
+use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
@@ -112,6 +112,16 @@ pub(crate) fn canonical_json(value: &Value, buffer: &mut String) {
     Writer { out: buffer, lenient: false, altered: false }.value(value, 0);
 }
 
+/// Appends a number in its settled form.
+pub(super) fn number(number: &Number, buffer: &mut String) {
+    Writer { out: buffer, lenient: false, altered: false }.number(number);
+}
+
+/// Appends a text in quotation marks.
+pub(super) fn quoted(text: &str, buffer: &mut String) {
+    Writer { out: buffer, lenient: false, altered: false }.quoted(text);
+}
+
 /// Whether no list or object of `value` is nested deeper than `limit`; a scalar is 0 deep. The recursion ends at the
 /// limit, not at the value's own depth.
 pub(crate) fn depth_within(value: &Value, limit: usize) -> bool {
@@ -146,6 +156,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// The arguments of a call, its top-level fields chosen.
     fn arguments(&mut self, map: &Map<String, Value>, ignore: &[String], identity: &[String]) {
+        const SIEVE: Sieve = Sieve::of(&[&MECHANICS, &RATIONALE]);
         let start = self.out.len();
         // A field that says why or how is left out, unless nothing remains without it: then it is the payload.
         for level in 0..3 {
@@ -153,8 +164,8 @@ impl Writer<'_> {
                 if !identity.is_empty() {
                     return identity.iter().any(|own| own == name) && !ignore.iter().any(|own| own == name);
                 }
-                let dropped =
-                    (level < 2 && listed_name(&MECHANICS, name)) || (level < 1 && listed_name(&RATIONALE, name));
+                let dropped = SIEVE.passes_name(name)
+                    && (level < 2 && listed_name(&MECHANICS, name) || level < 1 && listed_name(&RATIONALE, name));
                 !dropped && !ignore.iter().any(|own| own == name)
             });
             if wrote || !identity.is_empty() {
@@ -343,7 +354,7 @@ impl Writer<'_> {
 }
 
 /// Where the first byte is that JSON escapes; eight at a time.
-fn escape(bytes: &[u8]) -> Option<usize> {
+pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, _) = bytes.as_chunks::<8>();
     let plain = words.iter().take_while(|chunk| {

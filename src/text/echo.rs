@@ -4,7 +4,7 @@
 //! the arguments are taken out of an error before its class is made. A waiting call keeps short hashes of them, not the
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
-use super::digest::key;
+use super::words::{Runs, runs};
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ const LONGEST_ANSWER: usize = 4096;
 pub(crate) struct Echo {
     /// Number of words and hash of each run.
     runs: Vec<(u8, u32)>,
-    /// Bit `hash % 64` of every run's first word: most words of an error are told apart by it alone.
+    /// Bit `hash % 64` of every run's first two words, or of its only one: most words of an error are told apart by it.
     first: u64,
     /// One bit of [`BITS`] for every word; empty where the arguments are too few words to be told apart from an answer.
     known: Vec<u64>,
@@ -80,8 +80,8 @@ impl Echo {
             return false;
         }
         let (mut all, mut new) = (0_u32, 0_u32);
-        for word in words(answer) {
-            let hash = hash_of(word);
+        let mut words = runs(answer, b'_');
+        while let Some(Word { hash, .. }) = Word::next(&mut words) {
             let bits = self.known.get(hash as usize / 64 % (BITS / 64)).copied().unwrap_or(0);
             all += 1;
             new += u32::from(bits & (1 << (hash % 64)) == 0);
@@ -107,21 +107,25 @@ impl Echo {
 
     fn text(&mut self, text: &str, known: &mut Known) {
         for line in text.lines() {
-            let mut words = words(line).peekable();
-            while words.peek().is_some() {
+            let mut words = runs(line, b'_');
+            loop {
                 if known.words >= KNOWN {
                     return;
                 }
                 let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
                 let mut telling = false;
-                for word in words.by_ref().take(LONGEST) {
-                    let word_hash = hash_of(word);
-                    known.add(word_hash);
-                    first = if count == 0 { word_hash } else { first };
-                    hash = chain(hash, word_hash);
-                    chars += word.len();
-                    telling |= !word.bytes().all(|byte| byte.is_ascii_alphabetic());
+                while usize::from(count) < LONGEST
+                    && let Some(word) = Word::next(&mut words)
+                {
+                    known.add(word.hash);
+                    hash = chain(hash, word.hash);
+                    first = if count < 2 { hash } else { first };
+                    chars += word.end - word.start;
+                    telling |= !word.plain;
                     count += 1;
+                }
+                if count == 0 {
+                    break;
                 }
                 // A plain word or two may as well be the error's own.
                 if chars >= SHORTEST && (count > 1 || telling) && self.runs.len() < RUNS {
@@ -137,7 +141,12 @@ impl Echo {
         if self.runs.is_empty() {
             return false;
         }
-        let words: Vec<(usize, usize, u32)> = spans(text).collect();
+        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
+        let mut words: Vec<(usize, usize, u32)> = Vec::with_capacity(text.len() / 4 + 1);
+        let mut runs = runs(text, b'_');
+        while let Some(Word { start, end, hash, .. }) = Word::next(&mut runs) {
+            words.push((start, end, hash));
+        }
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         let mut found = false;
@@ -171,7 +180,9 @@ impl Echo {
     /// The number of words of the longest remembered run that the words begin with.
     fn longest(&self, words: &[(usize, usize, u32)], lengths: u32) -> Option<usize> {
         let (_, _, first) = words.first()?;
-        if self.first & (1 << (first % 64)) == 0 {
+        let one = chain(0, *first);
+        let two = words.get(1).map_or(one, |(_, _, second)| chain(one, *second));
+        if self.first & (1 << (one % 64) | 1 << (two % 64)) == 0 {
             return None;
         }
         let mut hash = 0;
@@ -189,48 +200,29 @@ impl Echo {
     }
 }
 
-/// The words of a text: where each begins and ends, and its hash.
-fn spans(text: &str) -> impl Iterator<Item = (usize, usize, u32)> {
-    let base = text.as_ptr().addr();
-    words(text).map(move |word| {
-        let start = word.as_ptr().addr() - base;
-        (start, start + word.len(), hash_of(word))
-    })
+/// A word, where it stands.
+struct Word {
+    start: usize,
+    end: usize,
+    /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
+    /// them.
+    hash: u32,
+    /// ASCII letters alone.
+    plain: bool,
 }
 
-/// Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    core::iter::from_fn(move || {
-        let (_, from) = rest.split_at_checked(run(rest, false))?;
-        let (word, tail) = from.split_at_checked(run(from, true))?;
-        rest = tail;
-        (!word.is_empty()).then_some(word)
-    })
-}
-
-/// Bytes at the beginning that are, or are not, of a word. Only what is not ASCII has to be decoded.
-fn run(text: &str, of_word: bool) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let (is, length) = if byte.is_ascii() {
-            (byte.is_ascii_alphanumeric() || *byte == b'_', 1)
-        } else {
-            let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
-            (character.is_alphanumeric(), character.len_utf8())
-        };
-        if is != of_word {
-            break;
-        }
-        at += length;
+impl Word {
+    #[inline]
+    fn next(words: &mut Runs<'_>) -> Option<Self> {
+        let (mut hash, mut plain) = (0x811c_9dc5_u32, true);
+        let (start, end) = words.word(|byte| {
+            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+            plain &= byte.is_ascii_alphabetic();
+        })?;
+        // The low bits of a short word's sum are poor.
+        hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+        Some(Self { start, end, hash: hash ^ hash >> 12, plain })
     }
-    at
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a short hash is meant")]
-fn hash_of(word: &str) -> u32 {
-    key("word", word.as_bytes()) as u32
 }
 
 fn chain(hash: u32, word: u32) -> u32 {

@@ -6,6 +6,8 @@
 
 use super::{
     digest::{Key, evidence, key},
+    nature::{Nature, of_message},
+    results::{coverage, failing, passing},
     safe::printable,
     signature::{class_name, file_key, location},
 };
@@ -33,6 +35,9 @@ pub(crate) struct FailureFacts {
     pub(crate) context: Key,
     /// How many tests it says fail.
     pub(crate) failing: Option<u32>,
+    /// How many it says pass, and the hundredths of a per cent that are covered.
+    pub(crate) passing: Option<u32>,
+    pub(crate) coverage: Option<u32>,
     /// It speaks of tests.
     pub(crate) tests: bool,
     /// Printable, without the message: `runtime:TypeError@src/auth.ts:45#1f2e3d4c`.
@@ -52,7 +57,7 @@ impl FailureFacts {
             let found = place(&text).or_else(|| trace.as_deref().and_then(place)).or_else(|| line_alone(&lower))?;
             Some(printable(&found, PLACE))
         });
-        let failing = failing_tests(&lower);
+        let failing = failing(&lower);
         let context = trace.as_deref().map_or_else(
             || frames(&text),
             |_| failure.stack_trace.as_deref().map_or(0, |trace| key("stack", trace.trim().as_bytes())),
@@ -75,9 +80,18 @@ impl FailureFacts {
             external,
             context,
             failing,
+            passing: passing(&lower),
+            coverage: coverage(&lower),
             tests: failing.is_some() || is_assertion(&lower) || of_a_test(&lower),
             signature,
         }
+    }
+}
+
+impl FailureFacts {
+    /// Nothing but words that may mean anything tells what it was.
+    pub(crate) fn is_unnamed(&self) -> bool {
+        matches!(self.kind, ErrorType::Unknown | ErrorType::Network | ErrorType::Timeout | ErrorType::Resource)
     }
 }
 
@@ -106,7 +120,9 @@ fn judged(given: Option<ErrorType>, lower: &str, class: bool) -> (ErrorType, boo
         Some(kind @ (ErrorType::Syntax | ErrorType::Logic)) => (kind, false),
         Some(ErrorType::Timeout) => (ErrorType::Timeout, !of_a_test(lower)),
         // A host that calls every exception a runtime error has not looked at it.
-        Some(kind @ (ErrorType::Runtime | ErrorType::Resource)) => (kind, from_text && status(lower).is_some()),
+        Some(ErrorType::Runtime) => (ErrorType::Runtime, from_text && status(lower).is_some()),
+        // Memory and disks are his own, quotas and rates are not.
+        Some(ErrorType::Resource) => (ErrorType::Resource, from_text),
     }
 }
 
@@ -148,13 +164,17 @@ fn recognised(lower: &str, class: bool) -> (ErrorType, bool) {
     if begins(DEPENDENCY) || missing_package(lower) {
         return (ErrorType::Dependency, true);
     }
-    if failing_tests(lower).is_some() || of_a_test(lower) {
+    if failing(lower).is_some() || of_a_test(lower) {
         return (ErrorType::Logic, false);
     }
     if says(RUNTIME) || class {
         return (ErrorType::Runtime, false);
     }
-    (ErrorType::Unknown, false)
+    // Nothing says what it is, but that only a person ends it.
+    match of_message(lower) {
+        Nature::Permanent => (ErrorType::Authentication, true),
+        Nature::Ordinary | Nature::Transient => (ErrorType::Unknown, false),
+    }
 }
 
 const SYNTAX: &[&str] = &[
@@ -187,6 +207,27 @@ const AUTHENTICATION: &[&str] = &[
     "permission denied (publickey",
     "403 forbidden",
     "access denied for user",
+    "login failed",
+    "login refused",
+    "login denied",
+    "logon failure",
+    "failed to log in",
+    "failed to authenticate",
+    "could not authenticate",
+    "authentication error",
+    "authenticationerror",
+    "invalid access token",
+    "token has expired",
+    "invalid username or password",
+    "invalid password",
+    "wrong password",
+    "unauthenticated",
+    "permission denied for account",
+    "credentials have expired",
+    "credentials expired",
+    "expired credentials",
+    "missing credentials",
+    "no credentials",
 ];
 /// What is used up and comes back with time or money, not with another attempt.
 const SPENT: &[&str] = &[
@@ -197,6 +238,26 @@ const SPENT: &[&str] = &[
     "quota exceeded",
     "insufficient_quota",
     "exceeded your current quota",
+    "quota has been",
+    "out of quota",
+    "usage limit",
+    "spending limit",
+    "monthly limit",
+    "daily limit",
+    "payment required",
+    "credit balance",
+    "insufficient balance",
+    "insufficient credit",
+    "insufficient funds",
+    "out of credits",
+    "billing hard limit",
+    "check your billing",
+    "plan and billing",
+    "subscription has",
+    "subscription expired",
+    "account suspended",
+    "account is suspended",
+    "account has been",
 ];
 const UNAVAILABLE: &[&str] = &[
     "econnrefused",
@@ -301,7 +362,7 @@ fn status(lower: &str) -> Option<ErrorType> {
         let kind = match bare {
             "429" => Some(ErrorType::Resource),
             "502" | "503" | "504" | "529" => Some(ErrorType::Network),
-            "401" | "407" => Some(ErrorType::Authentication),
+            "401" | "402" | "403" | "407" => Some(ErrorType::Authentication),
             _ => None,
         };
         if kind.is_some() && (before.is_empty() || BESIDE.iter().any(|beside| before.starts_with(beside))) {
@@ -322,46 +383,6 @@ fn missing_package(lower: &str) -> bool {
                 || rest.trim_start_matches(['\'', '"', '`']).starts_with('@') && rest.contains('/')
         })
     })
-}
-
-/// `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`.
-fn failing_tests(lower: &str) -> Option<u32> {
-    if !lower.contains("fail") {
-        return None;
-    }
-    let is_fail = |word: &str| matches!(word, "failing" | "failed" | "failures" | "failure" | "fail" | "fails");
-    let (mut number, mut since): (Option<u32>, usize) = (None, 0);
-    let mut tests = lower.contains("test") || lower.contains("spec");
-    let mut pending = false;
-    for run in lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')')) {
-        let word = run.trim_matches(|c: char| !c.is_alphanumeric());
-        if word.is_empty() {
-            continue;
-        }
-        if let Ok(count) = word.parse::<u32>() {
-            if pending {
-                return Some(count);
-            }
-            // `Tests run: 12, Failures: 3`: what a comma ends is not what follows it.
-            (number, since) = (Some(count).filter(|_| !run.ends_with([',', ';'])), 0);
-            continue;
-        }
-        pending = matches!(word, "failures" | "failing") || (word == "failed" && tests);
-        if is_fail(word) {
-            let near = number.filter(|_| since <= 1);
-            if let Some(count) = near
-                && (tests || matches!(word, "failing" | "failed" | "failures"))
-            {
-                return Some(count);
-            }
-        }
-        if number.is_some() && matches!(word, "test" | "tests" | "spec" | "specs") {
-            tests = true;
-        } else {
-            since += 1;
-        }
-    }
-    None
 }
 
 /// The first word that is spelled like an error class.

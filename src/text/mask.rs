@@ -5,9 +5,12 @@
 //! honest log tail or a paged listing moves on. Heavy masking is for classes of errors: digits, quoted strings, paths
 //! and case go as well, because the same mistake made with other arguments is the same mistake.
 //!
-//! The pass is linear: every byte is looked at a bounded number of times, whatever the text.
+//! The pass is linear: every byte is looked at a bounded number of times, whatever the text. Most of them once, together
+//! with sixty-three others: only where something can change is a byte looked at by itself.
 
-use alloc::string::String;
+use super::scan::{BLOCK, stops};
+use super::token::{Around, BLANK, CONTROL, DIGIT, LETTER, PATH, QUOTE, WORD, is};
+use alloc::{string::String, vec::Vec};
 
 /// How much is masked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,50 +85,31 @@ pub(crate) fn letters(text: &str) -> u32 {
 /// blanks and trimmed, tokens masked.
 pub(crate) fn normalise(text: &str, strength: Strength, out: &mut String) -> Masked {
     match strength {
-        Strength::Light => Pass::<false>::new(text, out).run(),
-        Strength::Heavy => Pass::<true>::new(text, out).run(),
+        Strength::Light => Pass::<false>::new(text, out, None).run(),
+        Strength::Heavy => Pass::<true>::new(text, out, None).run(),
     }
 }
 
-const PLAIN: u8 = 0;
-const LETTER: u8 = 1;
-const DIGIT: u8 = 2;
-const BLANK: u8 = 4;
-const CONTROL: u8 = 8;
-const QUOTE: u8 = 16;
-/// Punctuation that stands inside paths and file names.
-const PATH: u8 = 32;
-const HEX: u8 = 64;
-/// Letters, digits, `_` and everything that is not ASCII.
-const WORD: u8 = 128;
+/// From where to where something is in a text.
+pub(crate) type Span = (usize, usize);
 
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-static CLASSES: [u8; 256] = {
-    let mut table = [PLAIN; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = match byte as u8 {
-            b'a'..=b'f' | b'A'..=b'F' => LETTER | HEX | WORD,
-            b'g'..=b'z' | b'G'..=b'Z' => LETTER | WORD,
-            b'0'..=b'9' => DIGIT | HEX | WORD,
-            b'_' => WORD,
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => BLANK,
-            0..0x20 | 0x7f => CONTROL,
-            b'"' | b'\'' | b'`' => QUOTE,
-            b'/' | b'\\' | b'.' | b'-' | b'~' | b'@' | b'+' | b'%' => PATH,
-            // A lead byte stands for its character; the bytes that continue it are no letters of their own.
-            0xc0.. => LETTER | WORD,
-            0x80..0xc0 => WORD,
-            _ => PLAIN,
-        };
-        byte += 1;
+/// The same, lightly, and adds to `numbers` where in `out` words with digits have them: from the first to the word's end.
+pub(crate) fn normalise_light(text: &str, out: &mut String, numbers: &mut Vec<Span>) -> Masked {
+    Pass::<false>::new(text, out, Some(numbers)).run()
+}
+
+/// Whether light masking would mask anything of `text`.
+pub(crate) fn is_volatile(text: &str) -> bool {
+    let mut around = Around { bytes: text.as_bytes(), floor: 0 };
+    while let Some(found) = around.bytes.get(around.floor..).and_then(first_digit) {
+        let digit = around.floor + found;
+        let (start, end) = around.word(digit);
+        if around.volatile(start, end, digit).is_some() {
+            return true;
+        }
+        around.floor = end;
     }
-    table
-};
-
-#[inline]
-fn is(byte: u8, class: u8) -> bool {
-    CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & class != 0)
+    false
 }
 
 struct Pass<'a, const HEAVY: bool> {
@@ -142,38 +126,37 @@ struct Pass<'a, const HEAVY: bool> {
     masked: u32,
     letters: u32,
     digits: bool,
+    /// Light: where digits are in `out`.
+    numbers: Option<&'a mut Vec<Span>>,
 }
 
 impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
-    fn new(text: &'a str, out: &'a mut String) -> Self {
+    fn new(text: &'a str, out: &'a mut String, numbers: Option<&'a mut Vec<Span>>) -> Self {
         let base = out.len();
         out.reserve(text.len());
         let bytes = text.as_bytes();
-        Self { text, bytes, out, base, copied: 0, at: 0, looked: 0, masked: 0, letters: 0, digits: false }
+        Self { text, bytes, out, base, copied: 0, at: 0, looked: 0, masked: 0, letters: 0, digits: false, numbers }
     }
 
     fn run(mut self) -> Masked {
-        self.skip_to(self.end_of(0, BLANK));
-        while self.at < self.bytes.len() {
-            if !HEAVY {
-                self.skip_ordinary();
+        self.skip_to(self.around().end_of(0, BLANK));
+        let mut block = self.at & !(BLOCK - 1);
+        while block < self.bytes.len() {
+            let mut stops = stops::<HEAVY>(self.bytes, block);
+            loop {
+                // What was dealt with together with an earlier stop.
+                let done = self.at.saturating_sub(block);
+                if done >= BLOCK {
+                    break;
+                }
+                stops = stops >> done << done;
+                if stops == 0 {
+                    break;
+                }
+                self.at = block + stops.trailing_zeros() as usize;
+                self.stop();
             }
-            let byte = self.byte(self.at);
-            if HEAVY && byte == b' ' && !self.classed(self.at + 1, BLANK | CONTROL) {
-                self.at += 1;
-            } else if is(byte, BLANK) {
-                self.blanks();
-            } else if is(byte, CONTROL) {
-                self.control(byte);
-            } else if HEAVY && is(byte, WORD | PATH) && self.at >= self.looked && self.path() {
-                // Masked, or nothing to mask.
-            } else if is(byte, DIGIT) {
-                self.number();
-            } else if HEAVY && is(byte, QUOTE) {
-                self.quoted(byte);
-            } else {
-                self.at += 1;
-            }
+            block = (block + BLOCK).max(self.at & !(BLOCK - 1));
         }
         self.at = self.bytes.len();
         self.flush();
@@ -181,6 +164,28 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             self.out.pop();
         }
         Masked { letters: self.letters, masked: self.masked, digits: self.digits }
+    }
+
+    /// Deals with the byte at `at`, and goes on by one at least.
+    fn stop(&mut self) {
+        let byte = self.byte(self.at);
+        if is(byte, BLANK) {
+            self.blanks();
+        } else if is(byte, CONTROL) {
+            self.control(byte);
+        } else if HEAVY && is(byte, DIGIT | PATH) && self.path() {
+            // Masked, or nothing to mask.
+        } else if is(byte, DIGIT) {
+            self.number();
+        } else if HEAVY && is(byte, QUOTE) {
+            self.quoted(byte);
+        } else {
+            self.at += 1;
+        }
+    }
+
+    fn around(&self) -> Around<'a> {
+        Around { bytes: self.bytes, floor: self.copied }
     }
 
     /// The byte at `at`; 0 beyond the end, where every token ends.
@@ -192,34 +197,6 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     #[inline]
     fn classed(&self, at: usize, class: u8) -> bool {
         is(self.byte(at), class)
-    }
-
-    /// Steps over text without digits, control characters and adjacent blanks, eight bytes at a time.
-    #[inline]
-    fn skip_ordinary(&mut self) {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        // The high bit of the first byte, where the byte before it is a blank.
-        let mut after_blank = 0;
-        for chunk in rest.as_chunks::<8>().0 {
-            let word = u64::from_le_bytes(*chunk);
-            let blanks = below(word ^ (ONES * 0x20), 1);
-            let pairs = blanks & (blanks << 8 | after_blank);
-            if below(word, 0x20) | below(word ^ (ONES * 0x30), 10) | pairs != 0 {
-                break;
-            }
-            after_blank = blanks >> 56;
-            self.at += 8;
-        }
-        // A blank at the end is looked at again, together with what follows it.
-        self.at -= usize::from(after_blank != 0);
-        while self.at < self.bytes.len() {
-            let byte = self.byte(self.at);
-            let pair = byte == b' ' && self.classed(self.at + 1, BLANK);
-            if pair || byte != b' ' && is(byte, DIGIT | BLANK | CONTROL) {
-                break;
-            }
-            self.at += 1;
-        }
     }
 
     /// Copies what lies between `copied` and `at`.
@@ -261,14 +238,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         if self.out.len() > self.base && !self.out.ends_with(' ') {
             self.out.push(' ');
         }
-        let end = self.end_of(self.at, BLANK);
+        let end = self.around().end_of(self.at, BLANK);
         self.skip_to(end);
-    }
-
-    /// Where the run of bytes of `class` that begins at `at` ends.
-    fn end_of(&self, at: usize, class: u8) -> usize {
-        let rest = self.bytes.get(at..).unwrap_or_default();
-        at + rest.iter().position(|byte| !is(*byte, class)).unwrap_or(rest.len())
     }
 
     /// Drops a control character, or the terminal sequence that an escape begins.
@@ -300,284 +271,37 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         end = end.min(self.bytes.len());
         // What was dropped stood between blanks: they are one run.
         if self.out.len() == self.base || self.out.ends_with(' ') {
-            end = self.end_of(end, BLANK);
+            end = self.around().end_of(end, BLANK);
         }
         self.skip_to(end);
     }
 
     /// A word with a digit in it: the only words that can be volatile.
     fn number(&mut self) {
-        let digit = self.at;
-        let before = self.bytes.get(self.copied..digit).unwrap_or_default();
-        let start = digit - before.iter().rev().take_while(|byte| is(**byte, WORD)).count();
-        let end = self.end_of(digit, WORD);
-        if let Some((from, to, mask)) = self.volatile(start, end, digit) {
+        let (around, digit) = (self.around(), self.at);
+        let (start, end) = around.word(digit);
+        if let Some((from, to, mask)) = around.volatile(start, end, digit) {
             self.mask(from, to, mask);
             return;
         }
         self.digits = true;
         if HEAVY {
             // Grouped and decimal digits are one number.
-            let mut to = self.end_of(digit, DIGIT);
+            let mut to = around.end_of(digit, DIGIT);
             while matches!(self.byte(to), b'.' | b',') && self.classed(to + 1, DIGIT) {
-                to = self.end_of(to + 1, DIGIT);
+                to = around.end_of(to + 1, DIGIT);
             }
             self.at = digit;
             self.flush();
             self.out.push('#');
             self.skip_to(to);
         } else {
+            if let Some(numbers) = self.numbers.as_deref_mut() {
+                let from = self.out.len() + (digit - self.copied);
+                numbers.push((from, from + (end - digit)));
+            }
             self.at = end;
         }
-    }
-
-    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what.
-    fn volatile(&self, start: usize, end: usize, digit: usize) -> Option<(usize, usize, &'static str)> {
-        let before = if start > 0 { self.byte(start - 1) } else { 0 };
-        if digit == start && before != b'.' {
-            if let Some(to) = self.date_time(start).or_else(|| self.clock(start).filter(|_| before != b':')) {
-                return Some((start, to, "<time>"));
-            }
-            if let Some(to) = self.duration(start) {
-                return Some((start, to, "<duration>"));
-            }
-            if let Some(to) = self.epoch(start, end) {
-                return Some((start, to, "<time>"));
-            }
-        }
-        if let Some(to) = self.uuid(start) {
-            return Some((start, to, "<uuid>"));
-        }
-        let word = self.bytes.get(start..end).unwrap_or_default();
-        let all_hex = |digits: &[u8]| digits.iter().all(|byte| is(*byte, HEX));
-        if let Some(digits) = word.strip_prefix(b"0x").or_else(|| word.strip_prefix(b"0X"))
-            && !digits.is_empty()
-            && all_hex(digits)
-        {
-            return Some((start, end, "<hex>"));
-        }
-        if word.len() >= 7 && all_hex(word) && word.iter().any(|byte| is(*byte, LETTER)) {
-            return Some((start, end, "<hex>"));
-        }
-        if let Some(to) = self.labelled(start, word) {
-            return Some((start, to, "<id>"));
-        }
-        self.temporary(start, word).map(|(from, to)| (from, to, "<tmp>"))
-    }
-
-    /// Where `count` digits that begin at `at` end, if there are that many and no more.
-    fn digits(&self, at: usize, count: usize) -> Option<usize> {
-        let end = at + count;
-        ((at..end).all(|at| self.classed(at, DIGIT)) && !self.classed(end, DIGIT)).then_some(end)
-    }
-
-    fn literal(&self, at: usize, any_of: &[u8]) -> Option<usize> {
-        any_of.contains(&self.byte(at)).then_some(at + 1)
-    }
-
-    /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`. A date alone is content.
-    fn date_time(&self, at: usize) -> Option<usize> {
-        if let Some(end) = self.digits(at, 8) {
-            let end = self.digits(self.literal(end, b"T")?, 6)?;
-            return self.word_ends(self.zone(end));
-        }
-        let end = self.digits(at, 4)?;
-        let end = self.digits(self.literal(end, b"-/")?, 2)?;
-        let end = self.digits(self.literal(end, b"-/")?, 2)?;
-        let time = self.literal(end, b"Tt ")?;
-        self.clock(time).or_else(|| {
-            let end = self.digits(self.literal(self.digits(time, 2)?, b":")?, 2)?;
-            self.word_ends(self.zone(end))
-        })
-    }
-
-    /// `12:01:01`, with fraction and zone or without.
-    fn clock(&self, at: usize) -> Option<usize> {
-        let end = self.digits(at, 2).or_else(|| self.digits(at, 1))?;
-        let minutes = self.literal(end, b":")?;
-        let end = self.digits(minutes, 2)?;
-        let seconds = self.literal(end, b":")?;
-        let mut end = self.digits(seconds, 2)?;
-        if self.byte(minutes) > b'5' || self.byte(seconds) > b'6' || self.byte(end) == b':' {
-            return None;
-        }
-        if matches!(self.byte(end), b'.' | b',') && self.classed(end + 1, DIGIT) {
-            end = self.end_of(end + 1, DIGIT);
-        }
-        self.word_ends(self.zone(end))
-    }
-
-    /// Steps over `Z`, `+02:00` or `+0200`.
-    fn zone(&self, at: usize) -> usize {
-        if matches!(self.byte(at), b'Z' | b'z') {
-            return at + 1;
-        }
-        let signed = || {
-            let hours = self.literal(at, b"+-")?;
-            self.digits(hours, 4).or_else(|| self.digits(self.literal(self.digits(hours, 2)?, b":")?, 2))
-        };
-        signed().unwrap_or(at)
-    }
-
-    fn word_ends(&self, at: usize) -> Option<usize> {
-        (!self.classed(at, WORD)).then_some(at)
-    }
-
-    /// `1.2s`, `350ms`, `1m30s`, `0.03 seconds`. A lone `5m` or `2h` may be anything.
-    fn duration(&self, at: usize) -> Option<usize> {
-        const SPACED: [&str; 17] = [
-            "hour",
-            "hours",
-            "hrs",
-            "microseconds",
-            "milliseconds",
-            "min",
-            "mins",
-            "minute",
-            "minutes",
-            "ms",
-            "msec",
-            "nanoseconds",
-            "ns",
-            "sec",
-            "second",
-            "seconds",
-            "secs",
-        ];
-        let mut at = at;
-        let mut parts = 0;
-        let mut certain = false;
-        loop {
-            let whole = self.end_of(at, DIGIT);
-            let fraction = self.byte(whole) == b'.' && self.classed(whole + 1, DIGIT);
-            let number = if fraction { self.end_of(whole + 1, DIGIT) } else { whole };
-            let spaced = self.byte(number) == b' ';
-            let unit = number + usize::from(spaced);
-            let units = self.bytes.get(unit..).unwrap_or_default();
-            // Nearly every number is told by the byte behind it.
-            if !units.first().is_some_and(|first| {
-                matches!(first.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
-            }) {
-                return None;
-            }
-            let length = units.iter().take(16).take_while(|byte| is(**byte, WORD) && !is(**byte, DIGIT)).count();
-            let unit_text = units.get(..length).and_then(|unit| core::str::from_utf8(unit).ok()).unwrap_or_default();
-            parts += 1;
-            match unit_text {
-                "s" if !spaced || fraction => certain = true,
-                "us" | "µs" | "μs" => certain = true,
-                "m" | "h" | "d" if !spaced => {}
-                _ if super::words::listed(&SPACED, unit_text) => certain = true,
-                _ => return None,
-            }
-            at = unit + length;
-            if !(self.classed(at, DIGIT) && parts < 4) {
-                break;
-            }
-        }
-        if certain || parts > 1 { self.word_ends(at) } else { None }
-    }
-
-    /// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.
-    fn epoch(&self, start: usize, end: usize) -> Option<usize> {
-        let length = end - start;
-        if !matches!(length, 10 | 13 | 16 | 19) || self.digits(start, length).is_none() {
-            return None;
-        }
-        let plausible = matches!((self.byte(start), self.byte(start + 1)), (b'1', b'4'..=b'9') | (b'2', b'0' | b'1'));
-        let fraction = length == 10 && self.byte(end) == b'.' && self.classed(end + 1, DIGIT);
-        plausible.then(|| if fraction { self.end_of(end + 1, DIGIT) } else { end })
-    }
-
-    fn uuid(&self, start: usize) -> Option<usize> {
-        let mut at = start;
-        for (index, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
-            if index > 0 {
-                at = self.literal(at, b"-")?;
-            }
-            if !(at..at + length).all(|at| self.classed(at, HEX)) {
-                return None;
-            }
-            at += length;
-        }
-        self.word_ends(at)
-    }
-
-    /// A value that the word before it names as the id of a process, thread, session, request or trace. `req 12`,
-    /// `job 7`, `run 3` and `thread 2` are counters.
-    fn labelled(&self, start: usize, word: &[u8]) -> Option<usize> {
-        const PROCESS: [&str; 4] = ["pid", "ppid", "processid", "tid"];
-        const IDS: [&str; 14] = [
-            "connectionid",
-            "correlationid",
-            "invocationid",
-            "reqid",
-            "requestid",
-            "requestuuid",
-            "rid",
-            "sessid",
-            "sessionid",
-            "sid",
-            "spanid",
-            "threadid",
-            "traceid",
-            "xrequestid",
-        ];
-        const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
-        let before = self.bytes.get(start.saturating_sub(40)..start).unwrap_or_default();
-        let gap = before.iter().rev().take(3).take_while(|byte| b" :=#'\"[(".contains(byte)).count();
-        let before = before.get(..before.len() - gap)?;
-        if gap == 0 {
-            return None;
-        }
-        let mut length =
-            before.iter().rev().take_while(|byte| is(**byte, LETTER) || matches!(byte, b'_' | b'-')).count();
-        let spelled = |length: usize| before.get(before.len().saturating_sub(length)..).unwrap_or_default();
-        // `request id: …` is one label.
-        if spelled(length).eq_ignore_ascii_case(b"id") {
-            let rest = before.get(..before.len() - length).and_then(|rest| rest.strip_suffix(b" ")).unwrap_or_default();
-            length += 1 + rest.iter().rev().take_while(|byte| is(**byte, LETTER)).count();
-            length = length.min(before.len());
-        }
-        let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
-        // Most words before a number are told by their last letter: all ids end in one.
-        let last = spelled(length).iter().rev().find(|byte| byte.is_ascii_alphanumeric())?.to_ascii_lowercase();
-        if last != b'd' && !(random && b"ten".contains(&last)) {
-            return None;
-        }
-        let label = core::str::from_utf8(spelled(length)).ok()?;
-        let named = |list: &[&str]| super::words::listed_name(list, label);
-        (named(&PROCESS) || named(&IDS) || random && named(&NAMES)).then(|| {
-            let mut end = start + word.len();
-            while self.byte(end) == b'-' && self.classed(end + 1, WORD) {
-                end = self.end_of(end + 1, WORD);
-            }
-            end
-        })
-    }
-
-    /// `tmpab12cd`, or a name directly in a directory for temporary files.
-    fn temporary(&self, start: usize, word: &[u8]) -> Option<(usize, usize)> {
-        if word.starts_with(b"tmp") && word.len() >= 7 {
-            return Some((start, start + word.len()));
-        }
-        let in_name = |byte: &u8| is(*byte, WORD) || matches!(byte, b'.' | b'-');
-        let before = self.bytes.get(self.copied.max(start.saturating_sub(64))..start).unwrap_or_default();
-        let name = start - before.iter().rev().take_while(|byte| in_name(byte)).count();
-        let directory = self.bytes.get(name.saturating_sub(6)..name).unwrap_or_default();
-        let temporary = [&b"/tmp/"[..], b"/temp/", b"\\tmp\\", b"\\temp\\"].iter().any(|known| {
-            directory.len() >= known.len()
-                && directory.get(directory.len() - known.len()..).is_some_and(|end| end.eq_ignore_ascii_case(known))
-        });
-        if !temporary {
-            return None;
-        }
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        let mut end = start + rest.iter().take_while(|byte| in_name(byte)).count();
-        while end > start && matches!(self.byte(end - 1), b'.' | b'-') {
-            end -= 1;
-        }
-        Some((name, end))
     }
 
     /// Heavy: masks a quoted string; an apostrophe inside or after a word opens none.
@@ -595,20 +319,31 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
     }
 
-    /// Heavy: masks a path, a URL or a file name that begins here, or steps over a token without digits.
+    /// Heavy: masks the path, the URL or the file name around this byte, or steps over a token without digits.
     fn path(&mut self) -> bool {
-        let start = self.at;
-        let mut end = start;
-        let (mut slash, mut dot, mut word, mut digit) = (false, false, false, false);
+        if self.at < self.looked {
+            return false;
+        }
+        let scheme = |at: usize| self.byte(at) == b':' && matches!(self.byte(at + 1), b'/' | b'\\');
+        let floor = self.copied.max(self.looked);
+        let mut start = self.at;
+        while start > floor && (self.classed(start - 1, WORD | PATH) || scheme(start - 1)) {
+            start -= 1;
+        }
+        let (mut end, mut slash, mut dot, mut word, mut digit) = (start, false, false, false, false);
         loop {
             let byte = self.byte(end);
-            digit |= is(byte, DIGIT);
-            dot |= byte == b'.';
-            slash |= matches!(byte, b'/' | b'\\');
-            word |= is(byte, WORD);
-            let scheme = byte == b':' && matches!(self.byte(end + 1), b'/' | b'\\') && word;
-            if !(is(byte, WORD | PATH) || scheme) {
-                break;
+            if !(is(byte, WORD | PATH) || word && scheme(end)) {
+                if end >= self.at.max(start + 1) {
+                    break;
+                }
+                // What looked like a scheme is none: the token begins behind it.
+                (start, slash, dot, word, digit) = (end + 1, false, false, false, false);
+            } else {
+                digit |= is(byte, DIGIT);
+                dot |= byte == b'.';
+                slash |= matches!(byte, b'/' | b'\\');
+                word |= is(byte, WORD);
             }
             end += 1;
         }

@@ -7,7 +7,7 @@
 use super::shell::{Lexer, Token};
 use super::words::{listed, name_words};
 use crate::model::ToolCall;
-use alloc::{borrow::Cow, vec::Vec};
+use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::Value;
 
 /// Verbs that change something, as words of a tool's name or as its action.
@@ -143,8 +143,76 @@ const SHELLS: [&str; 13] = [
     "zsh",
 ];
 
+/// What a tool's name tells. Names are few and calls are many: look it up once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Named {
+    /// It runs command lines.
+    pub(crate) shell: bool,
+    /// It runs programs in other languages.
+    language: bool,
+    /// It keeps the agent's own notes.
+    notes: bool,
+    /// Whether the first verb of the name is one that changes something, where there is a verb in it.
+    verb: Option<bool>,
+    /// The same of the name's last part alone.
+    last_verb: Option<bool>,
+    /// It acts upon a page or a screen.
+    pub(super) interface: bool,
+    /// It searches.
+    pub(super) search: bool,
+}
+
+impl Named {
+    pub(crate) fn of(tool: &str) -> Self {
+        let own_name = tool.rsplit("__").next().unwrap_or_default();
+        let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
+        let any = |list: &[&str]| name_words(tool).any(|word| listed(list, word));
+        Self {
+            shell: is_shell(tool),
+            language: any(&LANGUAGES),
+            notes: any(&NOTES),
+            verb: verb(tool),
+            last_verb: verb(last),
+            interface: any(&super::request::INTERFACES),
+            search: any(&super::request::SEARCHES),
+        }
+    }
+
+    /// Whether the tool runs what it is given: an error is then the program's, not the tool's.
+    pub(super) fn runs_code(&self) -> bool {
+        self.shell || self.language
+    }
+}
+
+/// What the latest tools' names tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    known: Vec<(String, Named)>,
+}
+
+impl Names {
+    /// With more tools, it begins anew.
+    const MOST: usize = 32;
+    /// Longer names are looked up each time.
+    const LONGEST: usize = 64;
+
+    pub(crate) fn look(&mut self, tool: &str) -> Named {
+        if let Some((_, named)) = self.known.iter().find(|(known, _)| known == tool) {
+            return *named;
+        }
+        let named = Named::of(tool);
+        if self.known.len() >= Self::MOST {
+            self.known.clear();
+        }
+        if tool.len() <= Self::LONGEST {
+            self.known.push((tool.into(), named));
+        }
+        named
+    }
+}
+
 /// Whether `call` changes something: as configured, else by hint, action, name or command line.
-pub(crate) fn mutates(call: &ToolCall, configured: Option<bool>) -> bool {
+pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) -> bool {
     if let Some(configured) = configured {
         return configured;
     }
@@ -152,31 +220,28 @@ pub(crate) fn mutates(call: &ToolCall, configured: Option<bool>) -> bool {
     if call.read_only == Some(true) {
         return false;
     }
-    if let Some(command) = command(call) {
+    if let Some(command) = command(call, named) {
         return line_mutates(&command);
     }
-    if name_words(&call.tool).any(|word| listed(&NOTES, word)) {
+    if named.notes {
         return false;
     }
-    if let Some(script) = script(call) {
+    if let Some(script) = script(call, named) {
         return script_mutates(script);
     }
-    let by_action = action(call).and_then(verb);
-    let own_name = call.tool.rsplit("__").next().unwrap_or_default();
-    let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
-    by_action.or_else(|| verb(last)).or_else(|| verb(&call.tool)).unwrap_or(false)
+    action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false)
 }
 
 /// Whether a tool of this name runs command lines.
-pub(crate) fn is_shell(tool: &str) -> bool {
+fn is_shell(tool: &str) -> bool {
     ["exec", "execute", "run"].iter().any(|sole| tool.eq_ignore_ascii_case(sole))
         || name_words(tool).any(|word| listed(&SHELLS, word))
 }
 
 /// The command line of a call: what a shell is given, or the `command` of any other tool that reads like one. A program
 /// and its arguments given as a list are joined by blanks.
-pub(crate) fn command(call: &ToolCall) -> Option<Cow<'_, str>> {
-    let shell = is_shell(&call.tool);
+pub(crate) fn command<'a>(call: &'a ToolCall, named: &Named) -> Option<Cow<'a, str>> {
+    let shell = named.shell;
     if shell && let Some(text) = &call.raw_args {
         return Some(Cow::Borrowed(text));
     }
@@ -228,15 +293,10 @@ fn action(call: &ToolCall) -> Option<&str> {
 const LANGUAGES: [&str; 10] =
     ["code", "interpreter", "ipython", "javascript", "jupyter", "node", "notebook", "python", "repl", "ruby"];
 
-/// Whether a tool of this name runs what it is given: an error is then the program's, not the tool's.
-pub(crate) fn runs_code(tool: &str) -> bool {
-    is_shell(tool) || name_words(tool).any(|word| listed(&LANGUAGES, word))
-}
-
 /// A program in another language than the shell's.
-fn script(call: &ToolCall) -> Option<&str> {
+fn script<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     let map = call.args.as_ref()?.as_object()?;
-    if verb(&call.tool).is_some() || !name_words(&call.tool).any(|word| listed(&LANGUAGES, word)) {
+    if named.verb.is_some() || !named.language {
         return None;
     }
     ["code", "script", "source", "input"].iter().find_map(|name| map.get(*name)?.as_str())
@@ -612,6 +672,10 @@ fn script_mutates(script: &str) -> bool {
 mod tests {
     use super::super::words::assert_sorted;
     use super::*;
+
+    fn mutates(call: &ToolCall, configured: Option<bool>) -> bool {
+        super::mutates(call, &Named::of(&call.tool), configured)
+    }
     use alloc::string::String;
     use serde_json::json;
 
@@ -684,14 +748,14 @@ mod tests {
         for tool in ["read_file", "execute_sql", "run_tests", "bashful", "list_commands", "Task", ""] {
             assert!(!is_shell(tool), "{tool}");
         }
-        let line = |args: Value| command(&call("bash", args)).map(Cow::into_owned);
+        let line = |args: Value| command(&call("bash", args), &Named::of("bash")).map(Cow::into_owned);
         assert_eq!(line(json!({"command": "ls -l"})).as_deref(), Some("ls -l"));
         assert_eq!(line(json!({"cmd": ["bash", "-lc", "ls | wc"]})).as_deref(), Some("ls | wc"));
         assert_eq!(line(json!({"cmd": ["rm", "a"]})).as_deref(), Some("rm a"));
         assert_eq!(line(json!("ls")).as_deref(), Some("ls"));
         assert_eq!(line(json!({"path": "ls"})), None);
-        assert_eq!(command(&call("editor", json!({"command": "view"}))), None);
-        assert!(command(&call("sandbox", json!({"command": "ls -l"}))).is_some());
+        assert_eq!(command(&call("editor", json!({"command": "view"})), &Named::of("editor")), None);
+        assert!(command(&call("sandbox", json!({"command": "ls -l"})), &Named::of("sandbox")).is_some());
     }
 
     #[test]

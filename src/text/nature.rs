@@ -92,13 +92,17 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
         }
         Some(ErrorType::Network | ErrorType::Timeout | ErrorType::Resource | ErrorType::Unknown) | None => {}
     }
-    let told = match failure.error_type {
-        Some(ErrorType::Network | ErrorType::Timeout) => Nature::Transient,
-        _ => Nature::Ordinary,
-    };
-    let (mut transient, mut permanent, mut soon) = (told == Nature::Transient, false, false);
+    match (failure.error_type, of_message(&failure.message)) {
+        (Some(ErrorType::Network | ErrorType::Timeout), Nature::Ordinary) => Nature::Transient,
+        (_, nature) => nature,
+    }
+}
+
+/// The nature of a failure as its message alone reads.
+pub(crate) fn of_message(message: &str) -> Nature {
+    let (mut transient, mut permanent, mut soon) = (false, false, false);
     let mut before = "";
-    let words = failure.message.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = message.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
     for (at, word) in words.take(WORDS).enumerate() {
         transient |= listed(&TRANSIENT, word)
             || at < STATUS_WORDS && matches!(word, "429" | "500" | "502" | "503" | "504" | "529");

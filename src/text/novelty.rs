@@ -36,8 +36,14 @@ struct Cursor {
 impl Cursor {
     #[inline]
     fn letter(&mut self, letter: u32) {
-        self.word = self.word.wrapping_mul(31).wrapping_add(letter).max(1);
+        self.word = next(self.word, letter);
     }
+}
+
+/// The hash of a word with one more letter; never 0.
+#[inline]
+fn next(word: u32, letter: u32) -> u32 {
+    word.wrapping_mul(31).wrapping_add(letter).max(1)
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -72,26 +78,30 @@ impl Novelty {
             let letter = letter(byte);
             if letter != 0 && cursor.layout.is_settled() {
                 // Within a word nothing else can happen.
-                let rest = bytes.get(at..).unwrap_or_default();
-                let letters = rest.iter().map(|byte| self::letter(*byte)).take_while(|letter| *letter != 0);
-                let before = at;
-                for letter in letters {
-                    cursor.letter(u32::from(letter));
+                let (before, mut word) = (at, cursor.word);
+                while let Some(letter) = bytes.get(at).map(|byte| self::letter(*byte)).filter(|letter| *letter != 0) {
+                    word = next(word, u32::from(letter));
                     at += 1;
                 }
+                cursor.word = word;
                 cursor.characters = cursor.characters.saturating_add((at - before) as u64);
                 continue;
             }
             if letter != 0 {
                 cursor.letter(u32::from(letter));
             } else if !byte.is_ascii() {
-                let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
-                self.wide(character, &mut cursor, &mut longest);
-                at += character.len_utf8() - 1;
+                let Some(rest) = text.get(at..) else { break };
+                for character in rest.chars().take_while(|character| !character.is_ascii()) {
+                    self.wide(character, &mut cursor, &mut longest);
+                    // Beyond ASCII nothing but text matters to the layout.
+                    cursor.layout.byte(byte);
+                    cursor.characters = cursor.characters.saturating_add(1);
+                    at += character.len_utf8();
+                }
+                continue;
             } else if cursor.word != 0 {
                 self.take_word(&mut cursor, &mut longest);
             }
-            // Beyond ASCII nothing but text matters to the layout.
             cursor.layout.byte(byte);
             cursor.characters = cursor.characters.saturating_add(1);
             at += 1;
@@ -102,7 +112,10 @@ impl Novelty {
 
     fn wide(&mut self, character: char, cursor: &mut Cursor, longest: &mut Drift) {
         let is_word = is_word(character);
-        if !is_word && character.is_alphanumeric() {
+        // What ends nearly every sentence of such words is told without a table.
+        let punctuation =
+            matches!(character, '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3020}' | '\u{ff01}'..='\u{ff0f}');
+        if !is_word && !punctuation && character.is_alphanumeric() {
             cursor.letter(character.to_lowercase().next().map_or(0, u32::from));
             return;
         }

@@ -7,9 +7,10 @@ use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Key, combine, key};
 use super::echo::Echo;
-use super::mask::{LETTERS_COUNTED, Strength, clip, clip_to, normalise};
+use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
+use super::mutation::Names;
 use super::refusal::{Refusal, refusal};
-use super::volatile_json::Answer;
+use super::volatile_json::{Answer, Buffers};
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
@@ -43,6 +44,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) letters: u32,
     /// The answer tells how far something is.
     pub(crate) progress_mark: bool,
+    /// A success that holds hardly a word but the call's own; told by whoever knows the call.
+    pub(crate) echo: bool,
 }
 
 /// Shorter results that differ in digits differ.
@@ -62,10 +65,15 @@ const CLASS_END: usize = 800;
 pub(crate) struct Scratch {
     /// For [`call_key`](super::call_key).
     pub(crate) call: String,
+    /// What the tools' names tell.
+    pub(crate) names: Names,
     head: String,
     whole: String,
     light: String,
     other: String,
+    /// Where numbers are in `light`.
+    numbers: Vec<Span>,
+    json: Buffers,
 }
 
 /// The user's patterns of what does not make two outputs differ.
@@ -140,7 +148,7 @@ pub(crate) fn outcome(
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
-    let Scratch { head, whole, light, other, .. } = scratch;
+    let Scratch { head, whole, light, other, numbers, json, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
         Outcome::Ok => exit_code.is_some(),
@@ -153,25 +161,28 @@ pub(crate) fn outcome(
     let details = result.details.as_ref().filter(|details| blank && !details.is_null());
     whole.clear();
     light.clear();
-    let (text, answer) = match details {
+    numbers.clear();
+    let text = match details {
         Some(details) => {
             canonical_json(details, whole);
-            (whole.as_str(), Some(Answer::of(details.clone(), other)).filter(|answer| !answer.is_void()))
+            whole.as_str()
         }
-        None => (result.output.as_str(), Answer::read(&result.output, other)),
+        None => result.output.as_str(),
     };
+    let mut answer = if details.is_some() { Answer::of(text, json) } else { Answer::read(text, json) };
     let raw = key("output", text.as_bytes());
 
     let mut middle = "";
     let mut letters = 0;
-    let mut numbers = answer.is_some();
-    if let Some(answer) = &answer {
+    if let Some(answer) = &mut answer {
         if volatile.patterns.is_empty() {
-            answer.write(light);
+            answer.write(light, numbers);
         } else {
             other.clear();
-            answer.write(other);
+            answer.write(other, numbers);
             light.push_str(&volatile.apply(other));
+            numbers.clear();
+            numbers.push((0, light.len()));
         }
         letters = super::mask::letters(light);
     } else {
@@ -179,9 +190,7 @@ pub(crate) fn outcome(
         let (first, last) = clip(text);
         middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
         for end in [first, last] {
-            let masked = normalise(&volatile.apply(end), Strength::Light, light);
-            letters += masked.letters;
-            numbers |= masked.digits;
+            letters += normalise_light(&volatile.apply(end), light, numbers).letters;
         }
         letters = letters.min(LETTERS_COUNTED);
     }
@@ -193,11 +202,11 @@ pub(crate) fn outcome(
     let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
 
     other.clear();
-    let progress_mark = numbers && digits_masked(light, other);
+    let progress_mark = digits_masked(light, numbers, other);
     let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
     let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
-        let shape = if numbers { key("output/light", other.as_bytes()) } else { light_digest };
+        let shape = if numbers.is_empty() { light_digest } else { key("output/light", other.as_bytes()) };
         combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])
     });
 
@@ -206,7 +215,7 @@ pub(crate) fn outcome(
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
     let (class, silent) =
-        if failed { class(tool, result, answer.as_ref(), letters, echo, volatile, other) } else { (None, false) };
+        if failed { class(tool, result, answer.as_mut(), letters, echo, volatile, other) } else { (None, false) };
     OutcomeFacts {
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
@@ -224,6 +233,7 @@ pub(crate) fn outcome(
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
         progress_mark,
+        echo: false,
     }
 }
 
@@ -241,12 +251,12 @@ pub(crate) struct Seen {
 /// For people who wonder why two outputs are equal: slower than [`outcome`], and never on the way of an event.
 pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     let mut buffer = String::new();
-    let answer = Answer::read(text, &mut buffer);
+    let mut json = Buffers::default();
+    let mut answer = Answer::read(text, &mut json);
     let mut light = String::new();
     let (mut letters, mut middle) = (0, "");
-    if let Some(answer) = &answer {
-        buffer.clear();
-        answer.write(&mut buffer);
+    if let Some(answer) = &mut answer {
+        answer.write(&mut buffer, &mut Vec::new());
         light.push_str(&volatile.apply(&buffer));
     } else {
         let (first, last) = clip(text);
@@ -256,12 +266,13 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
         letters += normalise(&volatile.apply(last), Strength::Light, &mut light).letters;
     }
     let mut digitless = String::new();
-    let progress_mark = digits_masked(&light, &mut digitless);
+    let progress_mark = digits_masked(&light, &[(0, light.len())], &mut digitless);
     let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
     // The middle of a clipped text counts to the byte, digits and all.
     let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
 
-    let own = answer.as_ref().map(|answer| {
+    let is_json = answer.is_some();
+    let own = answer.as_mut().map(|answer| {
         buffer.clear();
         answer.write_text(&mut buffer);
         buffer.as_str()
@@ -271,7 +282,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     for end in [first, last] {
         normalise(&volatile.apply(end), Strength::Heavy, &mut heavy);
     }
-    if answer.is_none() && letters < LETTERS_TO_MASK {
+    if !is_json && letters < LETTERS_TO_MASK {
         light.clear();
         light.push_str(text);
     }
@@ -303,7 +314,7 @@ fn is_negative(outcome: Outcome, blank: bool, silent_ok: bool, said: Says) -> bo
 fn class(
     tool: &str,
     result: &ToolResult,
-    answer: Option<&Answer>,
+    answer: Option<&mut Answer<'_>>,
     letters: u32,
     echo: Option<&Echo>,
     volatile: &Volatile,
@@ -340,7 +351,7 @@ fn class(
     };
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
-        let mut stripped = String::new();
+        let mut stripped = String::with_capacity(end.len());
         let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
         normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
     }
@@ -363,31 +374,43 @@ fn letters_outside_tags(text: &str) -> u32 {
     letters + super::mask::letters(rest)
 }
 
-/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress.
-fn digits_masked(text: &str, out: &mut String) -> bool {
+/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress. `numbers` tells where
+/// digits are; where there are none, nothing is appended.
+fn digits_masked(text: &str, numbers: &[Span], out: &mut String) -> bool {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let digits_end = |at: usize| {
-        let rest = bytes.get(at..).unwrap_or_default();
-        at + rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len())
+        let mut end = at;
+        while is_digit(end) {
+            end += 1;
+        }
+        end
     };
     let mut progress_mark = false;
     let mut copied = 0;
-    let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(super::mask::first_digit) {
-        let start = at + found;
-        let mut end = digits_end(start);
-        while bytes.get(end).is_some_and(|byte| matches!(byte, b'.' | b',')) && is_digit(end + 1) {
-            end = digits_end(end + 1);
+    for (from, to) in numbers {
+        let mut at = *from.max(&copied);
+        while at < *to {
+            if !is_digit(at) {
+                at += 1;
+                continue;
+            }
+            let start = at;
+            let mut end = digits_end(start);
+            while bytes.get(end).is_some_and(|byte| matches!(byte, b'.' | b',')) && is_digit(end + 1) {
+                end = digits_end(end + 1);
+            }
+            let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+            progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
+            out.push_str(text.get(copied..start).unwrap_or_default());
+            out.push('#');
+            copied = end;
+            at = end;
         }
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
-        progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
-        out.push_str(text.get(copied..start).unwrap_or_default());
-        out.push('#');
-        copied = end;
-        at = end;
     }
-    out.push_str(text.get(copied..).unwrap_or_default());
+    if !numbers.is_empty() {
+        out.push_str(text.get(copied..).unwrap_or_default());
+    }
     progress_mark
 }
 

@@ -5,8 +5,8 @@
 //! pairs of words (`missing required`, `unexpected keyword argument`) near its beginning. What a program says that the
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
-use super::mutation::runs_code;
-use super::words::listed;
+use super::mutation::Named;
+use super::words::{Sieve, listed, runs};
 use crate::model::{Outcome, ToolResult};
 
 /// Why a call was turned away.
@@ -70,7 +70,7 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> Option<Refusal> {
         Outcome::UnknownTool => Some(Refusal::UnknownTool),
         Outcome::Denied => Some(Refusal::Denied),
         Outcome::Error if result.exit_code.is_none() => {
-            read(&result.output).filter(|found| *found == Refusal::Denied || !runs_code(tool))
+            read(&result.output).filter(|found| *found == Refusal::Denied || !Named::of(tool).runs_code())
         }
         Outcome::Ok | Outcome::Error | Outcome::NotExecuted | Outcome::Timeout => None,
     }
@@ -79,18 +79,26 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> Option<Refusal> {
 fn read(text: &str) -> Option<Refusal> {
     // The latest words, newest first.
     let mut before = [""; NEAR + 1];
-    let words = text.split(|char: char| !char.is_alphanumeric() && char != '\'').filter(|word| !word.is_empty());
-    for word in words.take(WORDS) {
-        if let Some(found) = ends(word, &before) {
+    for (start, end) in runs(text, b'\'').take(WORDS) {
+        let word = text.get(start..end).unwrap_or_default();
+        if LAST_WORDS.passes(word)
+            && let Some(found) = ends(word, &before)
+        {
             return Some(found);
         }
-        before.rotate_right(1);
-        if let Some(first) = before.first_mut() {
-            *first = word;
-        }
+        let [first, second, third, _] = before;
+        before = [word, first, second, third];
     }
     None
 }
+
+/// The words with which [`ends`] finds something.
+const LAST_WORDS: Sieve = Sieve::of(&[
+    &GIVEN,
+    &DECIDERS,
+    &REFUSED,
+    &["missing", "schema", "inputvalidationerror", "tool", "found", "approval", "required", "approved"],
+]);
 
 /// What a word and those before it, newest first, say together.
 fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {

@@ -1,8 +1,8 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
 use super::goal::{Goal, beside};
-use super::mutation::runs_code;
-use super::words::{listed, listed_name, name_words};
+use super::mutation::Named;
+use super::words::{Sieve, listed, listed_name, name_words};
 use crate::model::ToolCall;
 use alloc::string::ToString;
 use serde::{Deserialize, Serialize};
@@ -36,12 +36,19 @@ const LONGEST: usize = 4096;
 /// What a call asks in words: the longest of its arguments that ask, where it has two words at least. Nothing of tools
 /// that run code.
 pub(crate) fn prose(call: &ToolCall) -> Option<&str> {
+    asked(call).filter(|_| !Named::of(&call.tool).runs_code())
+}
+
+/// The same, whatever the tool.
+fn asked(call: &ToolCall) -> Option<&str> {
+    const SIEVE: Sieve = Sieve::of(&[&ASKED]);
     let map = call.args.as_ref()?.as_object()?;
-    let asked = map.iter().filter(|(name, _)| listed_name(&ASKED, name)).filter_map(|(_, value)| value.as_str());
+    let asks = |name: &str| SIEVE.passes_name(name) && listed_name(&ASKED, name);
+    let asked = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str());
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     words(text).nth(1)?;
-    (!runs_code(&call.tool)).then_some(text)
+    Some(text)
 }
 
 /// Fewest words of an argument that is read as a request although its name does not say so.
@@ -58,7 +65,7 @@ pub(crate) fn request_goal(call: &ToolCall) -> Option<Goal> {
     let map = call.args.as_ref()?.as_object()?;
     let asked = prose(call).or_else(|| {
         let texts = map.values().filter_map(Value::as_str).map(str::trim);
-        texts.max_by_key(|text| text.len()).filter(|text| !runs_code(&call.tool) && is_sentence(text))
+        texts.max_by_key(|text| text.len()).filter(|text| !Named::of(&call.tool).runs_code() && is_sentence(text))
     })?;
     let scalars = map.iter().filter_map(|(name, value)| match value {
         Value::String(text) if !text.is_empty() && text.len() <= BESIDE && text.trim() != asked => {
@@ -103,10 +110,10 @@ pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
 }
 
 /// Words of tools that search, beside those that are asked in natural language.
-const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
+pub(super) const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
 
 /// Words of tools that act upon a page or a screen and answer with what it shows.
-const INTERFACES: [&str; 11] =
+pub(super) const INTERFACES: [&str; 11] =
     ["browser", "click", "drag", "hover", "keyboard", "mouse", "navigate", "press", "screenshot", "scroll", "tap"];
 
 /// What a call asks for, as far as its answers can be compared over different arguments.
@@ -123,14 +130,12 @@ pub(crate) enum Asks {
 }
 
 /// What a call asks for.
-pub(crate) fn asks(call: &ToolCall) -> Asks {
-    if prose(call).is_some() {
-        return Asks::Prose;
-    }
-    let named = |list: &[&str]| name_words(&call.tool).any(|word| listed(list, word));
-    if named(&INTERFACES) {
+pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
+    if !named.runs_code() && asked(call).is_some() {
+        Asks::Prose
+    } else if named.interface {
         Asks::View
-    } else if named(&SEARCHES) {
+    } else if named.search {
         Asks::Search
     } else {
         Asks::Nothing

@@ -22,6 +22,7 @@ use self::{
     volatile::mask,
     words::{hyphenated, prints, sealed},
 };
+use super::results::failing_in_output;
 use crate::model::{Error, ErrorCode, SignaturePattern};
 use alloc::{
     borrow::ToOwned,
@@ -97,7 +98,13 @@ impl Signatures {
 
     /// The signature of an output: one printable line of at most 120 characters, empty only for an output with nothing
     /// printable. The user's patterns come first; one that matched but expands to nothing printable is passed over.
-    pub(crate) fn signature(&self, output: &str) -> String {
+    #[cfg(test)]
+    fn signature(&self, output: &str) -> String {
+        self.read(output).0
+    }
+
+    /// The signature of an output, and how many tests it says fail.
+    pub(crate) fn read(&self, output: &str) -> (String, Option<u32>) {
         let text = clean(output);
         let user = self.patterns.iter().find_map(|(regex, template)| {
             let captures = regex.captures(&text)?;
@@ -105,7 +112,7 @@ impl Signatures {
             captures.expand(template, &mut expanded);
             Some(sealed(expanded.trim())).filter(|signature| !signature.is_empty())
         });
-        user.unwrap_or_else(|| built_in(&text))
+        (user.unwrap_or_else(|| built_in(&text)), failing_in_output(&text))
     }
 }
 

@@ -83,6 +83,10 @@ impl Layout {
 
     /// Goes on by many bytes; tells how many characters there were, and how many of them in blocks.
     fn advance(&mut self, bytes: &[u8]) -> (u64, u64) {
+        if self.is_settled() && !bytes.contains(&b'\n') {
+            let count = characters(bytes) as u64;
+            return (count, if self.is_block() { count } else { 0 });
+        }
         let (mut all, mut block) = (0, 0);
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let mut rest = line;
@@ -358,25 +362,36 @@ impl Periods {
         let bytes = self.tail.get(start - (GRAM - 1)..end)?;
         // `from` is where the stream stands.
         let first = self.total.saturating_add((start - from) as u64);
-        for (position, (offset, gram)) in (first..).zip(bytes.array_windows::<GRAM>().enumerate()) {
-            let enters = position.is_multiple_of(STRIDE);
-            if enters || seek {
-                let hash = gram_hash(gram);
-                let tag = (hash >> 41) as u32 & 0xffff;
-                if let Some(entry) = grams.get_mut((hash >> 57) as usize % GRAMS) {
-                    let known = *entry;
-                    if enters {
-                        *entry = tag << 16 | (position / STRIDE) as u32 & 0xffff;
-                    }
-                    if seek && known >> 16 == tag && position >= self.wait {
-                        let entered = u64::from(known & 0xffff) * STRIDE;
-                        let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
-                        if (1..=LONG_PERIOD).contains(&distance) {
-                            return Some((start + offset, distance));
-                        }
+        if !seek {
+            // Only what is entered has to be looked at.
+            let skipped = (first.next_multiple_of(STRIDE) - first) as usize;
+            let entered = bytes.get(skipped..).unwrap_or_default().array_windows::<GRAM>().step_by(STRIDE as usize);
+            for (stride, gram) in (first.div_ceil(STRIDE)..).zip(entered) {
+                let (slot, tag) = place(gram);
+                if let Some(entry) = grams.get_mut(slot) {
+                    *entry = tag << 16 | stride as u32 & 0xffff;
+                }
+            }
+            return None;
+        }
+        let wait = self.wait;
+        let mut position = first;
+        for (offset, gram) in bytes.array_windows::<GRAM>().enumerate() {
+            let (slot, tag) = place(gram);
+            if let Some(entry) = grams.get_mut(slot) {
+                let known = *entry;
+                if position.is_multiple_of(STRIDE) {
+                    *entry = tag << 16 | (position / STRIDE) as u32 & 0xffff;
+                }
+                if known >> 16 == tag && position >= wait {
+                    let entered = u64::from(known & 0xffff) * STRIDE;
+                    let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
+                    if (1..=LONG_PERIOD).contains(&distance) {
+                        return Some((start + offset, distance));
                     }
                 }
             }
+            position = position.wrapping_add(1);
         }
         None
     }
@@ -472,6 +487,13 @@ fn matched(text: &[u8], distance: usize, affordable: usize) -> usize {
     let limit = affordable.min(WINDOW.saturating_sub(distance));
     let pairs = text.iter().rev().zip(earlier.iter().rev()).take(limit);
     pairs.take_while(|(byte, before)| byte == before).count()
+}
+
+/// The slot of a gram in the table, and what is kept of it there.
+#[inline]
+fn place(gram: &[u8; GRAM]) -> (usize, u32) {
+    let hash = gram_hash(gram);
+    ((hash >> 57) as usize % GRAMS, (hash >> 41) as u32 & 0xffff)
 }
 
 #[inline]

@@ -6,9 +6,9 @@
 use super::canonical::resolve_path;
 use super::digest::{Key, key};
 use super::mask::has_extension;
-use super::mutation::command;
+use super::mutation::{Named, command};
 use super::shell::{Lexer, Token};
-use super::words::listed_name;
+use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, string::String};
 use serde_json::{Map, Value};
@@ -79,16 +79,16 @@ const NOT_ACTED_UPON: [&str; 11] = [
 ];
 
 /// The key of what `call` acts upon; the same for every tool and agent.
-pub(crate) fn target(call: &ToolCall) -> Option<Key> {
-    found(call).map(|target| key("target", target.as_bytes()))
+pub(crate) fn target(call: &ToolCall, named: &Named) -> Option<Key> {
+    found(call, named).map(|target| key("target", target.as_bytes()))
 }
 
-fn found(call: &ToolCall) -> Option<Cow<'_, str>> {
+fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
     if let Some(own) = call.target.as_deref().filter(|own| !own.trim().is_empty()) {
         return Some(shortened(own.trim()));
     }
     let named = call.args.as_ref().and_then(Value::as_object).and_then(argument);
-    named.or_else(|| match command(call)? {
+    named.or_else(|| match command(call, tool)? {
         Cow::Borrowed(line) => line_path(line).map(shortened),
         Cow::Owned(line) => line_path(&line).map(|path| Cow::Owned(shortened(path).into_owned())),
     })
@@ -103,7 +103,8 @@ fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
             .filter_map(|(name, value)| Some((name, scalar(value)?)))
             .min_by_key(|(name, _)| *name)
     };
-    if let Some((_, place)) = first(&|name| listed_name(&PLACES, name)) {
+    const SIEVE: Sieve = Sieve::of(&[&PLACES]);
+    if let Some((_, place)) = first(&|name| SIEVE.passes_name(name) && listed_name(&PLACES, name)) {
         return Some(match place {
             Cow::Borrowed(place) => shortened(place),
             Cow::Owned(place) => Cow::Owned(place),
@@ -143,6 +144,12 @@ fn shortened(text: &str) -> Cow<'_, str> {
     }
     if !text.contains(['/', '\\']) {
         return Cow::Borrowed(text);
+    }
+    // Nearly every path is spelled simply already.
+    let simple = !text.starts_with('.') && !text.ends_with('/') && !text.contains("//") && !text.contains("/.");
+    if simple && text.contains('/') {
+        let cut = text.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+        return Cow::Borrowed(text.get(cut..).unwrap_or_default());
     }
     let mut resolved = String::with_capacity(text.len());
     if text.contains('/') {
@@ -197,14 +204,31 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn target(call: &ToolCall) -> Option<Key> {
+        super::target(call, &Named::of(&call.tool))
+    }
+
     fn name(tool: &str, args: Value) -> Option<String> {
-        found(&ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() }).map(Cow::into_owned)
+        let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
+        found(&call, &Named::of(tool)).map(Cow::into_owned)
     }
 
     #[test]
     fn lists_are_sorted() {
         for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON] {
             assert_sorted(list);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn simple_paths_are_shortened_as_others_are(text in "[a/.\\\\é]{0,16}") {
+            let mut resolved = String::new();
+            resolve_path(&text.replace('\\', if text.contains('/') { "\\" } else { "/" }), &mut resolved);
+            let cut = resolved.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+            let paths = text.contains(['/', '\\']);
+            let expected = if paths { resolved.get(cut..).unwrap_or_default() } else { text.as_str() };
+            proptest::prop_assert_eq!(shortened(&text), expected);
         }
     }
 

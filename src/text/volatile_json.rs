@@ -6,11 +6,10 @@
 //! whatever they are called. An answer that is nothing but volatile (when was this lease renewed?) is kept as it is.
 
 use super::answer::{Says, WAITING_STATES};
-use super::canonical::canonical_json;
-use super::mask::{Strength, normalise};
+use super::mask::{Span, Strength, is_volatile, normalise};
+use super::tape::{Node, Read, Tag, Tape};
 use super::words::{listed, listed_name, name_words};
 use alloc::{string::String, vec::Vec};
-use serde_json::{Map, Number, Value};
 
 /// Longer output is compared as text.
 const LONGEST: usize = 64 * 1024;
@@ -104,105 +103,133 @@ const STATES: [&str; 6] = ["jobstatus", "phase", "progress", "state", "status", 
 const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
 
 /// A JSON answer without what is volatile in it.
-pub(super) struct Answer {
-    value: Value,
+pub(super) struct Answer<'a> {
+    read: Read<'a>,
     /// What it says.
     pub(super) says: Says,
 }
 
-impl Answer {
-    /// Reads `text` where it is an object or a list; `None` where it is to be compared as text.
-    pub(super) fn read(text: &str, buffer: &mut String) -> Option<Self> {
+/// Buffers for the next answer, and the names of fields that were looked at already.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Buffers {
+    tape: Tape,
+    names: Names,
+    text: String,
+}
+
+impl<'a> Answer<'a> {
+    /// Reads `text` where it is an object or a list; `None` where it is to be compared as text, which it also is where
+    /// nothing but volatile parts is in it.
+    pub(super) fn read(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
         let text = text.trim();
         let looks = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
-        if !looks || text.len() > LONGEST {
-            return None;
-        }
-        // The parser refuses what is nested too deep for recursion.
-        serde_json::from_str(text).ok().map(|value| Self::of(value, buffer)).filter(|answer| !answer.is_void())
+        if looks && text.len() <= LONGEST { Self::of(text, buffers) } else { None }
     }
 
-    /// The same for a value; `Null` where nothing is left of it.
-    pub(super) fn of(mut value: Value, buffer: &mut String) -> Self {
+    /// The same for any value, however long.
+    pub(super) fn of(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
+        let Buffers { tape, names, text: buffer } = buffers;
+        let mut read = tape.read(text)?;
         let mut says = Says::default();
-        judge(&value, &mut says, buffer, 0);
-        if prune(&mut value, buffer, &mut Names::default()) == 0 {
-            value = Value::Null;
-        }
-        Self { value, says }
+        judge(&read, 0, &mut says, buffer, 0);
+        (prune(&mut read, 0, buffer, names) > 0).then_some(Self { read, says })
     }
 
-    /// Whether nothing but volatile parts was there.
-    pub(super) fn is_void(&self) -> bool {
-        self.value == Value::Null
-    }
-
-    /// Appends the canonical form.
-    pub(super) fn write(&self, out: &mut String) {
-        canonical_json(&self.value, out);
+    /// Appends the canonical form; adds to `numbers` where digits are in it.
+    pub(super) fn write(&mut self, out: &mut String, numbers: &mut Vec<Span>) {
+        self.read.write::<false>(0, out, numbers);
     }
 
     /// Appends the same as text: quotes are for what the answer quotes, not for JSON's own strings.
-    pub(super) fn write_text(&self, out: &mut String) {
-        write_text(&self.value, out);
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        value => value.is_null(),
+    pub(super) fn write_text(&mut self, out: &mut String) {
+        self.read.write::<true>(0, out, &mut Vec::new());
     }
 }
 
 /// Removes what is volatile; how many values that mean something are left.
-fn prune(value: &mut Value, buffer: &mut String, names: &mut Names) -> usize {
-    match value {
+fn prune(read: &mut Read<'_>, at: u32, buffer: &mut String, names: &mut Names) -> usize {
+    let node = read.node(at);
+    match node.tag {
         // That there is nothing means something, unless pruning made it so.
-        value if is_empty(value) => 1,
-        Value::Null | Value::Bool(_) => 1,
-        Value::Number(number) if is_epoch(number) => {
-            *value = Value::String("<time>".into());
+        _ if read.is_empty(at) => 1,
+        Tag::Null | Tag::True | Tag::False | Tag::Time => 1,
+        Tag::Number if is_epoch(read, node) => {
+            if let Some(node) = read.node_mut(at) {
+                node.tag = Tag::Time;
+            }
             0
         }
-        Value::Number(_) => 1,
+        Tag::Number => 1,
         // Nothing volatile is without digits.
-        Value::String(text) if !text.bytes().any(|byte| byte.is_ascii_digit()) => 1,
-        Value::String(text) => {
+        Tag::Text if Read::is_plain(node) || !is_volatile(read.text(node)) => 1,
+        Tag::Text => {
             buffer.clear();
-            let masked = normalise(text, Strength::Light, buffer);
+            let masked = normalise(read.text(node), Strength::Light, buffer);
             let time = matches!(buffer.as_str(), "<time>" | "<duration>");
             if masked.masked > 0 && (masked.letters >= 4 || time) {
-                text.clone_from(buffer);
+                read.replace(at, buffer);
             }
             usize::from(!time)
         }
-        Value::Array(items) => items.iter_mut().map(|item| prune(item, buffer, names)).sum(),
-        Value::Object(map) => {
-            let envelope = is_envelope(map);
-            map.retain(|name, value| !is_volatile(name, value, envelope, names));
-            map.iter_mut().map(|(_, value)| prune(value, buffer, names)).sum()
+        Tag::List => {
+            let (mut children, mut left) = (read.children(at), 0);
+            while let Some(item) = children.next(read) {
+                left += prune(read, item, buffer, names);
+            }
+            left
+        }
+        Tag::Object => {
+            let envelope = is_envelope(read, at);
+            let (mut children, mut left) = (read.children(at), 0);
+            while let Some(name) = children.next(read) {
+                if !has_volatile_name(read, name, envelope, names) {
+                    left += prune(read, name + 1, buffer, names);
+                } else if let Some(field) = read.node_mut(name) {
+                    field.gone = true;
+                }
+            }
+            left
         }
     }
 }
 
 /// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.
-fn is_epoch(number: &Number) -> bool {
+fn is_epoch(read: &Read<'_>, node: Node) -> bool {
     const SECONDS: core::ops::Range<u64> = 1_400_000_000..2_200_000_000;
+    const SHORTEST: usize = 10;
+    let text = read.text(node);
+    // Short and without an exponent it is too small.
+    if text.len() < SHORTEST && (Read::is_plain(node) || !text.bytes().any(|byte| matches!(byte, b'e' | b'E'))) {
+        return false;
+    }
+    let Some(number) = read.number(node) else { return false };
     // The cast saturates and cuts off the fraction.
     let whole = number.as_u64().or_else(|| number.as_f64().map(|double| double as u64)).unwrap_or(0);
     [1, 1_000, 1_000_000, 1_000_000_000].iter().any(|unit| SECONDS.contains(&(whole / unit)))
 }
 
 /// A message's wrapper: its `id` numbers the message, and tells nothing of what it carries.
-fn is_envelope(map: &Map<String, Value>) -> bool {
-    let has = |names: &[&str]| names.iter().all(|name| map.contains_key(*name));
-    if !has(&["id"]) && !has(&["created"]) {
-        // Nothing depends on it.
-        return false;
+fn is_envelope(read: &Read<'_>, at: u32) -> bool {
+    let (mut id, mut created, mut jsonrpc, mut object, mut role, mut content) =
+        (false, false, false, false, false, false);
+    let mut children = read.children(at);
+    while let Some(name) = children.next(read) {
+        let name = read.text(read.node(name));
+        // By the length first: nearly every name is none of them.
+        match name.len() {
+            2 => id |= name == "id",
+            4 => role |= name == "role",
+            6 => object |= name == "object",
+            7 => {
+                created |= name == "created";
+                jsonrpc |= name == "jsonrpc";
+                content |= name == "content";
+            }
+            _ => {}
+        }
     }
-    has(&["jsonrpc"]) || has(&["object", "created"]) || has(&["role", "content"])
+    // Without either nothing depends on it.
+    (id || created) && (jsonrpc || object && created || role && content)
 }
 
 /// What a field's name tells of its value.
@@ -214,8 +241,9 @@ enum Named {
     Content,
 }
 
-/// Names that were looked at already: the objects of a list have the same fields, mostly in the same order.
-#[derive(Debug, Default)]
+/// Names that were looked at already: the objects of a list have the same fields, mostly in the same order, and so have
+/// the next answers of a tool.
+#[derive(Clone, Debug, Default)]
 struct Names {
     known: Vec<(String, Named)>,
     /// Where the next name is expected.
@@ -223,29 +251,40 @@ struct Names {
 }
 
 impl Names {
-    /// Beyond, names are looked at each time anew.
+    /// With more, it begins anew.
     const MOST: usize = 64;
 
     fn look(&mut self, name: &str) -> Named {
         let expected = self.known.get(self.next).filter(|(known, _)| known == name).map(|_| self.next);
         if let Some(at) = expected.or_else(|| self.known.iter().position(|(known, _)| known == name)) {
-            self.next = (at + 1) % self.known.len().max(1);
+            self.next = if at + 1 == self.known.len() { 0 } else { at + 1 };
             return self.known.get(at).map_or(Named::Content, |(_, named)| *named);
         }
         let named = named(name);
-        if self.known.len() < Self::MOST {
-            self.known.push((name.into(), named));
-            self.next = 0;
+        if self.known.len() >= Self::MOST {
+            self.known.clear();
         }
+        // What is longer is no field but a key of its own.
+        if name.len() <= LONGEST_NAME {
+            self.known.push((name.into(), named));
+        }
+        self.next = 0;
         named
     }
 }
 
-fn is_volatile(name: &str, value: &Value, envelope: bool, names: &mut Names) -> bool {
+/// Bytes of a name that is remembered.
+const LONGEST_NAME: usize = 64;
+
+fn has_volatile_name(read: &Read<'_>, at: u32, envelope: bool, names: &mut Names) -> bool {
+    let name = read.text(read.node(at));
     envelope && matches!(name, "id" | "created")
         || match names.look(name) {
             Named::Volatile => true,
-            Named::Id => value.as_str().is_some_and(is_drawn),
+            Named::Id => {
+                let value = read.node(at + 1);
+                value.tag == Tag::Text && is_drawn(read.text(value))
+            }
             Named::Content => false,
         }
 }
@@ -288,53 +327,38 @@ fn is_drawn(id: &str) -> bool {
 }
 
 /// Reads what an answer says from its own fields and those of what it wraps.
-fn judge(value: &Value, says: &mut Says, buffer: &mut String, depth: usize) {
-    let Value::Object(map) = value else {
-        says.negative |= depth == 0 && is_empty(value);
+fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: usize) {
+    says.negative |= depth == 0 && read.is_empty(at);
+    if read.node(at).tag != Tag::Object {
         return;
-    };
-    says.negative |= depth == 0 && map.is_empty();
-    let full = map.values().any(|value| value.as_array().is_some_and(|items| !items.is_empty()));
-    for (name, value) in map {
-        match value {
-            Value::Array(items) if items.is_empty() && !full => says.negative |= listed_name(&LISTS, name),
-            Value::Number(number) if number.as_u64() == Some(0) && !full => says.negative |= listed_name(&COUNTS, name),
-            Value::Bool(false) => says.negative |= matches!(name.as_str(), "found" | "exists"),
-            Value::String(text) if listed_name(&STATES, name) => says.waiting |= listed_name(&WAITING_STATES, text),
-            Value::String(text) if listed_name(&MESSAGES, name) => {
+    }
+    let fields = read.children(at);
+    let (mut all, mut full) = (fields, false);
+    while let Some(name) = all.next(read) {
+        full |= read.node(name + 1).tag == Tag::List && !read.is_empty(name + 1);
+    }
+    let mut fields = fields;
+    while let Some(field) = fields.next(read) {
+        let (name, at) = (read.text(read.node(field)), field + 1);
+        let value = read.node(at);
+        match value.tag {
+            Tag::List if !full && read.is_empty(at) => says.negative |= listed_name(&LISTS, name),
+            Tag::Number if !full && read.text(value) == "0" => says.negative |= listed_name(&COUNTS, name),
+            Tag::False => says.negative |= matches!(name, "found" | "exists"),
+            Tag::Text if listed_name(&STATES, name) => {
+                says.waiting |= listed_name(&WAITING_STATES, read.text(value));
+            }
+            Tag::Text if listed_name(&MESSAGES, name) => {
                 buffer.clear();
-                normalise(text, Strength::Light, buffer);
+                normalise(read.text(value), Strength::Light, buffer);
                 let inner = super::answer::says(buffer);
                 says.negative |= inner.negative;
                 says.waiting |= inner.waiting;
                 says.certainly_waiting |= inner.certainly_waiting;
             }
-            Value::Object(_) if depth < 2 => judge(value, says, buffer, depth + 1),
+            Tag::Object if depth < 2 => judge(read, at, says, buffer, depth + 1),
             _ => {}
         }
-    }
-}
-
-fn write_text(value: &Value, out: &mut String) {
-    match value {
-        Value::String(text) => out.push_str(text),
-        Value::Array(items) => {
-            for item in items {
-                write_text(item, out);
-                out.push_str(", ");
-            }
-        }
-        Value::Object(map) => {
-            let mut names: Vec<_> = map.iter().collect();
-            names.sort_unstable_by_key(|(name, _)| *name);
-            for (name, value) in names {
-                out.push_str(name);
-                out.push_str(": ");
-                write_text(value, out);
-                out.push_str("; ");
-            }
-        }
-        scalar => canonical_json(scalar, out),
     }
 }
 
@@ -344,9 +368,10 @@ mod tests {
     use super::*;
 
     fn canonical(text: &str) -> Option<String> {
-        let answer = Answer::read(text, &mut String::new())?;
+        let mut buffers = Buffers::default();
+        let mut answer = Answer::read(text, &mut buffers)?;
         let mut out = String::new();
-        answer.write(&mut out);
+        answer.write(&mut out, &mut Vec::new());
         Some(out)
     }
 
@@ -432,7 +457,8 @@ mod tests {
             (r#"{"job":{"state":"queued"}}"#, false, true),
             (r#"{"status":"done","title":"pending"}"#, false, false),
         ] {
-            let answer = Answer::read(text, &mut String::new()).expect("an answer");
+            let mut buffers = Buffers::default();
+            let answer = Answer::read(text, &mut buffers).expect("an answer");
             assert_eq!((answer.says.negative, answer.says.waiting), (negative, waiting), "{text}");
         }
     }

@@ -49,8 +49,137 @@ pub(crate) fn listed_name(list: &[&str], name: &str) -> bool {
     holds(list, folded.get(..length).unwrap_or_default())
 }
 
+/// By the first byte: nearly every word that is looked for is in no list, and most lists have a word or two a letter.
 fn holds(list: &[&str], folded: &[u8]) -> bool {
-    list.binary_search_by(|entry| entry.as_bytes().cmp(folded)).is_ok()
+    let Some(first) = folded.first() else { return false };
+    let begins = |entry: &&str| entry.as_bytes().first() == Some(first);
+    let from = list.partition_point(|entry| entry.as_bytes().first() < Some(first));
+    let alike = list.get(from..).unwrap_or_default().iter().take_while(|entry| begins(entry));
+    alike.into_iter().any(|entry| entry.as_bytes() == folded)
+}
+
+/// Letters, digits and what is not ASCII: the last may be a letter and must be decoded.
+const PART: u8 = 1;
+const WIDE: u8 = 2;
+
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+static PARTS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = if byte >= 128 {
+            WIDE
+        } else if (byte as u8).is_ascii_alphanumeric() {
+            PART
+        } else {
+            0
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// The words of a text, from where to where: runs of letters, digits and one more ASCII character.
+#[derive(Clone)]
+pub(super) struct Runs<'a> {
+    text: &'a str,
+    at: usize,
+    joint: u8,
+}
+
+/// Words that `joint` does not end.
+pub(super) fn runs(text: &str, joint: u8) -> Runs<'_> {
+    Runs { text, at: 0, joint }
+}
+
+impl Runs<'_> {
+    /// The next word; `each` is told its bytes. Only what is not ASCII has to be decoded.
+    #[inline]
+    pub(super) fn word(&mut self, mut each: impl FnMut(u8)) -> Option<(usize, usize)> {
+        let bytes = self.text.as_bytes();
+        let class = |byte: u8| PARTS.get(usize::from(byte)).copied().unwrap_or(0);
+        // The bytes that continue a character are stepped over one by one: none of them begins a word.
+        loop {
+            let byte = *bytes.get(self.at)?;
+            let class = class(byte);
+            if class == PART || byte == self.joint || class == WIDE && self.letter().is_some() {
+                break;
+            }
+            self.at += 1;
+        }
+        let start = self.at;
+        while let Some(byte) = bytes.get(self.at).copied() {
+            let class = class(byte);
+            if class == PART || byte == self.joint {
+                each(byte);
+                self.at += 1;
+            } else if let Some(length) = (class == WIDE).then(|| self.letter()).flatten() {
+                bytes.iter().skip(self.at).take(length).for_each(|byte| each(*byte));
+                self.at += length;
+            } else {
+                break;
+            }
+        }
+        Some((start, self.at))
+    }
+
+    /// Bytes of the letter or digit beyond ASCII that stands here.
+    fn letter(&self) -> Option<usize> {
+        let character = self.text.get(self.at..)?.chars().next()?;
+        character.is_alphanumeric().then(|| character.len_utf8())
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = (usize, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        self.word(|_| {})
+    }
+}
+
+/// For every letter that words of some lists begin with, modulo 32, their lengths, a bit each, and the same for the last
+/// letters: most words of a text are in no list, and are told so by one look or two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sieve {
+    first: [u32; 32],
+    last: [u32; 32],
+}
+
+impl Sieve {
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+    pub(super) const fn of(lists: &[&[&str]]) -> Self {
+        let mut sieve = Self { first: [0; 32], last: [0; 32] };
+        let mut list = 0;
+        while list < lists.len() {
+            let mut entry = 0;
+            while entry < lists[list].len() {
+                let word = lists[list][entry].as_bytes();
+                sieve.first[(word[0] & 31) as usize] |= 1 << (word.len() & 31);
+                sieve.last[(word[word.len() - 1] & 31) as usize] |= 1 << (word.len() & 31);
+                entry += 1;
+            }
+            list += 1;
+        }
+        sieve
+    }
+
+    /// Whether `word` may be in a list; false where it is in none.
+    #[inline]
+    pub(super) fn passes(&self, word: &str) -> bool {
+        let [first, last] = [word.as_bytes().first(), word.as_bytes().last()].map(|byte| byte.copied().unwrap_or(0));
+        let lengths = |by: &[u32; 32], byte: u8| by.get(usize::from(byte & 31)).copied().unwrap_or(0);
+        (lengths(&self.first, first) & lengths(&self.last, last)) >> (word.len() & 31) & 1 == 1
+    }
+
+    /// The same for a name in which letters and digits alone count: it may be longer by what does not.
+    #[inline]
+    pub(super) fn passes_name(&self, name: &str) -> bool {
+        let Some(first) = name.bytes().find(u8::is_ascii_alphanumeric) else { return false };
+        let lengths = self.first.get(usize::from(first & 31)).copied().unwrap_or(0);
+        lengths & ((2 << name.len().min(30)) - 1) != 0
+    }
 }
 
 /// For tests of word lists: binary search needs order.
@@ -85,6 +214,32 @@ mod tests {
         ] {
             assert_eq!(name_words(name).collect::<Vec<_>>(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn runs_of_letters_and_digits() {
+        for (text, expected) in [
+            ("", &[][..]),
+            (" -", &[]),
+            ("snake_case don't x1", &["snake_case", "don", "t", "x1"]),
+            ("größe—日本 ¿é?", &["größe", "日本", "é"]),
+            ("✅a✅", &["a"]),
+        ] {
+            let words = runs(text, b'_').filter_map(|(from, to)| text.get(from..to));
+            assert_eq!(words.collect::<Vec<_>>(), expected, "{text}");
+        }
+        assert_eq!(runs("don't", b'\'').count(), 1);
+    }
+
+    #[test]
+    fn sieves_hold_back_nothing_that_is_listed() {
+        const LISTS: [&[&str]; 2] = [&["requestid", "timeout"], &["a"]];
+        let sieve = Sieve::of(&LISTS);
+        for word in ["requestid", "TimeOut", "A"] {
+            assert!(sieve.passes(word) && sieve.passes_name(word), "{word}");
+        }
+        assert!(sieve.passes_name("request_id") && sieve.passes_name("-Request-ID"));
+        assert!(!sieve.passes("time") && !sieve.passes("") && !sieve.passes_name("path") && !sieve.passes_name("_"));
     }
 
     #[test]

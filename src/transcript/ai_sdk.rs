@@ -1,7 +1,6 @@
 //! Messages of Vercel's AI SDK: those of its user interface, whose `parts` hold calls with what became of them, and
 //! those for models, whose `content` does.
 
-use super::Transcript;
 use super::content::{content_text, failed, flag, list, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -9,16 +8,14 @@ use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    out.walk(documents, Lists::All(&["messages"]), |out, part| match part {
+pub(super) fn read(out: &mut Out, document: Piece<'_>) {
+    out.walk(document, Lists::All(&["messages"]), |out, part| match part {
         Part::Head(map) => {
             let context = out.context();
             out.said(&context, Role::System, "system", map.get("system"));
         }
         Part::Entry(map) => message(out, &map),
     });
-    out.transcript
 }
 
 fn message(out: &mut Out, map: &Map<String, Value>) {

@@ -4,7 +4,6 @@
 //! messages. Agents of that vendor also put into user messages what no human wrote. What is known but of the wrong type
 //! is an error, unknown blocks are left out.
 
-use super::Transcript;
 use super::content::{content_text, picture, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -44,16 +43,14 @@ const SYNTHETIC: [&str; 4] = [
 
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    out.walk(documents, Lists::All(&["messages"]), |out, part| match part {
+pub(super) fn read(out: &mut Out, document: Piece<'_>) {
+    out.walk(document, Lists::All(&["messages"]), |out, part| match part {
         Part::Head(map) => {
             let context = out.context();
             out.said(&context, Role::System, "system", map.get("system"));
         }
         Part::Entry(map) => message(out, &map),
     });
-    out.transcript
 }
 
 fn message(out: &mut Out, map: &Map<String, Value>) {

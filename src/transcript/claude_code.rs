@@ -9,7 +9,7 @@
 use super::content::{flag, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
-use super::{Transcript, anthropic};
+use super::{Reads, anthropic};
 use crate::model::{Body, Context, Host, HostKind};
 use alloc::{
     borrow::ToOwned,
@@ -18,22 +18,22 @@ use alloc::{
 };
 use serde_json::{Map, Value};
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut reader = Reader { seen: BTreeSet::new(), compacted: None };
-    let mut out = Out::new(transcript);
-    out.walk(documents, Lists::All(&[]), |out, part| {
-        if let Part::Entry(map) = part {
-            reader.line(out, &map);
-        }
-    });
-    out.transcript
-}
-
-struct Reader {
+#[derive(Default)]
+pub(super) struct Reader {
     /// Ids of the lines read: continued sessions repeat lines.
     seen: BTreeSet<String>,
     /// How many events there were after the last boundary: it and the summary that follows are one compaction.
     compacted: Option<usize>,
+}
+
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        out.walk(document, Lists::All(&[]), |out, part| {
+            if let Part::Entry(map) = part {
+                self.line(out, &map);
+            }
+        });
+    }
 }
 
 impl Reader {
@@ -56,7 +56,7 @@ impl Reader {
 
     fn user(&mut self, out: &mut Out, map: &Map<String, Value>) {
         if flag(map, "isCompactSummary") {
-            if self.compacted.take() != Some(out.transcript.events.len()) {
+            if self.compacted.take() != Some(out.count()) {
                 host(out, map, HostKind::Compaction, None, None);
             }
             return;
@@ -82,7 +82,7 @@ impl Reader {
                 let metadata = map.get("compactMetadata").or_else(|| map.get("compact_metadata"));
                 let trigger = metadata.and_then(|metadata| metadata.get("trigger")).and_then(Value::as_str);
                 host(out, map, HostKind::Compaction, trigger, None);
-                self.compacted = Some(out.transcript.events.len());
+                self.compacted = Some(out.count());
             }
             Some("api_error") => {
                 let attempt = map.get("retryAttempt").and_then(Value::as_u64).map(|attempt| attempt.to_string());

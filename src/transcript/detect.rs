@@ -8,7 +8,7 @@ use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 /// Documents, and entries of each, that may decide.
-const LOOKED_AT: usize = 100;
+pub(super) const LOOKED_AT: usize = 100;
 
 /// Longer members of a document are not parsed to tell what it is.
 const SMALL: usize = 4096;

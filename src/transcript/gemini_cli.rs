@@ -3,7 +3,7 @@
 //!
 //! A recording writes a message again whenever a call of it has got further, so of each message only what is new counts.
 
-use super::Transcript;
+use super::Reads;
 use super::content::{self, content_text, failed, flag, list, number_after, output_text, text, text_at};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -14,22 +14,25 @@ use serde_json::{Map, Value, json};
 /// What user messages that no human wrote begin with.
 const SYNTHETIC: [&str; 2] = ["This is the Gemini CLI. We are setting up the context", "<session_context>"];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    let mut reader = Reader::default();
-    out.walk(documents, Lists::First(&["messages", "history", "clientHistory", "contents"]), |out, part| match part {
-        Part::Head(map) => reader = Reader::of(&map),
-        Part::Entry(map) => reader.entry(out, &map),
-    });
-    out.transcript
-}
-
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     /// The sub-agent whose recording this is.
     agent: Option<String>,
     /// Texts, calls and results told already, by the id of the message or call and a letter for what it is.
     told: BTreeSet<String>,
+}
+
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        out.walk(
+            document,
+            Lists::First(&["messages", "history", "clientHistory", "contents"]),
+            |out, part| match part {
+                Part::Head(map) => *self = Reader::of(&map),
+                Part::Entry(map) => self.entry(out, &map),
+            },
+        );
+    }
 }
 
 impl Reader {

@@ -1,7 +1,6 @@
 //! Messages of LangChain: as its constructors serialise them (`lc`, `id`, `kwargs`), as it stores them (`type`, `data`)
 //! and plain; alone, in lists, or in the state that LangGraph writes after each node.
 
-use super::Transcript;
 use super::content::{self, failed, list, output_text, text, told};
 use super::openai;
 use super::out::{Lists, Out, Part};
@@ -13,15 +12,13 @@ use serde_json::{Map, Value};
 /// Keys of a state that are no nodes.
 const NO_NODES: [&str; 6] = ["values", "channel_values", "data", "output", "input", "state"];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    out.walk(documents, Lists::All(&["messages"]), |out, part| {
+pub(super) fn read(out: &mut Out, document: Piece<'_>) {
+    out.walk(document, Lists::All(&["messages"]), |out, part| {
         if let Part::Entry(map) = part {
             let context = out.context();
             entry(out, context, &map);
         }
     });
-    out.transcript
 }
 
 fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {

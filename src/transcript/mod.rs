@@ -14,6 +14,7 @@ mod openhands;
 mod otel;
 mod out;
 mod pieces;
+mod stream;
 mod swe_agent;
 mod time;
 mod trace;
@@ -22,6 +23,8 @@ use crate::model::{Error, ErrorCode, TraceEvent};
 use alloc::{format, string::String, vec::Vec};
 use serde::Serialize;
 use serde_json::Value;
+
+pub use stream::{Part, Reader};
 
 /// How a session was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,25 +133,10 @@ impl Transcript {
 
 /// Reads a session: JSON lines, a document that holds its entries in a list, or several of them. Without a format the
 /// first entries that tell decide; messages that nothing tells apart are read as OpenAI's, anything else as a trace.
-/// Blank lines, a byte order mark and CRLF are no errors.
+/// Blank lines, a byte order mark and CRLF are no errors. [`Reader`] does the same piece by piece.
 #[must_use]
 pub fn read(text: &str, format: Option<Format>) -> Transcript {
-    let documents = pieces::documents(text.strip_prefix('\u{feff}').unwrap_or(text));
-    let format = format.unwrap_or_else(|| detect::detect(&documents));
-    let transcript = Transcript { format, events: Vec::new(), lines: Vec::new(), errors: Vec::new() };
-    let read = match format {
-        Format::Trace => trace::read,
-        Format::ClaudeCode => claude_code::read,
-        Format::OpenAi => openai::read,
-        Format::Anthropic => anthropic::read,
-        Format::AiSdk => ai_sdk::read,
-        Format::LangChain => langchain::read,
-        Format::SweAgent => swe_agent::read,
-        Format::OpenHands => openhands::read,
-        Format::GeminiCli => gemini_cli::read,
-        Format::OpenTelemetry => otel::read,
-    };
-    read(&documents, transcript)
+    Reader::new(format).read_all(text)
 }
 
 /// [`read`] as JSON text: `{"format", "events": […], "lines": […], "errors": [{"line", "error"}]}`.
@@ -156,15 +144,33 @@ pub fn read(text: &str, format: Option<Format>) -> Transcript {
 /// # Errors
 /// `invalid-argument` at `format`.
 pub fn read_json(text: &str, format: Option<&str>) -> Result<String, Error> {
-    let format = match format.map(|name| Format::named(name).ok_or(name)).transpose() {
-        Ok(format) => format,
-        Err(name) => {
-            let names = Format::ALL.map(|format| format!("`{}`", format.name())).join(", ");
-            let message = format!("unknown format, expected one of {names}");
-            return Err(Error::new(ErrorCode::InvalidArgument, message).at("format").with(name));
-        }
-    };
-    Ok(crate::json::to_string(&read(text, format)))
+    Ok(crate::json::to_string(&read(text, named(format)?)))
+}
+
+/// The format of that name, where one is named.
+///
+/// # Errors
+/// `invalid-argument` at `format`.
+pub fn named(format: Option<&str>) -> Result<Option<Format>, Error> {
+    format.map(|name| Format::named(name).ok_or(name)).transpose().map_err(|name| {
+        let names = Format::ALL.map(|format| format!("`{}`", format.name())).join(", ");
+        let message = format!("unknown format, expected one of {names}");
+        Error::new(ErrorCode::InvalidArgument, message).at("format").with(name)
+    })
+}
+
+/// What reads the documents of one format, as they come.
+trait Reads {
+    fn document(&mut self, out: &mut out::Out, document: pieces::Piece<'_>);
+
+    /// There are no more.
+    fn end(&mut self, _out: &mut out::Out) {}
+}
+
+impl<F: FnMut(&mut out::Out, pieces::Piece<'_>)> Reads for F {
+    fn document(&mut self, out: &mut out::Out, document: pieces::Piece<'_>) {
+        self(out, document);
+    }
 }
 
 /// An error about a field of a foreign format.

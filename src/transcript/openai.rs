@@ -3,7 +3,6 @@
 //!
 //! Neither form tells whether a tool failed, so an output that begins as errors do counts as one.
 
-use super::Transcript;
 use super::content::{self, code, list, number_after, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -19,9 +18,8 @@ const SYNTHETIC: [&str; 4] =
 /// Fields of an item of a built-in tool that are not its arguments.
 const NO_ARGUMENTS: [&str; 8] = ["type", "id", "call_id", "status", "results", "outputs", "result", "output"];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    out.walk(documents, Lists::All(&["messages", "items", "input", "output", "choices"]), |out, part| match part {
+pub(super) fn read(out: &mut Out, document: Piece<'_>) {
+    out.walk(document, Lists::All(&["messages", "items", "input", "output", "choices"]), |out, part| match part {
         Part::Head(map) => {
             let context = out.context();
             out.said(&context, Role::System, "instructions", map.get("instructions"));
@@ -33,7 +31,6 @@ pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcrip
             entry(out, context, &map);
         }
     });
-    out.transcript
 }
 
 fn entry(out: &mut Out, mut context: Context, map: &Map<String, Value>) {

@@ -1,7 +1,7 @@
 //! Event logs of OpenHands: actions and observations that name their `cause` (its server), and events by `kind` (its
 //! software-agent SDK). Bookkeeping events are left out.
 
-use super::Transcript;
+use super::Reads;
 use super::content::{self, arguments, at, code, content_text, failed, output_text, text, text_at};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
@@ -27,21 +27,21 @@ const NO_ARGUMENTS: [&str; 9] = [
     "browsergym_send_msg_to_user",
 ];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    let mut reader = Reader { calls: BTreeMap::new(), delegates: Vec::new() };
-    out.walk(documents, Lists::First(&["history", "trajectory", "events", "items"]), |out, part| match part {
-        Part::Head(_) => reader = Reader { calls: BTreeMap::new(), delegates: Vec::new() },
-        Part::Entry(map) => reader.event(out, &map),
-    });
-    out.transcript
-}
-
-struct Reader {
+#[derive(Default)]
+pub(super) struct Reader {
     /// Call ids, by the id of the action.
     calls: BTreeMap<String, String>,
     /// Agents that a task was handed to, innermost last.
     delegates: Vec<String>,
+}
+
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        out.walk(document, Lists::First(&["history", "trajectory", "events", "items"]), |out, part| match part {
+            Part::Head(_) => *self = Self::default(),
+            Part::Entry(map) => self.event(out, &map),
+        });
+    }
 }
 
 impl Reader {

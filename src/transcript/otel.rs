@@ -7,7 +7,7 @@
 use super::content::{self, arguments, at, content_text, failed, output_text, text_at};
 use super::out::Out;
 use super::pieces::Piece;
-use super::{Transcript, unexpected};
+use super::{Reads, unexpected};
 use crate::model::{Body, Channel, Context, Event, Message, Outcome, Role, ToolCall, ToolResult, TraceEvent};
 use alloc::{
     borrow::ToOwned,
@@ -27,17 +27,22 @@ const CALL_ID: [&str; 3] = ["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.
 const ARGUMENTS: [&str; 4] = ["gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "input.value"];
 const RESULT: [&str; 4] = ["gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value"];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    let mut spans = Vec::new();
-    for document in documents {
-        collect(&mut out, *document, &mut spans, 0);
+/// A span is told of when it ends, so none can be read before all are there.
+#[derive(Default)]
+pub(super) struct Spans(Vec<Span>);
+
+impl Reads for Spans {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        collect(out, document, &mut self.0, 0);
     }
-    // Without a time a span stays where it is written.
-    if spans.iter().all(|span| span.start.is_some()) {
-        spans.sort_by_key(|span| span.start);
+
+    fn end(&mut self, out: &mut Out) {
+        // Without a time a span stays where it is written.
+        if self.0.iter().all(|span| span.start.is_some()) {
+            self.0.sort_by_key(|span| span.start);
+        }
+        Reader::new(&self.0).read(out, &self.0);
     }
-    Reader::new(&spans).read(out, &spans)
 }
 
 struct Span {
@@ -228,11 +233,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read(mut self, mut out: Out, spans: &'a [Span]) -> Transcript {
+    fn read(mut self, out: &mut Out, spans: &'a [Span]) {
         for span in spans {
             let context = self.context(span);
             match span.kind {
-                Kind::Tool => self.tool(&mut out, span, context),
+                Kind::Tool => self.tool(out, span, context),
                 Kind::Model => self.model(span, &context),
                 Kind::Agent if !self.chats => self.model(span, &context),
                 Kind::Agent | Kind::Other => {}
@@ -244,7 +249,6 @@ impl<'a> Reader<'a> {
         for (_, line, event) in self.events {
             out.transcript.push(line, event);
         }
-        out.transcript
     }
 
     fn context(&self, span: &Span) -> Context {

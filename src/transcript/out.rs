@@ -30,6 +30,11 @@ pub(super) struct Out {
     tools: BTreeMap<String, String>,
     rounds: u64,
     in_round: bool,
+    known: Conversations,
+    /// Whether there is more than one document.
+    pub(super) several: bool,
+    /// Events that were handed over already.
+    pub(super) gone: usize,
 }
 
 /// What a document holds.
@@ -50,69 +55,110 @@ pub(super) enum Lists {
 
 impl Out {
     pub(super) fn new(transcript: Transcript) -> Self {
-        Self { transcript, line: 0, path: String::new(), run: None, tools: BTreeMap::new(), rounds: 0, in_round: false }
+        Self {
+            transcript,
+            line: 0,
+            path: String::new(),
+            run: None,
+            tools: BTreeMap::new(),
+            rounds: 0,
+            in_round: false,
+            known: Conversations::default(),
+            several: false,
+            gone: 0,
+        }
     }
 
-    /// Goes through the entries of documents: an object is an entry, or a document whose lists are; a list holds
+    /// How many events there were so far.
+    pub(super) fn count(&self) -> usize {
+        self.gone + self.transcript.events.len()
+    }
+
+    /// Goes through the entries of a document: an object is an entry, or a document whose lists are; a list holds
     /// entries, or lists of them. What is broken is told, and the rest goes on.
-    pub(super) fn walk(&mut self, documents: &[Piece<'_>], lists: Lists, mut read: impl FnMut(&mut Self, Part)) {
-        let mut known = Conversations::default();
-        for document in documents {
-            if document.is_list() {
-                self.list(*document, "", 0, &mut read);
+    pub(super) fn walk(&mut self, document: Piece<'_>, lists: Lists, mut read: impl FnMut(&mut Self, Part)) {
+        if document.is_list() {
+            self.list(document, "", 0, &mut read);
+            return;
+        }
+        let keys = match lists {
+            Lists::All(keys) | Lists::First(keys) => keys,
+        };
+        let inside = document.is_object().then(|| document.inside());
+        let found = |key: &str| {
+            inside.iter().flat_map(|inside| &inside.pieces).find(|(name, piece)| *name == key && piece.is_list())
+        };
+        // An item of a conversation may have lists of its own under such names.
+        let item = inside.iter().flat_map(|inside| &inside.pieces).any(|(name, _)| matches!(*name, "type" | "role"));
+        let wanted = keys.iter().filter(|key| !item || **key == "messages");
+        let mut entries: Vec<_> = wanted.filter_map(|key| found(key).copied()).collect();
+        if matches!(lists, Lists::First(_)) {
+            let full = entries.iter().position(|(_, list)| !list.inside().pieces.is_empty()).unwrap_or(0);
+            entries = entries.into_iter().skip(full).take(1).collect();
+        }
+        self.line = document.line;
+        self.path.clear();
+        let (Some(inside), false) = (&inside, entries.is_empty()) else {
+            match document.object() {
+                Ok(map) => read(self, Part::Entry(map)),
+                Err(error) => self.transcript.fail(document.line, error),
+            }
+            return;
+        };
+        let failures = self.transcript.errors.len();
+        let mut head = Map::new();
+        for (key, piece) in &inside.pieces {
+            if entries.iter().any(|(list, _)| list == key) {
                 continue;
             }
-            let keys = match lists {
-                Lists::All(keys) | Lists::First(keys) => keys,
-            };
-            let inside = document.is_object().then(|| document.inside());
-            let found = |key: &str| {
-                inside.iter().flat_map(|inside| &inside.pieces).find(|(name, piece)| *name == key && piece.is_list())
-            };
-            // An item of a conversation may have lists of its own under such names.
-            let item =
-                inside.iter().flat_map(|inside| &inside.pieces).any(|(name, _)| matches!(*name, "type" | "role"));
-            let wanted = keys.iter().filter(|key| !item || **key == "messages");
-            let mut entries: Vec<_> = wanted.filter_map(|key| found(key).copied()).collect();
-            if matches!(lists, Lists::First(_)) {
-                let full = entries.iter().position(|(_, list)| !list.inside().pieces.is_empty()).unwrap_or(0);
-                entries = entries.into_iter().skip(full).take(1).collect();
-            }
-            let (Some(inside), false) = (&inside, entries.is_empty()) else {
-                self.line = document.line;
-                self.path.clear();
-                match document.object() {
-                    Ok(map) => read(self, Part::Entry(map)),
-                    Err(error) => self.transcript.fail(document.line, error),
+            match piece.value() {
+                Ok(value) => {
+                    head.insert((*key).to_owned(), value);
                 }
-                continue;
-            };
-            self.line = document.line;
-            self.path.clear();
-            let failures = self.transcript.errors.len();
-            let mut head = Map::new();
-            for (key, piece) in &inside.pieces {
-                if entries.iter().any(|(list, _)| list == key) {
-                    continue;
-                }
-                match piece.value() {
-                    Ok(value) => {
-                        head.insert((*key).to_owned(), value);
-                    }
-                    Err(error) => self.transcript.fail(piece.line, error),
-                }
-            }
-            let skip = known.enter(self, &head, entries.first().map(|(_, piece)| *piece), documents.len() > 1);
-            if skip == 0 {
-                read(self, Part::Head(head));
-            }
-            for (index, (key, piece)) in entries.iter().enumerate() {
-                self.list(*piece, key, if index == 0 { skip } else { 0 }, &mut read);
-            }
-            if !inside.closed && self.transcript.errors.len() == failures {
-                self.cut_off(document.line);
+                Err(error) => self.transcript.fail(piece.line, error),
             }
         }
+        let skip = self.enter(&head, entries.first().map(|(_, piece)| *piece));
+        if skip == 0 {
+            read(self, Part::Head(head));
+        }
+        for (index, (key, piece)) in entries.iter().enumerate() {
+            self.list(*piece, key, if index == 0 { skip } else { 0 }, &mut read);
+        }
+        if !inside.closed && self.transcript.errors.len() == failures {
+            self.cut_off(document.line);
+        }
+    }
+
+    /// Enters a document, and tells how many of its entries are known already.
+    fn enter(&mut self, head: &Map<String, Value>, entries: Option<Piece<'_>>) -> usize {
+        const NAMES: [&str; 7] =
+            ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "id"];
+        let digests: Vec<u64> = if self.several {
+            entries
+                .iter()
+                .flat_map(|list| list.inside().pieces)
+                .map(|(_, piece)| xxh3_64(piece.text.as_bytes()))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        let known = self.known.before.len();
+        // A system prompt alone makes no conversation.
+        let goes_on = known > 1 && digests.starts_with(&self.known.before);
+        self.known.before = digests;
+        if goes_on {
+            return known;
+        }
+        // The answer of an API is a part of whatever conversation is in the file.
+        if head.get("object").is_some_and(Value::is_string) {
+            return 0;
+        }
+        self.known.count += 1;
+        let id = NAMES.iter().find_map(|name| super::content::id(head.get(*name)));
+        self.run = id.or_else(|| self.several.then(|| self.known.count.to_string()));
+        self.end_round();
+        0
     }
 
     fn list(&mut self, list: Piece<'_>, name: &str, skip: usize, read: &mut impl FnMut(&mut Self, Part)) {
@@ -252,37 +298,4 @@ struct Conversations {
     count: u64,
     /// Digests of the entries of the conversation before: logs of requests repeat all of it in each.
     before: Vec<u64>,
-}
-
-impl Conversations {
-    /// Enters a document, and tells how many of its entries are known already.
-    fn enter(&mut self, out: &mut Out, head: &Map<String, Value>, entries: Option<Piece<'_>>, several: bool) -> usize {
-        const NAMES: [&str; 7] =
-            ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "id"];
-        let digests: Vec<u64> = if several {
-            entries
-                .iter()
-                .flat_map(|list| list.inside().pieces)
-                .map(|(_, piece)| xxh3_64(piece.text.as_bytes()))
-                .collect()
-        } else {
-            Vec::new()
-        };
-        let known = self.before.len();
-        // A system prompt alone makes no conversation.
-        let goes_on = known > 1 && digests.starts_with(&self.before);
-        self.before = digests;
-        if goes_on {
-            return known;
-        }
-        // The answer of an API is a part of whatever conversation is in the file.
-        if head.get("object").is_some_and(Value::is_string) {
-            return 0;
-        }
-        self.count += 1;
-        let id = NAMES.iter().find_map(|name| super::content::id(head.get(*name)));
-        out.run = id.or_else(|| several.then(|| self.count.to_string()));
-        out.end_round();
-        0
-    }
 }

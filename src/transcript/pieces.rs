@@ -166,29 +166,57 @@ impl<'a> Cut<'a> {
 }
 
 /// The documents of a text: lines, or whole documents of several lines, or both. Blank lines are left out.
-pub(super) fn documents(text: &str) -> Vec<Piece<'_>> {
-    let mut documents = Vec::new();
-    let (mut rest, mut line) = (text, 1u32);
-    while !rest.is_empty() {
-        let (first, after) = rest.split_once('\n').unwrap_or((rest, ""));
-        let trimmed = first.trim();
-        if trimmed.is_empty() {
-            (rest, line) = (after, line.saturating_add(1));
-            continue;
-        }
-        let begins = first.len() - first.trim_start().len();
-        let (piece, next) = match goes_on(trimmed, after).then(|| rest.get(begins..)).flatten() {
-            Some(whole) => {
-                let length = Scan { text: whole, at: 0, depth: 0 }.value_ends().unwrap_or(whole.len());
-                whole.split_at_checked(length).unwrap_or((whole, ""))
-            }
-            None => (trimmed, after),
-        };
-        documents.push(Piece { line, text: piece.trim_end() });
-        line = line.saturating_add(line_ends(rest.get(..rest.len() - next.len()).unwrap_or_default()));
-        rest = next;
+pub(super) struct Documents<'a> {
+    whole: usize,
+    rest: &'a str,
+    line: u32,
+}
+
+impl<'a> Documents<'a> {
+    /// Those of a text that begins on a line.
+    pub(super) const fn new(text: &'a str, line: u32) -> Self {
+        Self { whole: text.len(), rest: text, line }
     }
-    documents
+
+    /// Where the next one begins, or what stands before it: the offset, and the line.
+    pub(super) const fn place(&self) -> (usize, u32) {
+        (self.whole - self.rest.len(), self.line)
+    }
+
+    /// Whether there is a next one.
+    pub(super) fn more(&self) -> bool {
+        !self.rest.trim_start().is_empty()
+    }
+}
+
+impl<'a> Iterator for Documents<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        while !self.rest.is_empty() {
+            let rest = self.rest;
+            let (first, after) = rest.split_once('\n').unwrap_or((rest, ""));
+            let trimmed = first.trim();
+            if trimmed.is_empty() {
+                (self.rest, self.line) = (after, self.line.saturating_add(1));
+                continue;
+            }
+            let begins = first.len() - first.trim_start().len();
+            let (piece, next) = match goes_on(trimmed, after).then(|| rest.get(begins..)).flatten() {
+                Some(whole) => {
+                    let length = Scan { text: whole, at: 0, depth: 0 }.value_ends().unwrap_or(whole.len());
+                    whole.split_at_checked(length).unwrap_or((whole, ""))
+                }
+                None => (trimmed, after),
+            };
+            let piece = Piece { line: self.line, text: piece.trim_end() };
+            let read = rest.get(..rest.len() - next.len()).unwrap_or_default();
+            self.line = self.line.saturating_add(line_ends(read));
+            self.rest = next;
+            return Some(piece);
+        }
+        None
+    }
 }
 
 /// Whether a document that begins with a line goes on in the next one; a line that was cut off does not.

@@ -4,7 +4,7 @@
 //! read. mini-swe-agent writes only messages: the action is the one shell block of an assistant message, or stands
 //! beside it, and the answer is the next message.
 
-use super::Transcript;
+use super::Reads;
 use super::content::{self, code, content_text, flag, list, number_after, text, text_at, told};
 use super::openai;
 use super::out::{Lists, Out, Part};
@@ -37,20 +37,18 @@ const COMMANDS: [&str; 20] = [
     "type_text",
 ];
 
-pub(super) fn read(documents: &[Piece<'_>], transcript: Transcript) -> Transcript {
-    let mut out = Out::new(transcript);
-    let mut reader = Reader { calls: VecDeque::new(), spoke: false, mini: false };
-    out.walk(documents, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
-        Part::Head(map) => {
-            let format = text(&map, "trajectory_format").unwrap_or_default();
-            let info = map.get("info").and_then(|info| info.get("mini_version"));
-            reader =
-                Reader { calls: VecDeque::new(), spoke: false, mini: format.starts_with("mini") || info.is_some() };
-        }
-        Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => step(out, &map),
-        Part::Entry(map) => reader.message(out, &map),
-    });
-    out.transcript
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        out.walk(document, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
+            Part::Head(map) => {
+                let format = text(&map, "trajectory_format").unwrap_or_default();
+                let info = map.get("info").and_then(|info| info.get("mini_version"));
+                *self = Self { mini: format.starts_with("mini") || info.is_some(), ..Self::default() };
+            }
+            Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => step(out, &map),
+            Part::Entry(map) => self.message(out, &map),
+        });
+    }
 }
 
 /// A step: what was thought, done and seen.
@@ -108,7 +106,8 @@ fn answer(out: &mut Out, context: &Context, result: ToolResult, observed: String
 }
 
 /// Reads a list of messages.
-struct Reader {
+#[derive(Default)]
+pub(super) struct Reader {
     /// Calls of the last assistant message that have no answer yet: id and tool.
     calls: VecDeque<(Option<String>, Option<String>)>,
     /// Whether the last message was the assistant's.

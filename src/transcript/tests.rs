@@ -621,3 +621,82 @@ proptest! {
         }
     }
 }
+
+/// However a text is cut, its parts come to what the whole comes to.
+#[test]
+fn a_text_that_comes_in_pieces() {
+    let lines = |count: usize| {
+        let line = |at: usize| match at % 5 {
+            0 => format!(r#"{{"type":"tool-call","tool":"t{at}","args":{{"a":"ä{at}"}}}}"#),
+            1 => "{broken".to_owned(),
+            2 => String::new(),
+            _ => format!(r#"{{"type":"output","text":"line {at}"}}"#),
+        };
+        (0..count).map(line).collect::<Vec<_>>().join("\n")
+    };
+    let chat = |count: usize| {
+        let message = |at: usize| format!("  {{\"role\": \"user\",\n   \"content\": \"number {at}\"}}");
+        format!("{{\"messages\": [\n{}\n]}}", (0..count).map(message).collect::<Vec<_>>().join(",\n"))
+    };
+    let session = |at: usize| {
+        format!(
+            r#"{{"type":"system","subtype":"compact_boundary","sessionId":"s","uuid":"{at}"}}
+{{"type":"user","isCompactSummary":true,"sessionId":"s","uuid":"{at}b","message":{{"content":"so far"}}}}"#
+        )
+    };
+    let span = |at: usize| {
+        format!(
+            r#"{{"traceId":"t","spanId":"{at}","name":"execute_tool","startTimeUnixNano":"{}","endTimeUnixNano":"99999","attributes":{{"gen_ai.tool.name":"x"}}}}"#,
+            1000 - at
+        )
+    };
+    let texts = [
+        lines(3),
+        format!("\u{feff}{}\r\n", lines(40)),
+        lines(230),
+        chat(40),
+        format!("{}\n{}", chat(3), chat(4)),
+        (0..9).map(session).collect::<Vec<_>>().join("\n"),
+        (0..9).map(span).collect::<Vec<_>>().join("\n"),
+        format!("{}\n{}\n", r#"{"id":"a","events":[{"type":"output","text":"x"}]}"#, r#"{"id":"b","events":[]}"#),
+        "[\n".to_owned(),
+        String::new(),
+    ];
+    for text in &texts {
+        let whole = read(text, None);
+        for size in [1, 7, 64, 1000, 1 << 20] {
+            let mut reader = Reader::new(None);
+            let mut parts = Vec::new();
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let mut end = size.min(rest.len());
+                while !rest.is_char_boundary(end) {
+                    end += 1;
+                }
+                let (piece, after) = rest.split_at(end);
+                parts.push(reader.feed(piece));
+                rest = after;
+            }
+            parts.push(reader.finish());
+            let format = parts.last().and_then(|part| part.format);
+            assert_eq!(format, Some(whole.format), "{size}: {text}");
+            let events: Vec<_> = parts.iter().flat_map(|part| part.events.clone()).collect();
+            let lines: Vec<_> = parts.iter().flat_map(|part| part.lines.clone()).collect();
+            let errors: Vec<_> = parts.iter().flat_map(|part| part.errors.clone()).collect();
+            assert_eq!((events, lines, errors), (whole.events.clone(), whole.lines.clone(), whole.errors.clone()));
+        }
+    }
+}
+
+/// What was read is handed over before the end.
+#[test]
+fn a_long_text_is_not_kept() {
+    let mut reader = Reader::new(None);
+    let mut events = 0;
+    for at in 0..5000 {
+        let part = reader.feed(&format!("{{\"type\":\"output\",\"text\":\"line {at}\"}}\n"));
+        events += part.events.len();
+    }
+    assert!(events > 4990, "{events}");
+    assert_eq!(events + reader.finish().events.len(), 5000);
+}

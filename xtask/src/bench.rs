@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: every claim about speed and size, measured in one run.
 
+use crate::count;
 use crate::dist::Size;
 use crate::plan::{self, Line, plan};
 use crate::steps;
@@ -10,7 +11,7 @@ use std::fs;
 use std::process::Command;
 
 /// The doors, in the order of the columns. The first is what the others are compared with.
-const DOORS: [&str; 4] = ["native", "wasmtime", "npm", "plain JavaScript"];
+const DOORS: [&str; 6] = ["native", "wasmtime", "npm", "plain JavaScript", "tool-loop-guard", "loop-guardrail"];
 
 /// One measurement: what was measured through which door.
 struct Row {
@@ -20,27 +21,43 @@ struct Row {
     median: u64,
 }
 
-/// Measures everything and prints one table; `--json` prints the measurements, one a line.
+/// Measures everything and prints one table; `--json` prints the measurements, one a line. `--count` and `--verdicts` are
+/// about [`count`].
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let as_json = match args {
         [] => false,
         [flag] if flag == "--json" => true,
-        _ => bail!("usage: cargo xtask bench [--json]"),
+        [flag, part @ ..] if flag == "--count" && part.len() <= 1 => {
+            return count::count(workspace, part.first().map_or("", String::as_str));
+        }
+        [flag] if flag == "--verdicts" => return count::verdicts(workspace, None, None),
+        [flag, to, file] if flag == "--verdicts" && to == "--save" => {
+            return count::verdicts(workspace, Some(file), None);
+        }
+        [flag, to, file] if flag == "--verdicts" && to == "--against" => {
+            return count::verdicts(workspace, None, Some(file));
+        }
+        _ => bail!(
+            "usage: cargo xtask bench [--json | --count [PART OF A PHASE'S NAME] | \
+             --verdicts [--save FILE | --against FILE]]"
+        ),
     };
     plan::run(workspace, &plan(steps::ALL, &["component", "package"])?)?;
     let mut native = workspace.cargo(["bench", "--quiet", "--package=loopwarden", "--bench=record"]);
     let mut wasmtime = workspace.cargo(["bench", "--quiet", "--package=loopwarden-host-tests", "--bench=wasmtime"]);
     wasmtime.args(["--profile", "bench-host"]).env("LOOPWARDEN_COMPONENT", workspace.component());
     let mut npm = workspace.npm(["run", "--silent", "bench", "--", "--long"]);
+    let mut peers = workspace.cargo(["run", "--quiet", "--release", "--package=loopwarden-against", "--", "peers"]);
 
     let mut output = String::new();
-    let runs: [(&str, &mut Command); 3] = [
+    let runs: [(&str, &mut Command); 4] = [
         ("measuring natively", &mut native),
         ("measuring in wasmtime (the first time, building its release takes minutes)", &mut wasmtime),
         ("measuring in Node", &mut npm),
+        ("measuring other crates", &mut peers),
     ];
     for (number, (label, command)) in (1..).zip(runs) {
-        let mut line = Line::begin(format!("[{number}/3] {label}"));
+        let mut line = Line::begin(format!("[{number}/4] {label}"));
         output.push_str(&line.run(command)?);
         line.end("");
     }
@@ -103,8 +120,12 @@ fn ratio(value: u64, base: u64) -> String {
 
 fn sizes(workspace: &Workspace) -> Result<()> {
     println!("\n{:<52}{:>12}{:>12}{:>12}", "size in bytes", "raw", "gzip", "brotli");
-    let npm = workspace.js().join("glue/loopwarden_bg.wasm");
-    for (name, path) in [("component", workspace.component()), ("npm package's wasm", npm)] {
+    let glue = workspace.js().join("glue");
+    for (name, path) in [
+        ("component", workspace.component()),
+        ("npm package's core", glue.join("loopwarden_bg.wasm")),
+        ("npm package's tools", glue.join("tools_bg.wasm")),
+    ] {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let size = Size::of(&bytes)?;
         println!("{name:<44}{:>12}{:>12}{:>12}", size.raw, size.gzip, size.brotli);

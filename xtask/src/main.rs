@@ -2,6 +2,7 @@
 
 mod bench;
 mod conformance;
+mod count;
 mod counts;
 mod demo;
 mod dist;
@@ -66,8 +67,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "[--json]",
-        about: "Measure native, wasmtime, npm and a plain JavaScript detector side by side, and the sizes.",
+        arguments: "[--json | --count [PART] | --verdicts [--save FILE | --against FILE]]",
+        about: "Measure every door and other detectors side by side, and the sizes; or count instructions and \
+                allocations; or compare all verdicts with those of another day.",
         run: bench::command,
     },
     Command {

@@ -1,10 +1,10 @@
-//! The published JSON Schemas, generated from the model.
+//! What is generated from the core: the published JSON Schemas, and what documents and TypeScript know of the rules.
 
 use crate::counts::Counts;
 use crate::plan::Line;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
-use loopwarden::model;
+use loopwarden::{model, rules};
 use schemars::Schema;
 use serde_json::{Map, Value};
 use std::fs;
@@ -44,8 +44,11 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
 /// Path and text of every schema whose file is missing or different.
 fn drifted(workspace: &Workspace) -> Result<Vec<(PathBuf, String)>> {
     let mut drifted = Vec::new();
-    for (name, text) in all()? {
-        let path = folder(workspace).join(format!("{name}.schema.json"));
+    let schemas = all()?.into_iter().map(|(name, text)| (folder(workspace).join(format!("{name}.schema.json")), text));
+    let rules = workspace.js().join("src/generated/rules.ts");
+    let page = workspace.root.join("docs/rules.md");
+    let page = (page.clone(), rules_page(&fs::read_to_string(&page).unwrap_or_default())?);
+    for (path, text) in schemas.chain([(rules, rules_module()?), page]) {
         // git may have checked the file out with other line ends.
         let present = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
         if present != text {
@@ -53,6 +56,39 @@ fn drifted(workspace: &Workspace) -> Result<Vec<(PathBuf, String)>> {
         }
     }
     Ok(drifted)
+}
+
+/// What TypeScript knows of the rules.
+fn rules_module() -> Result<String> {
+    let rows: Result<Vec<String>> =
+        rules().iter().map(|rule| Ok(format!("  {},\n", serde_json::to_string(rule)?))).collect();
+    Ok(format!(
+        "// Generated from the core by `cargo xtask schema`: change the rules, not this file.\n\n\
+         import type {{ RuleId }} from \"./types.ts\";\n\n\
+         /** What a rule sees and what its thresholds count; balanced thresholds, 0 for never. */\n\
+         export interface RuleInfo {{\n  id: RuleId;\n  about: string;\n  unit: string;\n  nudge: number;\n  \
+         block: number;\n  gate: number;\n  halt: number;\n  /** How far it looks back, in its own unit; 0 where it has \
+         no window. */\n  window: number;\n  /** The most evidence that adds up within it. */\n  most: number;\n}}\n\n\
+         /** Every rule, in the order of checks. */\nexport const RULES: readonly RuleInfo[] = [\n{}];\n",
+        rows?.concat()
+    ))
+}
+
+/// Where the table of rules stands in its page.
+const TABLE: [&str; 2] = ["<!-- rules: made from the core by `cargo xtask schema` -->\n", "<!-- /rules -->"];
+
+/// The page about the rules with the table anew, and all else as it is.
+fn rules_page(page: &str) -> Result<String> {
+    let [begin, end] = TABLE;
+    let (before, rest) = page.split_once(begin).context("docs/rules.md has no place for the table of rules")?;
+    let (_, after) = rest.split_once(end).context("the table of docs/rules.md has no end")?;
+    let rung = |threshold: u32| if threshold == 0 { "–".to_owned() } else { threshold.to_string() };
+    let rows = rules().into_iter().map(|rule| {
+        let [nudge, block, gate, halt] = [rule.nudge, rule.block, rule.gate, rule.halt].map(rung);
+        format!("| `{}` | {} | {} | {nudge} | {block} | {gate} | {halt} |\n", rule.id, rule.about, rule.unit)
+    });
+    let head = "| Rule | Sees | Counts | nudge | block | gate | halt |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+    Ok(format!("{before}{begin}\n{head}{}\n{end}{after}", rows.collect::<String>()))
 }
 
 /// Name and text of every schema.

@@ -73,12 +73,14 @@ fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let builds: [&[&str]; 6] = [
+    let builds: [&[&str]; 7] = [
         &["--package=loopwarden", "--all-targets"],
         &["--package=loopwarden", "--lib", "--features=schema"],
         &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
         &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
+        &["--package=loopwarden", "--lib", "--features=tools", "--target=wasm32-unknown-unknown"],
         &["--package=xtask", "--all-targets"],
+        &["--package=loopwarden-against", "--all-targets"],
         &["--package=loopwarden-host-tests", "--all-targets"],
     ];
     for build in builds {

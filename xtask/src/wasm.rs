@@ -86,24 +86,36 @@ pub(crate) fn imports(component: &[u8]) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Builds the npm package's core module and its JavaScript glue into `js/glue`.
-pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    line.run(&mut wasm_cargo(workspace, "js", "wasm32-unknown-unknown"))?;
-    let core = workspace.target.join("wasm32-unknown-unknown/wasm/loopwarden.wasm");
-    let core = fs::read(&core).with_context(|| format!("cannot read {}", core.display()))?;
+/// The modules of the npm package: the feature that each is built with, the name of its files in `js/glue`, and its
+/// optimisation where it is not the profile's. What explains and tunes is asked rarely and only has to be small.
+const MODULES: [(&str, &str, Option<&str>); 2] = [("js", "loopwarden", None), ("tools", "tools", Some("z"))];
 
-    let folder = workspace.js().join("glue");
-    let module = folder.join("loopwarden_bg.wasm");
-    let stamp = Stamp::new(workspace.js().join("node_modules/.loopwarden-glue"), [core.clone(), tools(workspace)?]);
-    if stamp.is_fresh(&module) {
-        return Ok(Counts::default());
+/// Builds the npm package's modules and their JavaScript glue into `js/glue`.
+pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    for (feature, name, level) in MODULES {
+        let mut command = wasm_cargo(workspace, feature, "wasm32-unknown-unknown");
+        if let Some(level) = level {
+            command.env("CARGO_PROFILE_WASM_OPT_LEVEL", level);
+        }
+        // After a trap the wrapper puts the stack back to where it began.
+        line.run(command.args(["--", "-C", "link-arg=--export=__stack_pointer"]))?;
+        let module = workspace.target.join("wasm32-unknown-unknown/wasm/loopwarden.wasm");
+        let module = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
+
+        let folder = workspace.js().join("glue");
+        let path = folder.join(format!("{name}_bg.wasm"));
+        let stamp = workspace.js().join(format!("node_modules/.loopwarden-glue-{name}"));
+        let stamp = Stamp::new(stamp, [module.clone(), tools(workspace)?]);
+        if stamp.is_fresh(&path) {
+            continue;
+        }
+        let mut bindgen = Bindgen::new();
+        bindgen.input_bytes(name, module).out_name(name).typescript(true);
+        bindgen.remove_name_section(true).remove_producers_section(true);
+        bindgen.web(true)?.generate(&folder).context("wasm-bindgen failed")?;
+        wasm_opt(workspace, line, &path)?;
+        stamp.set()?;
     }
-    let mut bindgen = Bindgen::new();
-    bindgen.input_bytes("loopwarden", core).out_name("loopwarden").typescript(true);
-    bindgen.remove_name_section(true).remove_producers_section(true);
-    bindgen.web(true)?.generate(&folder).context("wasm-bindgen failed")?;
-    wasm_opt(workspace, line, &module)?;
-    stamp.set()?;
     Ok(Counts::default())
 }
 

@@ -51,7 +51,18 @@ fn play(scenario: &Scenario<'_>, place: &str) {
         });
         assert_eq!(answer, expected, "{place}");
     }
-    for scope in [Scope::default(), Scope { run: Some("r1".into()), ..Scope::default() }] {
+    let mut scopes = vec![Scope::default(), Scope { run: Some("r1".into()), ..Scope::default() }];
+    // Every task and every agent that was heard of.
+    for step in scenario.events.iter().filter_map(|text| json::trace_event(text.get()).ok()) {
+        let context = step.event.context;
+        for (task, agent) in [(context.task, None), (None, context.agent)] {
+            let scope = Scope { run: context.run.clone(), task, agent, ..Scope::default() };
+            if !scopes.contains(&scope) && scopes.len() < 12 {
+                scopes.push(scope);
+            }
+        }
+    }
+    for scope in scopes {
         same_view(&native, &mut sandbox, &scope, place);
     }
     swap(&mut native, &mut sandbox, place);

@@ -1,13 +1,22 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Level } from "../generated/types.ts";
+import { LEVELS } from "../replay/levels.ts";
 import { FORMATS, type TranscriptFormat } from "../transcript.ts";
-import { LEVELS } from "./style.ts";
 
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {}
 
-type Options = NonNullable<ParseArgsConfig["options"]>;
+export type Options = NonNullable<ParseArgsConfig["options"]>;
 type Parsed<T extends Options> = ReturnType<typeof parseArgs<{ options: T; allowPositionals: true; strict: true }>>;
+
+/** A command of the program. */
+export interface Command {
+  help: string;
+  /** What completion of a shell offers: options, and words that stand first. */
+  options?: Options;
+  words?: readonly string[];
+  run(args: string[]): Promise<number>;
+}
 
 /** Reads the arguments of a command; an unknown option is answered with the nearest known one. */
 export function parse<const T extends Options>(args: string[], options: T): Parsed<T> {
@@ -30,14 +39,18 @@ export function level(text: string): Level {
   throw new UsageError(`--level ${text}: expected one of ${LEVELS.slice(1).join(", ")}`);
 }
 
-/** Reads the name of a transcript's format; absent, it is recognised. */
-export function transcriptFormat(name: string | undefined): TranscriptFormat | undefined {
-  const format = FORMATS.find((known) => known === name);
-  if (name === undefined || format !== undefined) return format;
-  const near = nearest(name, FORMATS);
-  const meant = near ? `, did you mean ${near}?` : `: expected one of ${FORMATS.join(", ")}`;
-  throw new UsageError(`--format ${name}${meant}`);
+/** Reads one of a few words from an option; absent, it is none. */
+export function oneOf<T extends string>(option: string, text: string | undefined, known: readonly T[]): T | undefined {
+  const found = known.find((name) => name === text);
+  if (text === undefined || found !== undefined) return found;
+  const near = nearest(text, known);
+  const meant = near ? `, did you mean ${near}?` : `: expected one of ${known.join(", ")}`;
+  throw new UsageError(`--${option} ${text}${meant}`);
 }
+
+/** Reads the name of a transcript's format; absent, it is recognised. */
+export const transcriptFormat = (name: string | undefined): TranscriptFormat | undefined =>
+  oneOf("format", name, FORMATS);
 
 /** The known word that takes the fewest edits, where that is few. */
 export function nearest(word: string, known: readonly string[]): string | undefined {

@@ -1,14 +1,22 @@
-import { LoopDetector } from "../detector.ts";
+import type { LoopDetector } from "../detector.ts";
 import { inForce, normalise, type RuleInForce } from "../diagnose.ts";
-import { LoopwardenError } from "../errors.ts";
+import type { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
-import { parse, transcriptFormat, UsageError } from "./args.ts";
-import { configText, InputError } from "./input.ts";
-import { given, isSound, merged, RUNGS, type Rung, raised, reached, ruleChange, scale, written } from "./settings.ts";
-import { LEVEL_STYLE, painter, reaches, short } from "./style.ts";
-import { complainer, nothing, type Recorded, type Trace, traces } from "./traces.ts";
+import { type Hunk, hunks } from "../replay/diff.ts";
+import { replay } from "../replay/judge.ts";
+import { given, RUNGS, type Rung, reaches } from "../replay/levels.ts";
+import { pair } from "../replay/pair.ts";
+import { type Recorded, refused, type Trace } from "../replay/read.ts";
+import { isSound, merged, raised, reached, ruleChange, rulesOf, scale, written } from "../replay/settings.ts";
+import { listed, outcome as outcomeOf, said, short } from "../replay/summarise.ts";
+import { type Options, parse, transcriptFormat, UsageError } from "./args.ts";
+import { Complaints, InputError, nothing, tracesOf } from "./input.ts";
+import { LEVEL_STYLE, paint, print, printJson } from "./print.ts";
+import { last } from "./sessions.ts";
+import { OPTIONS, settings } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden explain TRACE [--at SEQ] [--scenario ID] [--config FILE] [--format FORMAT] [--json]
+       loopwarden explain --last
 
 Replays a recorded run up to one event and says why its verdict was what it was: the evidence of every finding and what
 each part of it counted, the thresholds and what is missing to the next one, the last two occurrences word by word and
@@ -18,7 +26,9 @@ is no guess: the run is replayed with each of the changes, and those are shown t
   --at SEQ         the event: its number (the seq of its verdict, #90 in a report), line:N or step:N, the last event of
                    that line or step; where absent, the first event whose verdict is at nudge or above
   --scenario ID    which one, of a file with several scenarios
-  --config FILE    the configuration; the scenario's own, or else the recommended one where absent
+  --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
+  --config FILE    the configuration; the scenario's own where absent, else loopwarden.json of this folder, if there is
+                   one; --no-config does without that file
   --format FORMAT  one of those that replay reads; recognised where absent
   --json           the same as one object
 
@@ -27,8 +37,6 @@ Exit codes: 0 explained, 1 a file cannot be read or the event is not in it, 2 wr
 
 /** How wide quoted arguments and outputs may be. */
 const WIDTH = 96;
-/** How many words of two texts are compared one by one; where more of them differ, they differ as a whole. */
-const WORDS = 1200;
 /** How many differences are told, each. */
 const DIFFERENCES = 8;
 /** How many of the other rules are told. */
@@ -94,23 +102,35 @@ interface Change {
   earlier?: { seq: number; level: Level };
 }
 
+const OWN = {
+  ...OPTIONS,
+  last: { type: "boolean", default: false },
+  at: { type: "string" },
+  scenario: { type: "string" },
+  format: { type: "string" },
+  json: { type: "boolean", default: false },
+} as const satisfies Options;
+export const options: Options = OWN;
+
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parse(args, {
-    at: { type: "string" },
-    scenario: { type: "string" },
-    config: { type: "string" },
-    format: { type: "string" },
-    json: { type: "boolean", default: false },
-  });
-  const [file, ...more] = positionals;
-  if (file === undefined || more.length > 0)
-    throw new UsageError("explain: expected one file, or - for the standard input");
+  const { values, positionals } = parse(args, OWN);
+  const [name, ...more] = positionals;
+  if (values.last ? name !== undefined : name === undefined || more.length > 0)
+    throw new UsageError("explain: expected one file, or - for the standard input, or --last");
   const at = values.at === undefined ? undefined : place(values.at);
-  const config = values.config === undefined ? undefined : await configText(values.config);
-  const trace = chosen(file, await traces(file, complainer(file), transcriptFormat(values.format)), values.scenario);
-  const explanation = new Explanation(trace, JSON.parse(config || (config === undefined && trace.config) || "{}"), at);
-  if (values.json) console.log(JSON.stringify(explanation.result()));
-  else process.stdout.write(`${[...explanation.told()].join("\n")}\n`);
+  const format = transcriptFormat(values.format);
+  const found = await settings(values);
+  const file = name ?? (await last());
+  const complaints = new Complaints(file);
+  const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario);
+  const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
+  const config = values.config === undefined ? (own ?? found?.config) : found?.config;
+  const explanation = new Explanation(trace, config ?? {}, at, (recorded, error) =>
+    complaints.add(recorded.line, refused(recorded, error)),
+  );
+  complaints.end();
+  if (values.json) printJson(explanation.result());
+  else for (const line of explanation.told()) print(line);
   return 0;
 }
 
@@ -146,18 +166,29 @@ class Explanation {
   readonly #standing: RuleStanding[];
   readonly #findings: Explained[];
   readonly #changes: Change[];
+  /** The call of each result, and the result of each call. */
+  readonly #partner: (number | undefined)[];
   #tried = 0;
 
-  constructor(trace: Trace, config: Config, at: Place | undefined) {
+  constructor(
+    trace: Trace,
+    config: Config,
+    at: Place | undefined,
+    refuse: (recorded: Recorded, error: LoopwardenError) => void,
+  ) {
     this.#trace = trace;
     this.#config = config;
-    const detector = new LoopDetector(config);
+    this.#partner = pair(trace.events.map(({ event, pending }) => ({ ...event, pending })));
     const wanted = at === undefined || at.by === "seq" ? undefined : this.#lastAt(at);
     let end: number | undefined;
-    for (const [index, recorded] of trace.events.entries()) {
-      const verdict = judge(detector, recorded, (message) => complainer(trace.file)(recorded.line, message));
+    let standing: RuleStanding[] = [];
+    for (const { verdict, error, index, detector } of replay(trace.events, config)) {
+      const recorded = trace.events[index] as Recorded;
       this.#verdicts.push(verdict);
-      if (verdict === undefined) continue;
+      if (verdict === undefined) {
+        if (error !== undefined) refuse(recorded, error);
+        continue;
+      }
       if (!recorded.pending) this.#places.set(verdict.seq, index);
       const isIt =
         at === undefined
@@ -167,13 +198,13 @@ class Explanation {
             : index === wanted;
       if (!isIt) continue;
       end = index;
+      standing = detector.status(scopeOf(recorded.event)).rules;
       break;
     }
     if (end === undefined) throw new InputError(`${named(trace)}: ${this.#absence(at)}`);
     this.#index = end;
     this.#verdict = this.#verdicts[end] as Verdict;
-    this.#standing = detector.status(scopeOf(this.#event)).rules;
-    detector.free();
+    this.#standing = standing;
     this.#findings = this.#verdict.findings.map((finding) => this.#explained(finding));
     this.#changes = this.#whatIf();
   }
@@ -246,7 +277,7 @@ class Explanation {
       const lowest = { enabled: true, nudge: 2, block: 0, gate: 0, halt: 0 };
       const tools = Object.fromEntries(
         Object.entries(this.#config.tools ?? {}).map(([name, tool]) =>
-          tool.rules?.[finding.rule] === undefined ? [name, {}] : [name, { rules: { [finding.rule]: lowest } }],
+          rulesOf(tool)[finding.rule] === undefined ? [name, {}] : [name, { rules: { [finding.rule]: lowest } }],
         ),
       );
       const probe = merged(this.#config, { rules: { [finding.rule]: lowest }, tools });
@@ -281,16 +312,21 @@ class Explanation {
   #quoted(place: number): [call: string | undefined, outcome: string | undefined] {
     const event = this.#trace.events[place]?.event;
     const call = this.#callOf(place);
-    const made = call === undefined ? undefined : `${call.tool}(${call.rawArgs ?? shown(call.args)})`;
-    if (event?.type === "tool-result") return [made ?? event.tool ?? "result", `${event.outcome}: ${saidBy(event)}`];
+    const made = call === undefined ? undefined : `${call.tool}(${call.rawArgs ?? listed(call.args, 32)})`;
+    if (event?.type === "tool-result") return [made ?? event.tool ?? "result", outcomeOf(event)];
     if (event?.type === "tool-call") return [made, undefined];
-    return [undefined, event === undefined ? undefined : `${event.type}: ${saidBy(event)}`];
+    return [undefined, event === undefined ? undefined : `${event.type}: ${said(event)}`];
   }
 
   #callOf(place: number): (Event & { type: "tool-call" }) | undefined {
-    const index = callIndex(this.#trace.events, place);
-    const event = index === undefined ? undefined : this.#trace.events[index]?.event;
+    const event = this.#trace.events[this.#callIndex(place) ?? -1]?.event;
     return event?.type === "tool-call" ? event : undefined;
+  }
+
+  /** Where the call of a result stands; of a call, itself. */
+  #callIndex(place: number): number | undefined {
+    const type = this.#trace.events[place]?.event.type;
+    return type === "tool-call" ? place : type === "tool-result" ? this.#partner[place] : undefined;
   }
 
   #compared(first: number, second: number): Compared | undefined {
@@ -300,14 +336,14 @@ class Explanation {
     if (eventA === undefined || eventB === undefined) return undefined;
     const [callA, callB] = [this.#callOf(a), this.#callOf(b)];
     const fields = argumentFields(callA, callB);
-    const ofFields = fields.map(({ field, a, b }) => ({ field, differences: differences(a, b).slice(0, DIFFERENCES) }));
+    const ofFields = fields.map(({ field, a, b }) => ({ field, differences: hunks(a, b).slice(0, DIFFERENCES) }));
     const isResult = eventA.type === "tool-result" && eventB.type === "tool-result";
-    const [textA, textB] = [saidBy(eventA), saidBy(eventB)];
-    const all = eventA.type === "tool-call" ? [] : differences(textA, textB);
+    const [textA, textB] = [said(eventA), said(eventB)];
+    const all = eventA.type === "tool-call" ? [] : hunks(textA, textB);
     const echoed = JSON.stringify([callA?.args ?? callA?.rawArgs, callB?.args ?? callB?.rawArgs]);
     const outcomes = all.slice(0, DIFFERENCES).map((hunk) => {
       const masked = isResult ? this.#masked(textA, hunk, echoed) : undefined;
-      return { first: hunk.first, second: hunk.second, ...(masked === undefined ? {} : { masked }) };
+      return { ...bare(hunk), ...(masked === undefined ? {} : { masked }) };
     });
     const told = ofFields.map(({ field, differences }) => ({ field, differences: differences.map(bare) }));
     return {
@@ -323,7 +359,7 @@ class Explanation {
   /** Whether the first text is still the same to the core when this difference is put into it, and why. */
   #masked(text: string, hunk: Hunk, echoed: string): Difference["masked"] {
     const config = JSON.stringify(this.#config);
-    const [own, other] = [text, `${text.slice(0, hunk.start)}${hunk.second}${text.slice(hunk.end)}`].map((text) =>
+    const [own, other] = [text, `${text.slice(0, hunk.start)}${bare(hunk).second}${text.slice(hunk.end)}`].map((text) =>
       normalise(text, config),
     );
     if (own === undefined || other === undefined) return undefined;
@@ -341,16 +377,16 @@ class Explanation {
   ): Verdict | undefined {
     // A list with changes ends with the event.
     const target = events === this.#trace.events ? this.#index : events.length - 1;
-    const detector = new LoopDetector(config);
-    let verdict: Verdict | undefined;
-    for (const [index, recorded] of events.entries()) {
+    const act = (detector: LoopDetector, index: number) => {
       if (before?.index === index) before.act(detector);
-      verdict = judge(detector, recorded, () => {});
+    };
+    let last: Verdict | undefined;
+    for (const { verdict, index } of replay(events, config, act)) {
+      last = verdict;
       each?.(verdict);
       if (index === target) break;
     }
-    detector.free();
-    return verdict;
+    return last;
   }
 
   /** Everything up to the event, with some events put before the one at an index, or in its place. */
@@ -453,7 +489,7 @@ class Explanation {
     const newest = lead?.evidence.findLast(({ seq }) => this.#places.has(seq));
     const place = (newest && this.#places.get(newest.seq)) ?? this.#index;
     // The last repeat begins with its call; what had to happen before it had to happen before that.
-    const begin = callIndex(this.#trace.events, place) ?? place;
+    const begin = this.#callIndex(place) ?? place;
     const { run, task, parentTask, agent, at } = (this.#trace.events[begin] as Recorded).event;
     const scope = JSON.parse(JSON.stringify({ run, task, parentTask, agent, at }));
     const callId = `loopwarden-explain-${begin}`;
@@ -497,8 +533,7 @@ class Explanation {
       return recorded.tool === tool && recorded.event.type === "tool-result";
     });
     const earlier = this.#trace.events[before]?.event;
-    if (earlier?.type !== "tool-result" || (earlier.outcome === event.outcome && saidBy(earlier) === saidBy(event)))
-      return;
+    if (earlier?.type !== "tool-result" || (earlier.outcome === event.outcome && said(earlier) === said(event))) return;
     const { output, outcome } = earlier;
     yield {
       what: `the outcome of #${this.#seq(before)} again`,
@@ -563,7 +598,6 @@ class Explanation {
   }
 
   *told(): Generator<string> {
-    const paint = painter(process.stdout);
     const { line, event } = this.#recorded;
     const level = given(this.#verdict);
     const step = event.step == null ? "" : ` · step ${event.step}`;
@@ -576,7 +610,7 @@ class Explanation {
     yield `${paint(LEVEL_STYLE[level], level)}${shadow}${this.#verdict.findings.length === 0 ? ": no rule has enough evidence" : ""}`;
     for (const explained of this.#findings) {
       yield "";
-      yield* this.#toldFinding(explained, paint);
+      yield* this.#toldFinding(explained);
     }
     const others = this.#others().slice(0, OTHERS);
     if (others.length > 0) {
@@ -598,10 +632,7 @@ class Explanation {
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
   }
 
-  *#toldFinding(
-    { finding, unit, times, rungs, sightings, compared }: Explained,
-    paint: ReturnType<typeof painter>,
-  ): Generator<string> {
+  *#toldFinding({ finding, unit, times, rungs, sightings, compared }: Explained): Generator<string> {
     yield `${paint(LEVEL_STYLE[finding.level], finding.level)}  ${finding.rule}: ${finding.message}`;
     const ladder = rungs.map(({ level, threshold, missing }) =>
       missing === 0 ? `${level} ${threshold} reached` : `${level} ${threshold}, ${missing} missing`,
@@ -627,14 +658,11 @@ class Explanation {
         .join(" → ");
       yield `  ${`#${seq}`.padEnd(width)}  ${worth.padEnd(9)}  ${text}`;
     }
-    if (compared !== undefined) yield* toldComparison(compared, paint);
+    if (compared !== undefined) yield* toldComparison(compared);
   }
 }
 
-function* toldComparison(
-  { first, second, arguments: fields, outcomes, equal, more }: Compared,
-  paint: ReturnType<typeof painter>,
-): Generator<string> {
+function* toldComparison({ first, second, arguments: fields, outcomes, equal, more }: Compared): Generator<string> {
   const pair = ({ first, second }: Difference) =>
     `${paint("red", `[-${short(first, 40)}-]`)}${paint("cyan", `{+${short(second, 40)}+}`)}`;
   const masked = { always: "masked: it changes by itself" } as Record<string, string>;
@@ -660,53 +688,6 @@ function scopeOf({ run, task, parentTask, agent }: Event): Scope {
   return JSON.parse(JSON.stringify({ run, task, parentTask, agent }), (_, value) => value ?? undefined);
 }
 
-function judge(detector: LoopDetector, recorded: Recorded, refuse: (message: string) => void): Verdict | undefined {
-  try {
-    return recorded.pending ? detector.check(recorded.text) : detector.record(recorded.text);
-  } catch (error) {
-    if (!(error instanceof LoopwardenError) || error.code === "internal") throw error;
-    refuse(`${error.code}: ${error.message}`);
-    return undefined;
-  }
-}
-
-/** Where the call of a result stands; of a call, itself. */
-function callIndex(events: Recorded[], place: number): number | undefined {
-  const event = events[place]?.event;
-  if (event?.type === "tool-call") return place;
-  if (event?.type !== "tool-result") return undefined;
-  const index = events.slice(0, place).findLastIndex(({ event: call }) => {
-    if (call.type !== "tool-call") return false;
-    return event.callId == null ? call.tool === event.tool : call.callId === event.callId;
-  });
-  return index === -1 ? undefined : index;
-}
-
-/** What an event says, as text. */
-function saidBy(event: Event): string {
-  switch (event.type) {
-    case "tool-result":
-      return typeof event.output === "string" ? event.output : (JSON.stringify(event.output) ?? "");
-    case "message":
-    case "delta":
-    case "output":
-      return event.text;
-    case "failure":
-      return event.message;
-    default: {
-      const { type: _, ...rest } = event;
-      return JSON.stringify(rest);
-    }
-  }
-}
-
-function shown(args: unknown): string {
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return args == null ? "" : JSON.stringify(args);
-  return Object.entries(args)
-    .map(([name, value]) => `${name}: ${short(typeof value === "string" ? value : JSON.stringify(value), 32)}`)
-    .join(", ");
-}
-
 /** The top-level fields in which the arguments of two calls differ, as text. */
 function argumentFields(
   first: (Event & { type: "tool-call" }) | undefined,
@@ -724,59 +705,5 @@ function argumentFields(
   });
 }
 
-/** A difference, and where in the first text it stands. */
-interface Hunk extends Difference {
-  start: number;
-  end: number;
-}
-
-const bare = ({ first, second }: Hunk): Difference => ({ first, second });
-
-/** What differs between two texts, word by word. */
-function differences(first: string, second: string): Hunk[] {
-  const [a, b] = [words(first), words(second)];
-  let head = 0;
-  while (head < a.length && head < b.length && a[head]?.word === b[head]?.word) head++;
-  let tail = 0;
-  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail)?.word === b.at(-1 - tail)?.word) tail++;
-  const [restA, restB] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
-  if (restA.length === 0 && restB.length === 0) return [];
-  const hunk = (fromA: number, toA: number, fromB: number, toB: number): Hunk => {
-    // Where nothing stands in the first text, the difference stands where it would have gone.
-    const start = restA[fromA]?.start ?? a[head + fromA]?.start ?? first.length;
-    const end = toA > fromA ? (restA[toA - 1]?.end ?? first.length) : start;
-    const [startB, endB] = [restB[fromB]?.start ?? 0, restB[toB - 1]?.end ?? 0];
-    const text = toB > fromB ? second.slice(startB, endB) : "";
-    return { first: first.slice(start, end), second: toA > fromA ? text : `${text} `, start, end };
-  };
-  if (restA.length > WORDS || restB.length > WORDS) return [hunk(0, restA.length, 0, restB.length)];
-  // The longest common subsequence, from the end, so that it can be walked from the start.
-  const width = restB.length + 1;
-  const common = new Uint16Array((restA.length + 1) * width);
-  for (let i = restA.length - 1; i >= 0; i--)
-    for (let j = restB.length - 1; j >= 0; j--)
-      common[i * width + j] =
-        restA[i]?.word === restB[j]?.word
-          ? (common[(i + 1) * width + j + 1] ?? 0) + 1
-          : Math.max(common[(i + 1) * width + j] ?? 0, common[i * width + j + 1] ?? 0);
-  const hunks: Hunk[] = [];
-  let [i, j, fromA, fromB] = [0, 0, 0, 0];
-  const flush = () => {
-    if (i > fromA || j > fromB) hunks.push(hunk(fromA, i, fromB, j));
-  };
-  while (i < restA.length && j < restB.length) {
-    if (restA[i]?.word === restB[j]?.word) {
-      flush();
-      [i, j] = [i + 1, j + 1];
-      [fromA, fromB] = [i, j];
-    } else if ((common[(i + 1) * width + j] ?? 0) >= (common[i * width + j + 1] ?? 0)) i++;
-    else j++;
-  }
-  [i, j] = [restA.length, restB.length];
-  flush();
-  return hunks;
-}
-
-function words(text: string): { word: string; start: number; end: number }[] {
-  return [...text.matchAll(/\S+/gu)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
-}
+/** A difference as it is told: what was only put in stands with a blank behind it. */
+const bare = ({ first, second }: Hunk): Difference => ({ first, second: first === "" ? `${second} ` : second });

@@ -6,7 +6,8 @@ import { parse, UsageError } from "./args.ts";
 import { type Dialect, understood } from "./hook/dialect.ts";
 import * as install from "./hook/install.ts";
 import { SessionFiles } from "./hook/sessions.ts";
-import { configText, InputError, text } from "./input.ts";
+import { InputError, text } from "./input.ts";
+import { configText } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden hook [--config FILE] [--state DIR] [--prompts WHO] [--no-batches]
        loopwarden hook install [--project | --local | --user] [--config FILE] [--dry-run]

@@ -1,52 +1,88 @@
 import { createReadStream } from "node:fs";
-import { open, readFile } from "node:fs/promises";
+import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-parser";
-import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
+import { type Complain, type Run, runs, type Trace, traces } from "../replay/read.ts";
+import { FORMATS, type TranscriptFormat } from "../transcript.ts";
+import { progress, tell } from "./print.ts";
 
 /** The input cannot be read or is wrong: exit code 1. */
 export class InputError extends Error {}
 
-/** The lines of a file, plain or gzip-compressed; `-` is the standard input. Only `\n` ends a line. */
-export async function* lines(file: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of await source(file)) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = parts.pop() ?? "";
-    yield* parts;
-  }
-  rest += decoder.decode();
-  if (rest !== "") yield rest;
-}
-
 /** A whole file, plain or gzip-compressed; `-` is the standard input. */
 export async function text(file: string): Promise<string> {
-  const decoder = new TextDecoder();
   let whole = "";
-  for await (const chunk of await source(file)) whole += decoder.decode(chunk, { stream: true });
-  return whole + decoder.decode();
+  for await (const chunk of chunks(file)) whole += chunk;
+  return whole;
+}
+
+/**
+ * The text of a file as it comes, plain or gzip-compressed; `-` is the standard input. A long file shows on a terminal
+ * how far it is.
+ *
+ * @throws {InputError} for what is no text.
+ */
+export async function* chunks(file: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let read = 0;
+  for await (const chunk of await source(file)) {
+    // Nobody's log holds a zero byte in its beginning; UTF-16 does, and pictures do.
+    if (read === 0 && chunk.subarray(0, 4096).includes(0))
+      throw new InputError(`${file}: is no text that can be read; a log is UTF-8 text, plain or gzip-compressed`);
+    read += chunk.length;
+    yield decoder.decode(chunk, { stream: true });
+  }
+  yield decoder.decode();
 }
 
 async function source(file: string): Promise<AsyncIterable<Uint8Array>> {
   if (file === "-") return unpacked(process.stdin);
+  let size: number;
   try {
     // Opened first, so that a missing file is an error here and not in the middle of the stream.
     const handle = await open(file);
-    const isFolder = (await handle.stat()).isDirectory();
+    const info = await handle.stat();
     await handle.close();
-    if (isFolder) throw new InputError(`${file}: is a folder`);
+    if (info.isDirectory()) throw new InputError(`${file}: is a folder`);
+    size = info.size;
   } catch (error) {
     throw readable(file, error);
   }
-  return named(file, unpacked(createReadStream(file)));
+  return named(file, unpacked(watched(file, size)));
 }
 
-async function* named(file: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Files that take long enough to ask how long. */
+const LONG = 8 << 20;
+/** Milliseconds between two looks at the clock face. */
+const EVERY = 200;
+
+/** A file's bytes, whose way is shown where it is long. */
+function watched(file: string, size: number): Readable {
+  const stream = createReadStream(file, { highWaterMark: 1 << 17 });
+  if (size < LONG || process.stderr.isTTY !== true) return stream;
+  const began = performance.now();
+  let told = began;
+  stream.on("data", () => {
+    const now = performance.now();
+    if (now - told < EVERY) return;
+    told = now;
+    const share = stream.bytesRead / size;
+    const left = Math.ceil(((now - began) * (1 - share)) / share / 1000);
+    progress(`${file}: ${Math.floor(share * 100)} %, ${left} s to go`);
+  });
+  // The listener must not start the stream: it is read by whoever iterates.
+  stream.pause();
+  stream.on("close", () => progress(undefined));
+  return stream;
+}
+
+async function* named(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
-    yield* chunks;
+    yield* bytes;
   } catch (error) {
     throw readable(file, error);
   }
@@ -77,28 +113,116 @@ async function* unpacked(stream: Readable): AsyncGenerator<Uint8Array> {
   }
 }
 
-function readable(file: string, error: unknown): InputError {
-  if (error instanceof InputError) return error;
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  EACCES: "may not be read or written",
+  EPERM: "may not be read or written",
+  EISDIR: "is a folder",
+  ENOTDIR: "a part of its path is no folder",
+  ENOSPC: "the disk is full",
+  EROFS: "the disk is read-only",
+  EMFILE: "too many files are open",
+  Z_DATA_ERROR: "not a sound gzip file",
+  Z_BUF_ERROR: "the gzip file is cut off",
+};
+
+/** What the system said, in a sentence. */
+export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  const reasons: Record<string, string> = {
-    ENOENT: "no such file",
-    EACCES: "may not be read",
-    EISDIR: "is a folder",
-    Z_DATA_ERROR: "not a sound gzip file",
-    Z_BUF_ERROR: "the gzip file is cut off",
-  };
-  return new InputError(`${file}: ${reasons[code ?? ""] ?? message}`);
+  return REASONS[code ?? ""] ?? message;
 }
 
-/** The text of a configuration file, checked. */
-export async function configText(file: string): Promise<string> {
-  const config = await text(file);
+function readable(file: string, error: unknown): InputError {
+  return error instanceof InputError ? error : new InputError(`${file}: ${reasonOf(error)}`);
+}
+
+/**
+ * Writes a file.
+ *
+ * @throws {InputError} where that is not possible.
+ */
+export async function save(file: string, content: string): Promise<void> {
   try {
-    new LoopDetector(config).free();
+    await writeFile(file, content);
   } catch (error) {
-    throw new InputError(located(file, config, error));
+    throw new InputError(`${file}: cannot be written: ${reasonOf(error)}`);
   }
-  return config;
+}
+
+// --- Runs ---
+
+/** How many complaints about one file are printed; the rest is counted. */
+const COMPLAINTS = 20;
+
+/** What is said about the lines of a file. */
+export class Complaints {
+  /** How many lines or events could not be read. */
+  count = 0;
+  readonly add: Complain;
+  readonly #file: string;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.add = (line, message) => {
+      if (++this.count <= COMPLAINTS) tell(`${file}:${line}: ${message}`);
+    };
+  }
+
+  /** Tells of what was not printed. */
+  end(): void {
+    const more = this.count - COMPLAINTS;
+    if (more > 0) tell(`${this.#file}: ${more} more like that`);
+  }
+}
+
+/** The runs of a file, as they come. */
+export const runsOf = (file: string, complain: Complain, format?: TranscriptFormat): AsyncGenerator<Run> =>
+  runs(file, chunks(file), complain, format);
+
+/** The runs of a file, held. */
+export const tracesOf = (file: string, complain: Complain, format?: TranscriptFormat): Promise<Trace[]> =>
+  traces(file, chunks(file), complain, format);
+
+/** @throws {InputError} always. */
+export function nothing(file: string): never {
+  throw new InputError(
+    `${file}: holds no event that can be read. Formats that are read: ${FORMATS.join(", ")}; --format names one`,
+  );
+}
+
+/** Files of a project that hold settings and no run. */
+const SETTINGS = /(?:^|[\\/])(?:loopwarden|package|package-lock|tsconfig[\w.]*|deno|biome|\.\w+)\.jsonc?$/;
+
+/** The files that paths stand for: a folder for the logs in it, at any depth. */
+export async function filesOf(paths: readonly string[]): Promise<{ file: string; named: boolean }[]> {
+  const found = new Map<string, boolean>();
+  for (const path of paths) {
+    if (path === "-") {
+      found.set(path, true);
+      continue;
+    }
+    const info = await stat(path).catch(() => {
+      throw new InputError(`${path}: no such file or folder`);
+    });
+    if (!info.isDirectory()) {
+      found.set(path, true);
+      continue;
+    }
+    const names = await readdir(path, { recursive: true });
+    const logs = names
+      .filter(
+        (name) =>
+          /\.(jsonl?(\.gz)?|traj)$/.test(name) && !SETTINGS.test(name) && !/(^|[\\/])node_modules[\\/]/.test(name),
+      )
+      .sort();
+    if (logs.length === 0)
+      throw new InputError(`${path}: holds no *.jsonl, *.json or *.traj file, plain or with .gz behind it`);
+    for (const name of logs) {
+      const file = join(path, name);
+      if (!found.has(file)) found.set(file, false);
+    }
+  }
+  return [...found].map(([file, named]) => ({ file, named }));
 }
 
 /** An error in a JSON document, with the line it is on where that can be told. */
@@ -110,7 +234,7 @@ export function located(file: string, document: string, error: unknown): string 
 
 /** The line, counted from 1, of a field such as `rules.cycle.block` or `events[3].tool`. */
 export function lineOf(document: string, field: string): number | undefined {
-  let node = parseTree(document);
+  let node = parseTree(document, [], { allowTrailingComma: true });
   let rest = field;
   let offset: number | undefined;
   while (node !== undefined && rest !== "") {

@@ -1,19 +1,22 @@
 #!/usr/bin/env node
-import { version } from "../entry/inline.ts";
+import "./modules.ts";
+import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
-import { nearest, UsageError } from "./args.ts";
+import { type Command, nearest, UsageError } from "./args.ts";
+import * as completion from "./completion.ts";
 import * as config from "./config.ts";
+import * as doctor from "./doctor.ts";
 import * as evaluation from "./eval.ts";
 import * as explain from "./explain.ts";
 import * as hook from "./hook.ts";
-import { InputError } from "./input.ts";
+import { InputError, reasonOf } from "./input.ts";
+import { print, printJson, printRaw, progress, tell } from "./print.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as tune from "./tune.ts";
-
 import * as view from "./view.ts";
 
-const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
+const COMMANDS: Record<string, Command> = {
   replay,
   explain,
   view,
@@ -21,7 +24,9 @@ const COMMANDS: Record<string, { help: string; run: (args: string[]) => Promise<
   tune,
   hook,
   config,
+  doctor,
   schema,
+  completion: { ...completion, run: async (args) => completion.complete(args, COMMANDS) },
 };
 
 const HELP = `Usage: loopwarden COMMAND …
@@ -35,24 +40,30 @@ Tells when an AI agent is stuck in a loop.
   tune PATH…          which settings keep false alarms in your own runs under a rate
   hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
   config check FILE   whether a configuration is sound
+  doctor              whether everything on this machine is as it should be
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
+  completion SHELL    what makes bash, zsh or fish complete all this
 
-  --help              this text, or that of a command: loopwarden replay --help
-  --version           the versions of the package and of its rules
+  -h, --help          this text, or that of a command: loopwarden replay --help
+  -v, --version       the versions of the package and of its rules; with --json as an object
 
-Exit codes: 0 done, 1 an input cannot be read or is wrong, 2 wrong usage, 3 the level asked for was reached (replay) or
-the rate asked for cannot be met (tune).
-NO_COLOR=1 turns colours off; they are only used on a terminal.
+replay, explain and view take --last instead of a file: the newest session of an agent on this machine.
+
+Exit codes: 0 done, 1 an input cannot be read or is wrong, 2 wrong usage, 3 the level asked for was reached (replay), the
+rate asked for cannot be met (tune) or a scenario was judged wrong (eval --strict).
+NO_COLOR=1 turns colours off, FORCE_COLOR=1 on; without either they are only used on a terminal.
 `;
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === undefined) throw new UsageError("which command?");
-  if (name === "--version" || name === "-V") {
-    console.log(version());
+  if (name === "--version" || name === "-v" || name === "-V") {
+    const [own, rules] = version().split("+rules.");
+    if (args.includes("--json")) printJson({ version: own, rules: Number(rules) });
+    else print(version());
     return 0;
   }
   if (name === "--help" || name === "-h" || name === "help") {
-    process.stdout.write(COMMANDS[args[0] ?? ""]?.help ?? HELP);
+    printRaw((Object.hasOwn(COMMANDS, args[0] ?? "") ? COMMANDS[args[0] ?? ""]?.help : undefined) ?? HELP);
     return 0;
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -61,7 +72,7 @@ async function main([name, ...args]: string[]): Promise<number> {
     throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
   }
   if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(command.help);
+    printRaw(command.help);
     return 0;
   }
   return command.run(args);
@@ -69,22 +80,34 @@ async function main([name, ...args]: string[]): Promise<number> {
 
 // A reader that closes early, such as `head`, is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
+  if (error.code === "EPIPE") process.exit();
+  failed(`the standard output cannot be written: ${reasonOf(error)}`);
+  process.exit(1);
 });
+
+function failed(message: string): void {
+  progress(undefined);
+  tell(`loopwarden: ${message}`);
+}
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
+  const { code } = error as NodeJS.ErrnoException;
   if (error instanceof UsageError) {
     const command = process.argv[2] ?? "";
     const more = Object.hasOwn(COMMANDS, command) ? `loopwarden ${command} --help` : "loopwarden --help";
-    process.stderr.write(`loopwarden: ${error.message}\nSee ${more}\n`);
+    failed(`${error.message}\nSee ${more}`);
     process.exitCode = 2;
   } else if (error instanceof InputError || error instanceof LoopwardenError) {
-    process.stderr.write(`loopwarden: ${error.message}\n`);
+    failed(error.message);
+    process.exitCode = 1;
+  } else if (typeof code === "string" && error instanceof Error) {
+    // The system refused something that no command expected.
+    failed(`${reasonOf(error)} (${code})`);
     process.exitCode = 1;
   } else {
-    throw error;
+    failed(`this should not happen, please report it: ${error instanceof Error ? error.stack : String(error)}`);
+    process.exitCode = 1;
   }
 }

@@ -1,126 +1,209 @@
+import { performance } from "node:perf_hooks";
 import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
-import { LoopwardenError } from "../errors.ts";
 import type { Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
-import { FORMATS, readTranscript } from "../transcript.ts";
-import { level, parse, transcriptFormat, UsageError } from "./args.ts";
-import { configText, InputError, text } from "./input.ts";
-import { LEVEL_STYLE, LEVELS, painter, reaches, short, wrapped } from "./style.ts";
+import { judge } from "../replay/judge.ts";
+import { given, rank, reaches } from "../replay/levels.ts";
+import { Pairs } from "../replay/pair.ts";
+import { type Run, refused } from "../replay/read.ts";
+import { type Quoted, quoted, readable } from "../replay/report.ts";
+import { cost, line as lineOf, outcome, short } from "../replay/summarise.ts";
+import { FORMATS } from "../transcript.ts";
+import { level, type Options, oneOf, parse, transcriptFormat, UsageError } from "./args.ts";
+import { Complaints, InputError, nothing, runsOf } from "./input.ts";
+import { drained, LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
+import { type Case, REPORTERS, report } from "./reporters.ts";
+import { last } from "./sessions.ts";
+import { OPTIONS, settings } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--config FILE] [--format FORMAT] [--json]
+       loopwarden replay --last
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
 worse also what repeated (from your own file) and the advice the agent would have been given; and the report at the
 end. FILE may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes
-on.
+on. Of a file of scenarios --scenario names one.
 
+  --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
-  --config FILE    the configuration (JSON); the recommended one where absent
+  --config FILE    the configuration; the scenario's own where absent, else loopwarden.json of this folder, if there is
+                   one; --no-config does without that file
   --format FORMAT  one of ${FORMATS.slice(0, 5).join(", ")},
                    ${FORMATS.slice(5).join(", ")};
                    recognised where absent
+  --scenario ID    which one, of a file with several scenarios
   --json           one verdict a line instead of the story
+  --reporter NAME  junit, sarif or github (annotations) instead of the story
 
 Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage, 3 the level was reached.
 `;
 
 /** How wide the quoted arguments and outputs may be. */
 const WIDTH = 96;
+/** Events that are remembered to be quoted. */
+const REMEMBERED = 20_000;
+
+const OWN = {
+  ...OPTIONS,
+  last: { type: "boolean", default: false },
+  level: { type: "string", default: "nudge" },
+  format: { type: "string" },
+  scenario: { type: "string" },
+  json: { type: "boolean", default: false },
+  reporter: { type: "string" },
+} as const satisfies Options;
+export const options: Options = OWN;
 
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parse(args, {
-    level: { type: "string", default: "nudge" },
-    config: { type: "string" },
-    format: { type: "string" },
-    json: { type: "boolean", default: false },
-  });
-  const [file, ...more] = positionals;
-  if (file === undefined || more.length > 0)
-    throw new UsageError("replay: expected one file, or - for the standard input");
+  const { values, positionals } = parse(args, OWN);
+  const [named, ...more] = positionals;
+  if (values.last ? named !== undefined : named === undefined || more.length > 0)
+    throw new UsageError("replay: expected one file, or - for the standard input, or --last");
   const least = level(values.level);
   const wanted = transcriptFormat(values.format);
-  const config = values.config === undefined ? "" : await configText(values.config);
-  const { format, events, lines, errors } = readTranscript(await text(file), wanted);
-
-  const detector = new LoopDetector(config);
-  const story = new Story();
-  const complain = (line: number, error: { code: string; message: string }) =>
-    process.stderr.write(`${file}:${line}: ${error.code}: ${error.message}\n`);
-  for (const { line, error } of errors) complain(line, new LoopwardenError(error));
-  story.refused = errors.length;
-  if (events.length === 0) throw new InputError(`${file}: holds no event that can be read`);
-  if (!values.json) story.title(file, format, events.length);
-  for (const [index, { pending, ...traced }] of events.entries()) {
-    const event = traced as Event;
-    const line = lines[index] ?? 0;
-    let verdict: Verdict;
-    try {
-      verdict = pending ? detector.check(event) : detector.record(event);
-    } catch (error) {
-      if (!(error instanceof LoopwardenError)) throw error;
-      complain(line, error);
-      story.refused++;
-      continue;
+  const reporter = oneOf("reporter", values.reporter, REPORTERS);
+  if (reporter !== undefined && values.json) throw new UsageError("replay: --json or --reporter, not both");
+  const found = await settings(values);
+  const file = named ?? (await last());
+  const complaints = new Complaints(file);
+  const began = performance.now();
+  let chosen: Run | undefined;
+  let outcome: Outcome | undefined;
+  for await (const run of runsOf(file, complaints.add, wanted)) {
+    if (values.scenario !== undefined && run.id !== values.scenario) continue;
+    if (chosen !== undefined) {
+      complaints.add(run.line, "a second scenario: --scenario names one, and eval takes all of them");
+      break;
     }
-    if (!pending) story.remember(verdict.seq, event, line);
-    if (values.json) console.log(JSON.stringify(verdict));
-    else story.tell(verdict, event, line);
-    story.weigh(verdict);
+    chosen = run;
+    const config = values.config === undefined ? (run.config ?? found?.text) : found?.text;
+    outcome = await told(
+      run,
+      config ?? "",
+      least,
+      complaints,
+      reporter !== undefined ? "quiet" : values.json ? "json" : "story",
+    );
   }
-  if (!values.json) story.end(detector);
-  detector.free();
-  return reaches(story.strongest, least) ? 3 : 0;
+  complaints.end();
+  if (chosen === undefined || outcome === undefined) {
+    if (values.scenario !== undefined) throw new InputError(`${file}: holds no scenario ${values.scenario}`);
+    nothing(file);
+  }
+  if (outcome.events === 0) nothing(file);
+  const isReached = reaches(outcome.strongest, least);
+  if (reporter !== undefined) {
+    const [first] = outcome.findings;
+    const failure =
+      isReached && first !== undefined
+        ? { kind: outcome.strongest, message: `${first.finding.rule}: ${first.finding.message}` }
+        : undefined;
+    const seconds = (performance.now() - began) / 1000;
+    const one: Case = {
+      file,
+      name: chosen.id ?? file,
+      line: first?.line ?? chosen.line,
+      seconds,
+      findings: outcome.findings,
+      ...(failure && { failure }),
+    };
+    report(reporter, [one]);
+  }
+  return isReached ? 3 : 0;
+}
+
+interface Outcome {
+  strongest: Level;
+  events: number;
+  /** The first sighting of each finding at the level asked for. */
+  findings: Case["findings"];
+}
+
+/** Replays one run as it comes. */
+async function told(
+  run: Run,
+  config: string,
+  least: Level,
+  complaints: Complaints,
+  how: "story" | "json" | "quiet",
+): Promise<Outcome> {
+  using detector = new LoopDetector(config);
+  const story = new Story();
+  const outcome: Outcome = { strongest: "continue", events: 0, findings: [] };
+  const seen = new Set<string>();
+  const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
+  if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
+  for await (const part of run.events) {
+    for (const recorded of part) {
+      const { event, line, pending } = recorded;
+      outcome.events++;
+      const { verdict, error } = judge(detector, recorded);
+      if (verdict === undefined) {
+        if (error !== undefined) complaints.add(line, refused(recorded, error));
+        continue;
+      }
+      if (how === "json") printJson(verdict);
+      else if (how === "story") {
+        story.remember(verdict.seq, event, line, pending);
+        story.tell(verdict, event, line);
+      }
+      if (rank(given(verdict)) > rank(outcome.strongest)) outcome.strongest = given(verdict);
+      for (const finding of verdict.findings) {
+        const key = chapter(finding);
+        if (!reaches(finding.level, least) || seen.has(key)) continue;
+        seen.add(key);
+        outcome.findings.push({ line, finding, level: finding.level });
+      }
+    }
+    await drained();
+  }
+  if (how === "story" && outcome.events > 0) story.end(detector, outcome.events, complaints.count);
+  return outcome;
 }
 
 /** Tells a run as it unfolds. */
 class Story {
-  strongest: Level = "continue";
-  /** Lines and events that could not be read. */
-  refused = 0;
-  #paint = painter(process.stdout);
-  /** One line for every recorded event, by its sequence number. */
-  #events = new Map<number, { step: string; text: string; output: string | undefined }>();
-  /** What was called, by call id, so that a result can say whose it is. */
-  #calls = new Map<string, string>();
+  /** One line for every recorded event, by its sequence number; of a long run the latest, and those of findings. */
+  #events = new Map<number, { step: string; text: string; output: string | undefined; quoted: Quoted }>();
+  #pairs = new Pairs();
   #scopes = new Map<string, Scope>();
   /** What was told at length: once it is known, a line will do until it gets worse. */
   #told = new Set<string>();
 
-  title(file: string, format: string, events: number): void {
-    console.log(this.#paint("dim", `loopwarden ${version()} · ${file} · ${format} · ${events} events`));
-  }
-
-  remember(seq: number, event: Event, line: number): void {
-    const step = place(event, line);
-    let [text, output] = summary(event);
-    if (event.type === "tool-call" && event.callId) this.#calls.set(event.callId, text);
-    if (event.type === "tool-result" && event.callId) text = this.#calls.get(event.callId) ?? text;
-    this.#events.set(seq, { step, text, output });
-  }
-
-  weigh(verdict: Verdict): void {
-    const given = verdict.wouldBe ?? verdict.level;
-    if (LEVELS.indexOf(given) > LEVELS.indexOf(this.strongest)) this.strongest = given;
-    for (const { scope } of verdict.findings) this.#scopes.set(JSON.stringify(scope), scope);
+  remember(seq: number, event: Event, line: number, pending: boolean): void {
+    if (pending) return;
+    const call = this.#pairs.add(event, seq);
+    const isResult = event.type === "tool-result";
+    const known = call === undefined ? undefined : this.#events.get(call)?.text;
+    const text = isResult ? (known ?? event.tool ?? "result") : short(lineOf(event), WIDTH);
+    const output = isResult ? short(outcome(event), WIDTH - 2) : undefined;
+    const asked = call === undefined ? undefined : this.#events.get(call)?.quoted.asked;
+    const own = quoted(event, undefined, place(event, line));
+    this.#events.set(seq, { step: place(event, line), text, output, quoted: isResult ? { ...own, asked } : own });
+    if (this.#events.size <= REMEMBERED) return;
+    const [oldest] = this.#events.keys();
+    if (oldest !== undefined) this.#events.delete(oldest);
   }
 
   tell(verdict: Verdict, event: Event, line: number): void {
-    const given = verdict.wouldBe ?? verdict.level;
+    for (const { scope } of verdict.findings) this.#scopes.set(JSON.stringify(scope), scope);
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
-    if (!reaches(given, "nudge") || findings.length === 0) return;
+    if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
     const step = place(event, line);
     const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
     const news = findings.filter((finding) => !this.#told.has(chapter(finding)));
-    if (news.length > 0) console.log("");
+    if (news.length > 0) print("");
     for (const finding of findings) {
-      const name = this.#paint(LEVEL_STYLE[finding.level], finding.level);
-      console.log(`${this.#paint("bold", step)}  ${name}${would}  ${finding.rule}: ${finding.message}`);
+      const name = paint(LEVEL_STYLE[finding.level], finding.level);
+      print(`${paint("bold", step)}  ${name}${would}  ${finding.rule}: ${finding.message}`);
       if (!news.includes(finding)) continue;
       this.#told.add(chapter(finding));
-      for (const told of this.#evidence(finding)) console.log(told);
+      for (const told of this.#evidence(finding)) print(told);
+      if (finding.wasted.tokens !== undefined || finding.wasted.costMicros !== undefined)
+        print(`    ${paint("dim", "so far")}    ${cost(finding.wasted)}`);
     }
     if (verdict.guidance === undefined || news.length === 0) return;
-    for (const part of wrapped(verdict.guidance, WIDTH)) console.log(`    │ ${this.#paint("italic", part)}`);
+    for (const part of wrapped(verdict.guidance, WIDTH)) print(`    │ ${paint("italic", part)}`);
   }
 
   /** What repeated, as the user's own file has it. */
@@ -128,19 +211,20 @@ class Story {
     for (const { seq } of finding.evidence) {
       const event = this.#events.get(seq);
       if (event === undefined) continue;
-      yield `    ${this.#paint("dim", event.step.padEnd(9))} ${short(event.text, WIDTH)}`;
-      if (event.output !== undefined)
-        yield `    ${"".padEnd(9)} ${this.#paint("dim", `→ ${short(event.output, WIDTH - 2)}`)}`;
+      yield `    ${paint("dim", event.step.padEnd(9))} ${event.text}`;
+      if (event.output !== undefined) yield `    ${"".padEnd(9)} ${paint("dim", `→ ${event.output}`)}`;
     }
   }
 
-  end(detector: LoopDetector): void {
+  end(detector: LoopDetector, events: number, unread: number): void {
+    const count = `${events} event${events === 1 ? "" : "s"}`;
     if (this.#scopes.size === 0) {
-      const unread = this.refused === 0 ? "" : ` in what could be read; ${this.refused} lines or events could not`;
-      console.log(`\nNo loop found${unread}.`);
+      const part = unread === 0 ? "" : ` in what could be read; ${unread} lines or events could not`;
+      print(`\nNo loop found in ${count}${part}.`);
       return;
     }
-    for (const scope of this.#scopes.values()) console.log(`\n${detector.report(scope).trimEnd()}`);
+    const quote = (seq: number) => this.#events.get(seq)?.quoted;
+    for (const scope of this.#scopes.values()) print(`\n${readable(detector.report(scope), quote).trimEnd()}`);
   }
 }
 
@@ -149,39 +233,3 @@ const chapter = ({ rule, signature, level }: Finding): string => JSON.stringify(
 
 /** Where an event stands: the host's own step, or the line of the file. */
 const place = (event: Event, line: number): string => (event.step == null ? `line ${line}` : `step ${event.step}`);
-
-/** The arguments of a call, each shortened; of a path the end says most. */
-function listed(args: unknown): string {
-  if (args === undefined || args === null) return "";
-  if (typeof args !== "object" || Array.isArray(args)) return short(JSON.stringify(args), WIDTH);
-  return Object.entries(args)
-    .map(([name, value]) => {
-      const text = typeof value === "string" ? value : JSON.stringify(value);
-      const isPath = /^[^\s"']*[/\\][^\s"']*$/.test(text) && text.length > 32;
-      return `${name}: ${isPath ? `…${text.slice(-31)}` : short(text, 32)}`;
-    })
-    .join(", ");
-}
-
-/** What an event is about, and what came of it. */
-function summary(event: Event): [text: string, output: string | undefined] {
-  switch (event.type) {
-    case "tool-call":
-      return [`${event.tool}(${event.rawArgs ?? listed(event.args)})`, undefined];
-    case "tool-result": {
-      const output = typeof event.output === "string" ? event.output : JSON.stringify(event.output);
-      return [event.tool ?? "result", output === "" ? event.outcome : `${event.outcome}: ${output}`];
-    }
-    case "message":
-      return [`${event.role}: ${event.text}`, undefined];
-    case "delta":
-    case "output":
-      return [event.text, undefined];
-    case "failure":
-      return [event.message, undefined];
-    default: {
-      const { type, ...rest } = event;
-      return [`${type} ${JSON.stringify(rest)}`, undefined];
-    }
-  }
-}

@@ -1,5 +1,6 @@
-import { nearest, parse, UsageError } from "./args.ts";
+import { nearest, type Options, parse, UsageError } from "./args.ts";
 import { schemaText } from "./input.ts";
+import { print, printJson, printRaw } from "./print.ts";
 
 const NAMES = [
   "event",
@@ -17,26 +18,36 @@ const NAMES = [
   "error",
 ];
 
-export const help: string = `Usage: loopwarden schema [NAME]
+export const help: string = `Usage: loopwarden schema [NAME] [--json]
 
 Prints a JSON Schema (2020-12), or the names there are: ${NAMES.slice(0, 7).join(", ")},
-${NAMES.slice(7).join(", ")}.
+${NAMES.slice(7).join(", ")}. --json lists the names as JSON.
+
+For an editor, write this into loopwarden.json:
+  "$schema": "./node_modules/loopwarden/schema/config.schema.json"
 
 Exit codes: 0 printed, 2 wrong usage.
 `;
 
+const OWN = { json: { type: "boolean", default: false } } as const satisfies Options;
+export const options: Options = OWN;
+
+/** What completion offers. */
+export const words: readonly string[] = NAMES;
+
 export async function run(args: string[]): Promise<number> {
-  const { positionals } = parse(args, {});
+  const { values, positionals } = parse(args, OWN);
   const [name, ...more] = positionals;
   if (more.length > 0) throw new UsageError("schema: expected one name");
   if (name === undefined) {
-    console.log(NAMES.join("\n"));
+    if (values.json) printJson(NAMES);
+    else print(NAMES.join("\n"));
     return 0;
   }
   if (!NAMES.includes(name)) {
     const near = nearest(name, NAMES);
     throw new UsageError(`schema: there is none for ${name}${near ? `, did you mean ${near}?` : ""}`);
   }
-  process.stdout.write(await schemaText(name));
+  printRaw(await schemaText(name));
   return 0;
 }

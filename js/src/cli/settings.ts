@@ -1,100 +1,118 @@
-// Changes of a configuration, for commands that ask what another one would have done.
+// Configurations of people: JSON with comments, with the schema that their editor reads beside it.
 
+import { access } from "node:fs/promises";
+import { type ParseError, parse, printParseErrorCode, visit } from "jsonc-parser";
 import { LoopDetector } from "../detector.ts";
-import type { RuleInForce } from "../diagnose.ts";
-import { LoopwardenError } from "../errors.ts";
-import type { Config, Finding, Level, RuleConfig } from "../generated/types.ts";
+import type { Config } from "../generated/types.ts";
+import { without } from "../replay/raw.ts";
+import { InputError, located, text } from "./input.ts";
+import { tell } from "./print.ts";
 
-export type Rung = "nudge" | "block" | "gate" | "halt";
+/** The file that is found by itself. */
+export const NAME = "loopwarden.json";
 
-/** The rungs of the ladder, weakest first. */
-export const RUNGS: readonly Rung[] = ["nudge", "block", "gate", "halt"];
-
-type Json = { [key: string]: unknown };
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** `over` laid over `base`: objects member by member, everything else replaced. Neither is changed. */
-export function merged<T>(base: T, over: unknown): T {
-  if (!isObject(base) || !isObject(over)) return structuredClone(over) as T;
-  const result: Json = { ...base };
-  for (const [key, value] of Object.entries(over)) {
-    // `__proto__` may be a tool's name.
-    const next = Object.hasOwn(result, key) ? merged(result[key], value) : structuredClone(value);
-    Object.defineProperty(result, key, { value: next, enumerable: true, configurable: true, writable: true });
-  }
-  return result as T;
+/** A configuration, and where it comes from. */
+export interface Settings {
+  /** As the core is given it. */
+  text: string;
+  config: Config;
+  file: string | undefined;
 }
 
-/** Whether the core takes it. */
-export function isSound(config: Config): boolean {
-  try {
-    new LoopDetector(config).free();
-    return true;
-  } catch (error) {
-    if (error instanceof LoopwardenError && error.code !== "internal") return false;
-    throw error;
-  }
-}
-
-/** A change of the settings of one tool, or, without one, of all. */
-export function ruleChange(tool: string | undefined, rule: string, settings: RuleConfig): Config {
-  return tool === undefined ? { rules: { [rule]: settings } } : { tools: { [tool]: { rules: { [rule]: settings } } } };
-}
+/** The options of every command that takes a configuration. */
+export const OPTIONS = { config: { type: "string" }, "no-config": { type: "boolean", default: false } } as const;
 
 /**
- * Settings that raise `rung` to `threshold`: the rungs above it that would be overtaken keep their distance, move up one
- * by one where the rule cannot hold as much evidence, or fall away. `undefined` where the core takes none of that.
+ * The configuration that is named, or else the one beside the working folder; nothing where there is neither.
+ *
+ * @throws {InputError} when it cannot be read or is not sound.
  */
-export function raised(
-  config: Config,
-  tool: string | undefined,
-  rule: RuleInForce,
-  rung: Rung,
-  threshold: number,
-): RuleConfig | undefined {
-  const above = RUNGS.slice(RUNGS.indexOf(rung) + 1).filter((name) => rule[name] !== 0);
-  const push = (step: (from: number, to: number, old: number) => number): RuleConfig => {
-    const settings: RuleConfig = { [rung]: threshold };
-    let [from, to] = [rule[rung], threshold];
-    for (const name of above) {
-      const old = rule[name];
-      if (old <= to) settings[name] = step(from, to, old);
-      [from, to] = [old, Math.max(old, settings[name] ?? old)];
-    }
-    return settings;
-  };
-  const ways = [push((from, to, old) => to + old - from), push((_, to) => to + 1)];
-  for (let kept = above.length - 1; kept >= 0; kept--) {
-    const settings = push((_, to) => to + 1);
-    for (const name of above.slice(kept)) settings[name] = 0;
-    ways.push(settings);
+export async function settings(values: { config?: string; "no-config"?: boolean }): Promise<Settings | undefined> {
+  if (values.config !== undefined) return read(values.config);
+  if (values["no-config"] || !(await exists(NAME))) return undefined;
+  tell(`loopwarden: using ${NAME} of this folder; --no-config does without`);
+  return read(NAME);
+}
+
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+/**
+ * Reads a configuration and has the core check it.
+ *
+ * @throws {InputError} when it cannot be read or is not sound.
+ */
+export async function read(file: string): Promise<Settings> {
+  const document = await text(file);
+  if (document.trim() === "") throw new InputError(`${file}: is empty; {} is the recommended configuration`);
+  const plain = withoutComments(document);
+  let config: unknown;
+  try {
+    config = JSON.parse(plain);
+  } catch {
+    throw new InputError(`${file}:${brokenAt(document)}`);
   }
-  return ways.find((settings) => isSound(merged(config, ruleChange(tool, rule.id, settings))));
+  const isObject = typeof config === "object" && config !== null && !Array.isArray(config);
+  const own = isObject && "$schema" in (config as object) ? without(plain, "$schema") : plain;
+  try {
+    new LoopDetector(own).free();
+  } catch (error) {
+    throw new InputError(located(file, document, error));
+  }
+  return { text: own, config: JSON.parse(own), file };
 }
 
-/** How much the thresholds of a finding were multiplied: trebled where waiting is expected. */
-export function scale(finding: Pick<Finding, "threshold" | "count">, rule: RuleInForce | undefined): number {
-  const own = RUNGS.map((rung) => rule?.[rung] ?? 0).filter((threshold) => threshold !== 0);
-  return own.includes(finding.threshold) ? 1 : own.includes(finding.threshold / 3) ? 3 : 1;
+/** Where a document is broken, and how: `3: invalid-json: …`. */
+function brokenAt(document: string): string {
+  const errors: ParseError[] = [];
+  parse(document, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first === undefined) return "1: invalid-json";
+  const before = document.slice(0, first.offset).split("\n");
+  const what = printParseErrorCode(first.error)
+    .replaceAll(/([A-Z])/g, " $1")
+    .trim()
+    .toLowerCase();
+  return `${before.length}: invalid-json: ${what} at column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** The strongest rung that so much evidence reaches. */
-export function reached(rule: RuleInForce, count: number, times: number): Rung | undefined {
-  return RUNGS.toReversed().find((rung) => rule[rung] !== 0 && count >= rule[rung] * times);
-}
-
-/** A change as a person would write it down: `tools.bash.polling = true`. */
-export function written(change: unknown): string[] {
-  const lines: string[] = [];
-  const walk = (value: unknown, path: string) => {
-    if (!isObject(value)) lines.push(`${path} = ${JSON.stringify(value)}`);
-    else for (const [key, part] of Object.entries(value)) walk(part, path === "" ? key : `${path}.${key}`);
+/** The document as plain JSON: comments and commas behind the last element become blanks, so that places stay. */
+function withoutComments(document: string): string {
+  const blanks: [offset: number, length: number][] = [];
+  /** Where a comma stands that nothing has followed yet. */
+  let comma: number | undefined;
+  const follows = () => {
+    comma = undefined;
   };
-  walk(change, "");
-  return lines;
+  const ends = () => {
+    if (comma !== undefined) blanks.push([comma, 1]);
+    comma = undefined;
+  };
+  const visitor = {
+    onComment: (offset: number, length: number) => void blanks.push([offset, length]),
+    onSeparator: (character: string, offset: number) => {
+      if (character === ",") comma = offset;
+    },
+    onObjectBegin: follows,
+    onArrayBegin: follows,
+    onObjectProperty: follows,
+    onLiteralValue: follows,
+    onObjectEnd: ends,
+    onArrayEnd: ends,
+  };
+  const source = document.replace(/^\ufeff/, " ");
+  visit(source, visitor, { allowTrailingComma: true });
+  let plain = "";
+  let at = 0;
+  for (const [offset, length] of blanks.sort(([a], [b]) => a - b)) {
+    plain += source.slice(at, offset) + source.slice(offset, offset + length).replaceAll(/[^\n]/g, " ");
+    at = offset + length;
+  }
+  return plain + source.slice(at);
 }
 
-/** The level that was given, or would have been in shadow mode. */
-export const given = (verdict: { level: Level; wouldBe?: Level }): Level => verdict.wouldBe ?? verdict.level;
+/** The text of a configuration file, checked, as the core is given it. */
+export const configText = async (file: string): Promise<string> => (await read(file)).text;

@@ -1,14 +1,16 @@
-import { writeFile } from "node:fs/promises";
+import { createInterface } from "node:readline/promises";
 import { LoopDetector } from "../detector.ts";
 import { type InForce, inForce } from "../diagnose.ts";
-import { LoopwardenError } from "../errors.ts";
 import type { Config, Finding, Level } from "../generated/types.ts";
-import { level, parse, UsageError } from "./args.ts";
-import { scenarioFiles } from "./eval.ts";
-import { configText, InputError } from "./input.ts";
-import { isSound, merged, RUNGS, type Rung, raised, reached, ruleChange, scale, written } from "./settings.ts";
-import { painter, reaches } from "./style.ts";
-import { apart, complainer, type Trace, traces } from "./traces.ts";
+import { judge } from "../replay/judge.ts";
+import { RUNGS, type Rung, reaches } from "../replay/levels.ts";
+import { pair } from "../replay/pair.ts";
+import { apart, refused, type Trace } from "../replay/read.ts";
+import { isSound, merged, raised, reached, ruleChange, scale, written } from "../replay/settings.ts";
+import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
+import { Complaints, filesOf, InputError, save, tracesOf } from "./input.ts";
+import { columns, paint, print, printJson, progress, tell } from "./print.ts";
+import { OPTIONS, settings } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden tune PATH… [--rate R] [--level LEVEL] [--config FILE] [-o FILE] [--json]
 
@@ -16,21 +18,23 @@ Shows the alarms that each rule would have raised in your own recorded runs, and
 tools where that will do, that keep false alarms under a rate without losing a loop that is labelled.
 
 PATH is a file of scenarios (one a line, as for eval), a file of events or a session log (as for replay; every run in it
-counts as one), or a folder: its *.jsonl and *.jsonl.gz files, at any depth. Any of them may be gzip-compressed.
+counts as one), or a folder: its *.jsonl, *.json and *.traj files, at any depth. Any of them may be gzip-compressed.
 
   --rate R        the share of honest runs that may have an alarm, such as 0.01 (default) or 1%
   --level LEVEL   what counts as an alarm: observe, nudge (default), block, gate or halt
-  --config FILE   the configuration to start from; the recommended one where absent
+  --config FILE   the configuration to start from; loopwarden.json of this folder where absent, if there is one;
+                  --no-config starts from the recommended one
+  --unlabelled K  what runs without a label are: honest, loop or skip; asked where most of them have an alarm
   -o FILE         writes the suggested configuration there
   --json          the whole result as one object
 
 "expect": "no-loop" makes a run honest, "loop" makes it a loop, to be caught by "expectAt" and, with "firstAt", not
 earlier. A run without a label counts as honest, unless it says "success": false: alarms in such a run are counted
-apart. Every suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario
+apart. Where most runs without a label have an alarm, nothing is suggested before somebody has said what they are. Every suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario
 brings along is set aside, since the question is what one configuration does to all of them.
 
 Exit codes: 0 the rate is met, or met by what is suggested, 1 an input cannot be read, 2 wrong usage, 3 the rate cannot
-be met without losing a labelled loop.
+be met without losing a labelled loop, or it is not said what the runs without a label are.
 `;
 
 /** What a run is for the count. */
@@ -38,6 +42,8 @@ type Kind = "honest" | "loop" | "failed";
 
 interface Run extends Trace {
   kind: Kind;
+  /** The call of each result, and the result of each call. */
+  partner: (number | undefined)[];
 }
 
 /** The most that one rule had against one run, for one tool where the evidence is all of one. */
@@ -89,40 +95,88 @@ const THRESHOLDS = 6;
 /** How many of the alarms that are left are told of each. */
 const SHOWN = 5;
 
+const OWN = {
+  ...OPTIONS,
+  rate: { type: "string", default: "0.01" },
+  level: { type: "string", default: "nudge" },
+  output: { type: "string", short: "o" },
+  unlabelled: { type: "string" },
+  json: { type: "boolean", default: false },
+} as const satisfies Options;
+export const options: Options = OWN;
+
+/** What runs without a label can be said to be. */
+const UNLABELLED = ["honest", "loop", "skip"] as const;
+type Unlabelled = (typeof UNLABELLED)[number];
+/** Runs without a label among which a majority means something. */
+const SOME = 3;
+
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parse(args, {
-    rate: { type: "string", default: "0.01" },
-    level: { type: "string", default: "nudge" },
-    config: { type: "string" },
-    output: { type: "string", short: "o" },
-    json: { type: "boolean", default: false },
-  });
+  const { values, positionals } = parse(args, OWN);
   if (positionals.length === 0) throw new UsageError("tune: which files or folders?");
   const rate = share(values.rate);
   const least = level(values.level);
-  const config: Config = values.config === undefined ? {} : JSON.parse((await configText(values.config)) || "{}");
-  const files = [...new Set((await Promise.all(positionals.map(scenarioFiles))).flat())];
+  let unlabelled = oneOf("unlabelled", values.unlabelled, UNLABELLED);
+  const config = (await settings(values))?.config ?? {};
   const runs: Run[] = [];
-  for (const file of files) {
-    const found = (await traces(file, complainer(file))).flatMap(apart);
-    runs.push(...found.map((trace) => ({ ...trace, kind: kindOf(trace) })));
+  for (const { file } of await filesOf(positionals)) {
+    const complaints = new Complaints(file);
+    for (const trace of (await tracesOf(file, complaints.add)).flatMap(apart)) {
+      const partner = pair(trace.events.map(({ event, pending }) => ({ ...event, pending })));
+      runs.push({ ...trace, kind: kindOf(trace), partner });
+    }
+    complaints.end();
   }
   if (runs.length === 0) throw new InputError("there is no run that can be read");
   const own = runs.filter((trace) => trace.config !== undefined).length;
-  if (own > 0)
-    process.stderr.write(`loopwarden: ${count(own, "run")} with a configuration of their own: it is set aside\n`);
+  if (own > 0) tell(`loopwarden: ${count(own, "run")} with a configuration of their own: it is set aside`);
 
-  const tuning = new Tuning(runs, config, least, rate);
-  tuning.search();
-  if (values.json) console.log(JSON.stringify(tuning.result()));
-  else process.stdout.write(told(tuning, values.output));
-  if (values.output !== undefined) {
-    await writeFile(values.output, `${JSON.stringify(tuning.config, null, 2)}\n`).catch((error: Error) => {
-      throw new InputError(`${values.output}: cannot be written: ${error.message}`);
-    });
+  let tuning = new Tuning(runs, config, least, rate);
+  const { all, alarmed } = tuning.unlabelled();
+  if (unlabelled === undefined && all >= SOME && alarmed * 2 > all && !tuning.isMet) {
+    unlabelled = await asked(all, alarmed, least);
+    if (unlabelled === undefined) {
+      progress(undefined);
+      if (values.json) printJson({ ...tuning.result(), question: { unlabelled: all, alarmed } });
+      return 3;
+    }
   }
+  if (unlabelled === "loop" || unlabelled === "skip") {
+    const kept = runs.filter((trace) => unlabelled === "loop" || !isUnlabelled(trace));
+    if (kept.length === 0) throw new InputError("every run is without a label, and these are left out");
+    tuning = new Tuning(
+      kept.map((trace) => (isUnlabelled(trace) ? { ...trace, kind: "loop" } : trace)),
+      config,
+      least,
+      rate,
+    );
+  }
+  tuning.search();
+  // Written first: whoever reads what is printed may stop reading.
+  if (values.output !== undefined) await save(values.output, `${JSON.stringify(tuning.config, null, 2)}\n`);
+  if (values.json) printJson(tuning.result());
+  else for (const line of told(tuning, values.output)) print(line);
   return tuning.isMet ? 0 : 3;
 }
+
+/** Asks what runs are of which most have an alarm: settings that silence loops would be worse than none. */
+async function asked(all: number, alarmed: number, least: Level): Promise<Unlabelled | undefined> {
+  tell(
+    `loopwarden: ${alarmed} of ${count(all, "run")} without a label have an alarm at ${least} or above. Are these loops?\n` +
+      "Settings that keep quiet about them would switch off what finds them. Look at some with `loopwarden replay`, then\n" +
+      'label the runs ("expect": "loop" or "no-loop"), or say what they are: --unlabelled honest, loop or skip.',
+  );
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = (await lines.question("honest, loop or skip? [none of these] ")).trim();
+    return UNLABELLED.find((known) => known === answer);
+  } finally {
+    lines.close();
+  }
+}
+
+const isUnlabelled = ({ labels: { expect, success } }: Trace): boolean => expect == null && success == null;
 
 /** Reads a share: 0.01 or 1%. */
 function share(text: string): number {
@@ -167,8 +221,18 @@ class Tuning {
     this.allowed = Math.floor(rate * this.honest + 1e-9);
     this.#base = config;
     this.config = config;
-    const refuse = (trace: Trace, line: number, message: string) => complainer(trace.file)(line, message);
-    this.first = this.#replay(config, () => true, [], refuse);
+    const complaints = new Map<string, Complaints>();
+    this.first = this.#replay(
+      config,
+      () => true,
+      [],
+      ({ file }, line, message) => {
+        const known = complaints.get(file) ?? new Complaints(file);
+        complaints.set(file, known);
+        known.add(line, message);
+      },
+    );
+    for (const known of complaints.values()) known.end();
     this.now = this.first;
   }
 
@@ -178,6 +242,14 @@ class Tuning {
 
   get isMet(): boolean {
     return this.falseAlarms(this.now) <= this.allowed;
+  }
+
+  /** Runs without a label, and how many of them have an alarm at first. */
+  unlabelled(): { all: number; alarmed: number } {
+    const found = this.runs.flatMap((trace, index) =>
+      isUnlabelled(trace) ? [this.first[index]?.alarms.length ?? 0] : [],
+    );
+    return { all: found.length, alarmed: found.filter((alarms) => alarms > 0).length };
   }
 
   falseAlarms(outcomes: Outcome[]): number {
@@ -394,11 +466,11 @@ class Tuning {
   /** A line on a terminal's stderr, overwritten as things go on. */
   #tell(): void {
     this.#told++;
-    if (process.stderr.isTTY && this.#told % 50 === 0) process.stderr.write(`\r\u001b[2Kreplaying … ${this.#told}`);
+    if (this.#told % 50 === 0) progress(`replaying … ${this.#told}`);
   }
 
   #clear(): void {
-    if (process.stderr.isTTY && this.#told >= 50) process.stderr.write("\r\u001b[2K");
+    progress(undefined);
   }
 
   /** Every rule that raised an alarm, at first, in the order of how many of them were false. */
@@ -488,19 +560,15 @@ function judged(
   /** Where in the run the event with a number stands. */
   const places = new Map<number, number>();
   let first: number | undefined;
-  for (const [index, { text, pending, line }] of run.events.entries()) {
-    try {
-      const verdict = pending ? detector.check(text) : detector.record(text);
-      if (!pending) places.set(verdict.seq, index);
-      for (const finding of verdict.findings) {
-        const isAlarm = reaches(finding.level, least);
-        if (isAlarm) first ??= index;
-        note(alarms, alarmOf(run, finding, index, verdict.seq, places, force), isAlarm);
-      }
-    } catch (error) {
-      if (!(error instanceof LoopwardenError) || error.code === "internal") throw error;
-      const where = run.format === "scenario" ? `events[${index}]: ` : "";
-      refuse(line, `${where}${error.code}: ${error.message}`);
+  for (const [index, recorded] of run.events.entries()) {
+    const { verdict, error } = judge(detector, recorded);
+    if (error !== undefined) refuse(recorded.line, refused(recorded, error));
+    if (verdict === undefined) continue;
+    if (!recorded.pending) places.set(verdict.seq, index);
+    for (const finding of verdict.findings) {
+      const isAlarm = reaches(finding.level, least);
+      if (isAlarm) first ??= index;
+      note(alarms, alarmOf(run, finding, index, verdict.seq, places, force), isAlarm);
     }
   }
   detector.free();
@@ -556,16 +624,10 @@ function alarmOf(
 }
 
 /** The arguments of the call at an event, or of the call whose result it is. */
-function argsAt(run: Trace, place: number): unknown {
+function argsAt(run: Run, place: number): unknown {
   const event = run.events[place]?.event;
-  if (event?.type === "tool-call") return event.args;
-  if (event?.type !== "tool-result") return undefined;
-  for (let at = place - 1; at >= 0; at--) {
-    const call = run.events[at]?.event;
-    if (call?.type !== "tool-call") continue;
-    if (event.callId == null ? call.tool === event.tool : call.callId === event.callId) return call.args;
-  }
-  return undefined;
+  const call = event?.type === "tool-result" ? run.events[run.partner[place] ?? -1]?.event : event;
+  return call?.type === "tool-call" ? call.args : undefined;
 }
 
 /** The fields that are not the same in all of these objects. */
@@ -579,8 +641,7 @@ function differing(all: unknown[]): string[] {
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const percent = (share: number): string => `${Number((share * 100).toPrecision(3))} %`;
 
-function told(tuning: Tuning, output: string | undefined): string {
-  const paint = painter(process.stdout);
+function told(tuning: Tuning, output: string | undefined): string[] {
   const { runs, honest, first, now, allowed } = tuning;
   const of = (kind: Kind) => runs.filter((trace) => trace.kind === kind);
   const labelled = of("honest").filter(({ labels }) => labels.expect === "no-loop").length;
@@ -606,14 +667,7 @@ function told(tuning: Tuning, output: string | undefined): string {
             .concat(rule.tools.length > 3 ? [`${rule.tools.length - 3} more`] : [])
             .join(", "),
     ]);
-    const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-    const layout = (row: string[]) =>
-      row
-        .map((cell, column) =>
-          column === 0 ? cell.padEnd(widths[0] ?? 0) : column === 5 ? cell : cell.padStart(widths[column] ?? 0),
-        )
-        .join("  ");
-    lines.push(paint("bold", layout(head)), ...rows.map(layout), "");
+    lines.push(...columns(head, rows, [0, 5]), "");
   }
 
   const before = tuning.falseAlarms(first);
@@ -621,7 +675,7 @@ function told(tuning: Tuning, output: string | undefined): string {
   const most = `${percent(tuning.rate)} allows ${allowed}`;
   if (honest === 0) {
     lines.push("There is no honest run among them, so no rate can be told.");
-    return `${lines.join("\n")}\n`;
+    return lines;
   }
   lines.push(`False alarms: in ${before} of ${count(honest, "honest run")} (${percent(before / honest)}); ${most}.`);
   if (loops > 0) lines.push(`Loops caught: ${tuning.caught(first)} of ${loops}.`);
@@ -667,7 +721,7 @@ function told(tuning: Tuning, output: string | undefined): string {
     );
   if (tuning.steps.length > 0) lines.push("", JSON.stringify(tuning.config, null, 2));
   if (output !== undefined) lines.push("", `Written to ${output}.`);
-  return `${lines.join("\n")}\n`;
+  return lines;
 }
 
 /** The arguments that lead `explain` to an event. */

@@ -1,13 +1,9 @@
-// The entry for everything that may compile bytes at run time: Node, Deno, Bun, browsers and every bundler. The module
-// travels inside the JavaScript, so that no loader, asset path or copy step can lose it: a server that was bundled into
-// one file has no `core.wasm` beside it.
+// The entry for bundlers and browsers. The module travels inside the JavaScript, so that no loader, asset path or copy step
+// can lose it: a server that was bundled into one file has no `core.wasm` beside it.
 import wasm from "../../glue/loopwarden_bg.wasm";
-import { init } from "../core.ts";
+import { core } from "../core.ts";
+import { bytes } from "./bytes.ts";
 
-const binary = atob(wasm);
-const bytes = new Uint8Array(binary.length);
-// A loop, because `Uint8Array.from` walks a string by code points and takes twenty times as long.
-for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-init(bytes);
+core.provide(() => bytes(wasm));
 
 export * from "../api.ts";

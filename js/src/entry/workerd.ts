@@ -1,8 +1,8 @@
 // Cloudflare Workers refuse to compile bytes at run time; they compile imported `.wasm` files at deployment.
 
-import { init } from "../core.ts";
+import { core } from "../core.ts";
 import module from "./core.wasm";
 
-init(module);
+core.provide(() => module);
 
 export * from "../api.ts";

@@ -304,6 +304,10 @@ export interface Documents {
  */
 export interface Config {
   /**
+   * Where an editor finds this schema; nothing else reads it.
+   */
+  $schema?: string;
+  /**
    * Loops of attempts at one task.
    */
   attempts?: Attempts;
@@ -366,7 +370,200 @@ export interface Config {
   /**
    * Settings per rule, by rule id.
    */
-  rules?: { [ID in RuleId]?: RuleConfig };
+  rules?: {
+    /**
+     * Answers without text and without a call, in a row.
+     */
+    "blank-turns"?: RuleConfig;
+    /**
+     * One call, byte for byte, on end, whatever its outcome.
+     */
+    "blind-repeat"?: RuleConfig;
+    /**
+     * Copies of one call within one round.
+     */
+    "call-flood"?: RuleConfig;
+    /**
+     * The context compacted again at most three steps after it was compacted.
+     */
+    "compaction-loop"?: RuleConfig;
+    /**
+     * Failures in a row, of whatever kind.
+     */
+    "consecutive-errors"?: RuleConfig;
+    /**
+     * The host's own prompts answered by text alone.
+     */
+    "continuation-loop"?: RuleConfig;
+    /**
+     * The same two to ten steps with the same outcomes, lap after lap.
+     */
+    cycle?: RuleConfig;
+    /**
+     * A cycle of the workflow has used up its iterations, its time or its money.
+     */
+    "cycle-budget"?: RuleConfig;
+    /**
+     * Calls that a person or a policy refused, made again.
+     */
+    "denied-call"?: RuleConfig;
+    /**
+     * Several agents handing on the same piece of work.
+     */
+    "duplicate-delegation"?: RuleConfig;
+    /**
+     * Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.
+     */
+    "empty-handed"?: RuleConfig;
+    /**
+     * A dependency, network or account that keeps failing; never counted against the agent.
+     */
+    "external-failure"?: RuleConfig;
+    /**
+     * One target failing in the same way through any tool or agent.
+     */
+    "failing-target"?: RuleConfig;
+    /**
+     * One tool failing on end, in whatever way.
+     */
+    "failure-streak"?: RuleConfig;
+    /**
+     * The harness turning calls away unrun, for the same reason each time.
+     */
+    "harness-rejection"?: RuleConfig;
+    /**
+     * Hooks refusing again and again without a result between.
+     */
+    "hook-loop"?: RuleConfig;
+    /**
+     * A node of the workflow ends turn after turn with the same message or structured output.
+     */
+    "identical-output"?: RuleConfig;
+    /**
+     * The run has used up its iterations.
+     */
+    "max-iterations"?: RuleConfig;
+    /**
+     * The run has gone on for longer than it was given.
+     */
+    "max-runtime"?: RuleConfig;
+    /**
+     * The agent saying the same text without a result between, or the same long text around its work.
+     */
+    monologue?: RuleConfig;
+    /**
+     * One tool that finds nothing nearly every time.
+     */
+    "negative-answers"?: RuleConfig;
+    /**
+     * One action again and again although the place and the figures it tells do not move.
+     */
+    "no-effect"?: RuleConfig;
+    /**
+     * Questions whose answers hold no new words.
+     */
+    "no-new-information"?: RuleConfig;
+    /**
+     * One task failing again and again without tests or measured progress.
+     */
+    "no-tests"?: RuleConfig;
+    /**
+     * A node has used up its turns or its time.
+     */
+    "node-budget"?: RuleConfig;
+    /**
+     * A node's output or a task's patch goes back and forth between two states.
+     */
+    oscillation?: RuleConfig;
+    /**
+     * Iterations whose whole outputs boil down to the same action or error.
+     */
+    "output-signature"?: RuleConfig;
+    /**
+     * An output that is at least 90 % like others of the last ones.
+     */
+    "output-similarity"?: RuleConfig;
+    /**
+     * A task that goes back and forth between a few phases of its workflow.
+     */
+    "phase-cycle"?: RuleConfig;
+    /**
+     * A transition between two phases that one task makes more often than `phases` allows.
+     */
+    "phase-transitions"?: RuleConfig;
+    /**
+     * A phase of a workflow that one task enters more often than `phases` allows.
+     */
+    "phase-visits"?: RuleConfig;
+    /**
+     * Calls turned away for their arguments, or of tools that do not exist.
+     */
+    "rejected-arguments"?: RuleConfig;
+    /**
+     * The same call with the same outcome, in a row or with other work between.
+     */
+    "repeated-call"?: RuleConfig;
+    /**
+     * One tool failing in the same way although its arguments change.
+     */
+    "repeated-error"?: RuleConfig;
+    /**
+     * Attempts at one task failing alike.
+     */
+    "repeated-failure"?: RuleConfig;
+    /**
+     * Attempts one after the other that hardly differ and end in the same root error.
+     */
+    resubmission?: RuleConfig;
+    /**
+     * Requests for one thing in other words, although nothing new comes of them.
+     */
+    "reworded-request"?: RuleConfig;
+    /**
+     * Different questions to one tool that all get the same answer.
+     */
+    "same-answer"?: RuleConfig;
+    /**
+     * Messages about one thing with hardly a new word, while nobody acts.
+     */
+    "stale-talk"?: RuleConfig;
+    /**
+     * Text that goes round in circles in slightly other words, judged while it streams.
+     */
+    "stream-novelty"?: RuleConfig;
+    /**
+     * Text that repeats itself exactly, judged while it streams.
+     */
+    "stream-period"?: RuleConfig;
+    /**
+     * Attempts at a task that is done, that stays blocked, or that gets no further.
+     */
+    "task-attempts"?: RuleConfig;
+    /**
+     * Two or three tasks that are attempted in turns, lap after lap, with nothing new.
+     */
+    "task-cycle"?: RuleConfig;
+    /**
+     * One task failing in the same way, moving away from its goal, or asked about again and again.
+     */
+    "task-loop"?: RuleConfig;
+    /**
+     * One turn of a node took longer or more tokens than a turn may.
+     */
+    "turn-budget"?: RuleConfig;
+    /**
+     * The same call again although none of it was answered.
+     */
+    "unanswered-call"?: RuleConfig;
+    /**
+     * Iterations that leave the same patch or documents behind.
+     */
+    "unchanged-diff"?: RuleConfig;
+    /**
+     * Iterations in which the same tests fail, or no fewer of them.
+     */
+    "unchanged-failures"?: RuleConfig;
+  };
   /**
    * Settings per tool, by a name in which `*` stands for any characters and `?` for one. Every matching entry applies, the ones with more literal characters last.
    */
@@ -718,7 +915,124 @@ export interface ToolConfig {
   /**
    * Rule settings for this tool.
    */
-  rules?: { [ID in RuleId]?: RuleConfig };
+  rules?: {
+    /**
+     * Answers without text and without a call, in a row.
+     */
+    "blank-turns"?: RuleConfig;
+    /**
+     * One call, byte for byte, on end, whatever its outcome.
+     */
+    "blind-repeat"?: RuleConfig;
+    /**
+     * Copies of one call within one round.
+     */
+    "call-flood"?: RuleConfig;
+    /**
+     * Failures in a row, of whatever kind.
+     */
+    "consecutive-errors"?: RuleConfig;
+    /**
+     * The host's own prompts answered by text alone.
+     */
+    "continuation-loop"?: RuleConfig;
+    /**
+     * The same two to ten steps with the same outcomes, lap after lap.
+     */
+    cycle?: RuleConfig;
+    /**
+     * Calls that a person or a policy refused, made again.
+     */
+    "denied-call"?: RuleConfig;
+    /**
+     * Several agents handing on the same piece of work.
+     */
+    "duplicate-delegation"?: RuleConfig;
+    /**
+     * Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.
+     */
+    "empty-handed"?: RuleConfig;
+    /**
+     * A dependency, network or account that keeps failing; never counted against the agent.
+     */
+    "external-failure"?: RuleConfig;
+    /**
+     * One target failing in the same way through any tool or agent.
+     */
+    "failing-target"?: RuleConfig;
+    /**
+     * One tool failing on end, in whatever way.
+     */
+    "failure-streak"?: RuleConfig;
+    /**
+     * The harness turning calls away unrun, for the same reason each time.
+     */
+    "harness-rejection"?: RuleConfig;
+    /**
+     * Hooks refusing again and again without a result between.
+     */
+    "hook-loop"?: RuleConfig;
+    /**
+     * The agent saying the same text without a result between, or the same long text around its work.
+     */
+    monologue?: RuleConfig;
+    /**
+     * One tool that finds nothing nearly every time.
+     */
+    "negative-answers"?: RuleConfig;
+    /**
+     * One action again and again although the place and the figures it tells do not move.
+     */
+    "no-effect"?: RuleConfig;
+    /**
+     * Questions whose answers hold no new words.
+     */
+    "no-new-information"?: RuleConfig;
+    /**
+     * Calls turned away for their arguments, or of tools that do not exist.
+     */
+    "rejected-arguments"?: RuleConfig;
+    /**
+     * The same call with the same outcome, in a row or with other work between.
+     */
+    "repeated-call"?: RuleConfig;
+    /**
+     * One tool failing in the same way although its arguments change.
+     */
+    "repeated-error"?: RuleConfig;
+    /**
+     * Attempts at one task failing alike.
+     */
+    "repeated-failure"?: RuleConfig;
+    /**
+     * Attempts one after the other that hardly differ and end in the same root error.
+     */
+    resubmission?: RuleConfig;
+    /**
+     * Requests for one thing in other words, although nothing new comes of them.
+     */
+    "reworded-request"?: RuleConfig;
+    /**
+     * Different questions to one tool that all get the same answer.
+     */
+    "same-answer"?: RuleConfig;
+    /**
+     * Messages about one thing with hardly a new word, while nobody acts.
+     */
+    "stale-talk"?: RuleConfig;
+    /**
+     * Text that goes round in circles in slightly other words, judged while it streams.
+     */
+    "stream-novelty"?: RuleConfig;
+    /**
+     * Text that repeats itself exactly, judged while it streams.
+     */
+    "stream-period"?: RuleConfig;
+    /**
+     * The same call again although none of it was answered.
+     */
+    "unanswered-call"?: RuleConfig;
+  };
 }
 /**
  * A tool is about to be called, or was called.
@@ -2389,54 +2703,54 @@ export interface Recovery {
  * The id of a rule.
  */
 export type RuleId =
-  | "max-iterations"
-  | "max-runtime"
-  | "turn-budget"
-  | "node-budget"
-  | "cycle-budget"
-  | "repeated-call"
-  | "cycle"
-  | "rejected-arguments"
-  | "repeated-error"
-  | "resubmission"
-  | "failure-streak"
-  | "denied-call"
-  | "unanswered-call"
+  | "blank-turns"
+  | "blind-repeat"
   | "call-flood"
-  | "repeated-failure"
-  | "failing-target"
-  | "negative-answers"
-  | "harness-rejection"
-  | "reworded-request"
-  | "same-answer"
-  | "no-new-information"
-  | "no-effect"
+  | "compaction-loop"
+  | "consecutive-errors"
+  | "continuation-loop"
+  | "cycle"
+  | "cycle-budget"
+  | "denied-call"
   | "duplicate-delegation"
   | "empty-handed"
-  | "blind-repeat"
-  | "stream-period"
-  | "stream-novelty"
-  | "monologue"
-  | "stale-talk"
-  | "blank-turns"
-  | "continuation-loop"
+  | "external-failure"
+  | "failing-target"
+  | "failure-streak"
+  | "harness-rejection"
   | "hook-loop"
-  | "compaction-loop"
+  | "identical-output"
+  | "max-iterations"
+  | "max-runtime"
+  | "monologue"
+  | "negative-answers"
+  | "no-effect"
+  | "no-new-information"
+  | "no-tests"
+  | "node-budget"
+  | "oscillation"
   | "output-signature"
+  | "output-similarity"
+  | "phase-cycle"
+  | "phase-transitions"
+  | "phase-visits"
+  | "rejected-arguments"
+  | "repeated-call"
+  | "repeated-error"
+  | "repeated-failure"
+  | "resubmission"
+  | "reworded-request"
+  | "same-answer"
+  | "stale-talk"
+  | "stream-novelty"
+  | "stream-period"
   | "task-attempts"
   | "task-cycle"
-  | "phase-visits"
-  | "phase-transitions"
-  | "phase-cycle"
-  | "output-similarity"
-  | "oscillation"
-  | "identical-output"
-  | "unchanged-diff"
-  | "unchanged-failures"
   | "task-loop"
-  | "external-failure"
-  | "no-tests"
-  | "consecutive-errors";
+  | "turn-budget"
+  | "unanswered-call"
+  | "unchanged-diff"
+  | "unchanged-failures";
 /**
  * The answer to one event. From `nudge` on it says what to tell the agent, and a halt says why.
  */

@@ -2,6 +2,7 @@
 
 import { RULES, type RuleInfo } from "../generated/rules.ts";
 import type { Config, Preset } from "../generated/types.ts";
+import { rulesOf } from "../replay/settings.ts";
 import { h } from "./dom.ts";
 import { PRESETS, type Rung, refusal, thresholds, withRule } from "./settings.ts";
 
@@ -109,7 +110,7 @@ export class Controls {
   }
 
   #rule(rule: RuleInfo): HTMLElement {
-    const on = this.#config.rules?.[rule.id]?.enabled ?? true;
+    const on = rulesOf(this.#config)[rule.id]?.enabled ?? true;
     const sliders = h("div", { class: "sliders" });
     const draw = () => sliders.replaceChildren(...this.#sliders(rule, draw));
     const box = h(

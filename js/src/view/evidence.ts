@@ -1,10 +1,10 @@
 // Two occurrences of a loop side by side: what repeats, what differs, and what differs but counts as equal.
 
 import type { TraceEvent } from "../generated/types.ts";
-import { type Piece, wordDiff } from "./diff.ts";
+import { type Piece, pieces as wordDiff } from "../replay/diff.ts";
 import { h } from "./dom.ts";
 import type { Layout, Loop, Occurrence, Trace } from "./model.ts";
-import { place, plain, time, title } from "./words.ts";
+import { place, plain, short, time, title } from "./words.ts";
 
 /** A field of a call: its name, or nothing, and its value. */
 type Field = [name: string, value: string];
@@ -46,6 +46,26 @@ function asked(event: TraceEvent | undefined): Field[] {
   if ("text" in event) return [["", event.text]];
   const { type: _, at: __, pending: ___, ...fields } = event as TraceEvent & Record<string, unknown>;
   return listed(fields);
+}
+
+/** What all of them ask for alike, where they do not ask for the same: which target it is that fails, for one. */
+export function common(list: readonly Told[]): HTMLElement[] {
+  const [first, ...others] = list;
+  if (first === undefined || others.length === 0) return [];
+  const shared = first.asked.filter(
+    ([name, value]) =>
+      name !== "" &&
+      value !== "" &&
+      others.every(({ asked }) => asked.some(([other, same]) => other === name && same === value)),
+  );
+  if (shared.length === 0) return [];
+  const told = shared
+    .slice(0, 3)
+    .flatMap(([name, value], index): (string | HTMLElement)[] => [
+      index === 0 ? "" : ", ",
+      h("code", {}, `${name}: ${short(value, 80)}`),
+    ]);
+  return [h("p", { class: "note" }, "The same in all of them: ", ...told)];
 }
 
 /** Both occurrences, with what they share and what they do not. */
@@ -94,12 +114,17 @@ export function compare(
       ...(at.answered === undefined
         ? []
         : [h("h3", { class: "part" }, "came back"), payload(answers, equal, "what came back")]),
-      h("p", { class: "digest" }, "compared as ", h("code", {}, at.digest)),
+      h(
+        "p",
+        { class: "digest", title: "Two events are the same to the detector when this is" },
+        "fingerprint ",
+        h("code", {}, at.digest),
+      ),
     );
   };
   const told = equal
-    ? "Both have the same digest: to the detector they are the same thing, whatever the marked words say."
-    : "Their digests differ: these two are not equal, the loop is in how they follow each other or in what they have in common.";
+    ? "To the detector these two are the same thing, whatever the marked words say."
+    : "These two are not equal: the loop is in how they follow each other, or in what they have in common.";
   if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, b, 0, answeredA)));
   return h(
     "div",

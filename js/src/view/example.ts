@@ -1,12 +1,67 @@
-// A run to play with, for people who have none at hand: two agents hand a fix to and fro and get no further.
+// Runs to play with, for people who have none at hand: an agent whose edit fails again and again, and two agents that hand
+// a fix to and fro and get no further.
 
 import type { Config, Event } from "../generated/types.ts";
 import type { Trace } from "./model.ts";
 
 const START = Date.UTC(2026, 2, 12, 9, 30);
 
-/** The example of the playground. */
+/** The loop that most people meet first: one edit that cannot work, tried in slightly other words. */
 export function example(): Trace {
+  const events: Event[] = [];
+  let clock = START;
+  const tell = (event: Event, seconds: number) => {
+    clock += seconds * 1000;
+    events.push({ ...event, at: clock });
+  };
+  let calls = 0;
+  const call = (tool: string, args: unknown, output: string, ok = true) => {
+    const callId = `call-${++calls}`;
+    tell({ type: "tool-call", tool, args, callId, round: `${calls}` }, 3);
+    tell({ type: "tool-result", tool, callId, outcome: ok ? "ok" : "error", output, round: `${calls}` }, 2);
+  };
+  const says = (text: string) => tell({ type: "message", role: "assistant", text, round: `${calls + 1}` }, 2);
+  tell(
+    { type: "message", role: "user", text: "Totals over 999 lose their thousands separator on invoices. Fix it." },
+    0,
+  );
+  says("I will look at how the total is written.");
+  call("grep", { pattern: "total", path: "src/invoice" }, "src/invoice/print.py:41: return f'{total:.2f}'");
+  call(
+    "read_file",
+    { path: "src/invoice/print.py" },
+    "38 def amount(total):\n39     if total is None:\n40         return ''\n41     return f'{total:.2f}'",
+  );
+  says("The format needs a comma.");
+  const tries = [
+    ["return f'{total:.2f}'", "return f'{total:,.2f}'"],
+    ["    return f'{total:.2f}'\n", "    return f'{total:,.2f}'\n"],
+    ['return f"{total:.2f}"', 'return f"{total:,.2f}"'],
+    ["return f'{ total:.2f }'", "return f'{ total:,.2f }'"],
+    ["return f'{total:.2f}' ", "return f'{total:,.2f}' "],
+    ["return '{:.2f}'.format(total)", "return '{:,.2f}'.format(total)"],
+    ["\treturn f'{total:.2f}'", "\treturn f'{total:,.2f}'"],
+    ["return f'{total:.2f}';", "return f'{total:,.2f}';"],
+    ["return  f'{total:.2f}'", "return  f'{total:,.2f}'"],
+  ];
+  for (const [index, [before, after]] of tries.entries()) {
+    if (index > 0)
+      says(
+        ["Let me match the line exactly.", "Perhaps the quotes differ.", "Perhaps it is the white space."][index % 3] ??
+          "",
+      );
+    call(
+      "edit_file",
+      { path: "src/invoice/print.py", old: before, new: after },
+      "The text to replace was not found in src/invoice/print.py.",
+      false,
+    );
+  }
+  return { name: "example: an edit that cannot work", format: "trace", events, lines: [], errors: [], config: {} };
+}
+
+/** Two agents that hand a fix to and fro: everything that the page can show of a workflow. */
+export function workflow(): Trace {
   const events: Event[] = [];
   let clock = START;
   const tell = (event: Event, seconds = 4) => {

@@ -2,8 +2,8 @@
 
 import type { TraceEvent } from "../generated/types.ts";
 import { h } from "./dom.ts";
-import type { Judged } from "./model.ts";
-import { failed, SIGN, short, summary, title } from "./words.ts";
+import { type Judged, spent } from "./model.ts";
+import { between, clock, failed, SIGN, short, summary, title } from "./words.ts";
 
 const ROW = 30;
 /** Rows drawn beyond both edges. */
@@ -16,6 +16,10 @@ export class EventList {
   #judged: readonly Judged[] = [];
   #selected = 0;
   #marked = new Set<number>();
+  /** The events that are listed, by their index; all of them where nothing is looked for. */
+  #listed: readonly number[] | undefined;
+  /** Where each listed event stands. */
+  #place = new Map<number, number>();
   /** The rows that exist, by event. */
   #rows = new Map<number, HTMLElement>();
   #inner = h("div", { class: "rows", role: "presentation" });
@@ -41,12 +45,33 @@ export class EventList {
     [this.#events, this.#judged, this.#selected, this.#marked] = [events, judged, selected, new Set(marked)];
     for (const row of this.#rows.values()) row.remove();
     this.#rows.clear();
-    this.#inner.style.height = `${events.length * ROW}px`;
+    this.#inner.style.height = `${this.#count * ROW}px`;
     this.#draw();
   }
 
+  /** Lists only some events, or all of them again; `undefined` is all. */
+  filter(listed: readonly number[] | undefined): void {
+    this.#listed = listed;
+    this.#place = new Map(listed?.map((event, place) => [event, place]));
+  }
+
+  /** The listed event that many places after an event, or before it; the nearest one there is. */
+  neighbour(event: number, places: number): number {
+    const listed = this.#listed;
+    if (listed === undefined) return event + places;
+    const after = listed.findIndex((other) => other > event);
+    const at = this.#place.get(event) ?? (after === -1 ? listed.length : after) - (places > 0 ? 1 : 0);
+    return listed[Math.min(Math.max(0, at + places), listed.length - 1)] ?? event;
+  }
+
+  get #count(): number {
+    return this.#listed?.length ?? this.#events.length;
+  }
+
   /** Scrolls so that an event is in sight. */
-  reveal(event: number): void {
+  reveal(index: number): void {
+    const event = this.#listed === undefined ? index : this.#place.get(index);
+    if (event === undefined) return;
     const { scrollTop, clientHeight } = this.element;
     if (event * ROW < scrollTop + ROW) this.element.scrollTop = event * ROW - ROW * 2;
     else if ((event + 2) * ROW > scrollTop + clientHeight) this.element.scrollTop = (event + 3) * ROW - clientHeight;
@@ -55,10 +80,12 @@ export class EventList {
   #draw(): void {
     const { scrollTop, clientHeight } = this.element;
     const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
-    const last = Math.min(this.#events.length, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
-    const wanted = new Set(Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at));
+    const last = Math.min(this.#count, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
+    const places = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
+    const wanted = new Set(places.map((place) => this.#listed?.[place] ?? place));
     // The selected row is always there: it is what a screen reader is told about.
-    if (this.#selected < this.#events.length) wanted.add(this.#selected);
+    const isListed = this.#listed === undefined || this.#place.has(this.#selected);
+    if (isListed && this.#selected < this.#events.length) wanted.add(this.#selected);
     for (const [index, row] of this.#rows) {
       if (wanted.has(index)) continue;
       row.remove();
@@ -72,7 +99,7 @@ export class EventList {
       const next = [...this.#rows.keys()].filter((other) => other > index).sort((a, b) => a - b)[0];
       this.#inner.insertBefore(row, (next !== undefined && this.#rows.get(next)) || null);
     }
-    const active = this.#selected < this.#events.length ? `event-${this.#selected}` : "";
+    const active = isListed && this.#selected < this.#events.length ? `event-${this.#selected}` : "";
     this.element.setAttribute("aria-activedescendant", active);
   }
 
@@ -88,16 +115,28 @@ export class EventList {
         id: `event-${index}`,
         role: "option",
         "aria-selected": String(index === this.#selected),
-        "aria-setsize": this.#events.length,
-        "aria-posinset": index + 1,
+        "aria-setsize": this.#count,
+        "aria-posinset": (this.#place.get(index) ?? index) + 1,
         "data-event": index,
       },
       h("span", { class: "number" }, String(index)),
       h("span", { class: "kind" }, `${event.pending ? "asks: " : ""}${short(title(event), 28)}`),
       h("span", { class: "text" }, short(judged?.error ?? summary(event), 200)),
+      this.#beside(event, index),
       level !== "continue" && h("span", { class: `chip ${level}` }, `${SIGN[level]} ${level}`),
     );
-    row.style.top = `${index * ROW}px`;
+    row.style.top = `${(this.#place.get(index) ?? index) * ROW}px`;
     return row;
+  }
+
+  /** When it was and what it cost, as far as it says. */
+  #beside(event: TraceEvent, index: number): HTMLElement | false {
+    const since = between(this.#events, 0, index);
+    const { tokens } = spent(event);
+    const parts = [
+      ...(tokens > 0 ? [`${tokens.toLocaleString("en")} tok`] : []),
+      ...(since === undefined ? [] : [clock(since)]),
+    ];
+    return parts.length > 0 && h("span", { class: "beside" }, parts.join(" · "));
   }
 }

@@ -1,14 +1,12 @@
 // A trace and what the detector says of it, as plain data: nothing here knows a page.
 
-import { LEVELS } from "../cli/style.ts";
 import { LoopDetector } from "../detector.ts";
-import { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict } from "../generated/types.ts";
+import { judge, judgeable } from "../replay/judge.ts";
+import { LEVELS, rank } from "../replay/levels.ts";
+import { pair } from "../replay/pair.ts";
 
-export { LEVELS };
-
-/** How strong a level is: 0 for `continue`, 5 for `halt`. */
-export const rank = (level: Level): number => LEVELS.indexOf(level);
+export { LEVELS, rank };
 
 /** A recorded run, as the page gets it. */
 export interface Trace {
@@ -100,7 +98,7 @@ export function* analyse(
   let refused = 0;
   for (const [index, event] of events.entries()) {
     if (states !== undefined && index % SAVE_EVERY === 0) states.push(detector.snapshot());
-    const answer = judge(detector, event);
+    const answer = asked(detector, event);
     judged.push(answer);
     if (answer.verdict === undefined) refused++;
     else {
@@ -128,19 +126,14 @@ export function stateAt(events: readonly TraceEvent[], states: readonly Uint8Arr
   const state = states[saved];
   if (state === undefined) throw new RangeError("no state was saved");
   const detector = LoopDetector.restore(state);
-  for (const event of events.slice(saved * SAVE_EVERY, index + 1)) if (!event.pending) judge(detector, event);
+  for (const event of events.slice(saved * SAVE_EVERY, index + 1))
+    if (!event.pending) judge(detector, judgeable(event));
   return detector;
 }
 
-function judge(detector: LoopDetector, { pending, ...traced }: TraceEvent): Judged {
-  const event = traced as Event;
-  try {
-    const verdict = pending ? detector.check(event) : detector.record(event);
-    return { level: verdict.wouldBe ?? verdict.level, verdict, error: undefined };
-  } catch (error) {
-    if (!(error instanceof LoopwardenError)) throw error;
-    return { level: "continue", verdict: undefined, error: error.message };
-  }
+function asked(detector: LoopDetector, event: TraceEvent): Judged {
+  const { error, ...answer } = judge(detector, judgeable(event));
+  return { ...answer, error: error?.message };
 }
 
 /** Groups findings into loops. */
@@ -199,9 +192,11 @@ class Loops {
 export const loopKey = ({ rule, signature }: Pick<Loop, "rule" | "signature">): string =>
   JSON.stringify([rule, signature]);
 
-/** Where the events of a trace stand: lanes are agents, columns are rounds. */
+/** Where the events of a trace stand: lanes are agents, columns are what the agent did at once. */
 export interface Layout {
   lanes: string[];
+  /** How deep each lane's agent stands below the one that started it. */
+  depth: number[];
   /** Lane of each event. */
   lane: number[];
   /** Column of each event; never falls. */
@@ -219,19 +214,28 @@ const LANES = 12;
 /** Lays out a trace. Where no rounds are told, a call and its result share a column and everything else has its own. */
 export function layOut(events: readonly TraceEvent[]): Layout {
   const runs = new Set(events.map(({ run }) => run ?? ""));
+  const members = new Map(family(events).map((member) => [member.id, member]));
+  const deep = (id: string | undefined, rest = 6): number => {
+    const parent = id === undefined || rest === 0 ? undefined : members.get(id)?.parent;
+    return parent === undefined ? 0 : 1 + deep(parent, rest - 1);
+  };
   const names = new Map<string, number>();
   const lanes: string[] = [];
-  const layout: Layout = { lanes, lane: [], column: [], columns: 0, starts: [], partner: pair(events) };
+  const layout: Layout = { lanes, depth: [], lane: [], column: [], columns: 0, starts: [], partner: pair(events) };
   let round: string | undefined;
   let open = false;
   for (const [index, event] of events.entries()) {
-    const name = [...(runs.size > 1 ? [event.run ?? "default run"] : []), agent(event)].join(" · ");
-    let lane = names.get(name);
+    const id = agent(event);
+    const key = [...(runs.size > 1 ? [event.run ?? "default run"] : []), id].join(" · ");
+    let lane = names.get(key);
     if (lane === undefined) {
       lane = Math.min(lanes.length, LANES - 1);
-      names.set(name, lane);
-      if (lanes.length < LANES) lanes.push(name);
-      else lanes[LANES - 1] = "other agents";
+      names.set(key, lane);
+      if (lanes.length < LANES) {
+        const name = members.get(id)?.name ?? id;
+        lanes.push([...(runs.size > 1 ? [event.run ?? "default run"] : []), name].join(" · "));
+        layout.depth.push(deep(id));
+      } else [lanes[LANES - 1], layout.depth[LANES - 1]] = ["other agents", 0];
     }
     layout.lane.push(lane);
     const call = layout.partner[index];
@@ -251,39 +255,73 @@ export function layOut(events: readonly TraceEvent[]): Layout {
   return layout;
 }
 
+/** An agent of a run, and whose it is. */
+export interface Member {
+  /** As events name it. */
+  id: string;
+  /** As a person would: what it was started for, where that is told. */
+  name: string;
+  /** The agent that started it or handed it work first; none of the first. */
+  parent: string | undefined;
+  /** Index of its first event. */
+  first: number;
+  events: number;
+  tokens: number;
+  costMicros: number;
+}
+
+/** The agents of a run in the order of appearance. A sub-agent is one that is named after the call that started it. */
+export function family(events: readonly TraceEvent[]): Member[] {
+  const members = new Map<string, Member>();
+  /** Calls by id: who made them, and for what. */
+  const calls = new Map<string, { by: string; what: string }>();
+  const handed = new Map<string, string>();
+  for (const [index, event] of events.entries()) {
+    const id = agent(event as Event);
+    if (event.type === "tool-call" && event.callId) calls.set(event.callId, { by: id, what: started(event) });
+    if (
+      (event.type === "collaboration" || event.type === "delivery") &&
+      event.from !== event.to &&
+      !handed.has(event.to)
+    )
+      handed.set(event.to, event.from);
+    let member = members.get(id);
+    if (member === undefined) {
+      const call = calls.get(id);
+      const by = call?.by ?? handed.get(id);
+      const parent = by === undefined || by === id ? undefined : by;
+      const name = call === undefined ? id : call.what;
+      member = { id, name, parent, first: index, events: 0, tokens: 0, costMicros: 0 };
+      members.set(id, member);
+    }
+    member.events++;
+    const { tokens, costMicros } = spent(event as Event);
+    member.tokens += tokens;
+    member.costMicros += costMicros;
+  }
+  return [...members.values()];
+}
+
+/** What a sub-agent was started for. */
+function started({ tool, args }: Event & { type: "tool-call" }): string {
+  const told = typeof args === "object" && args !== null ? (args as Record<string, unknown>) : {};
+  const words = ["description", "subagent_type", "name", "prompt"].map((field) => told[field]);
+  const word = words.find((word) => typeof word === "string" && word !== "");
+  return word === undefined ? tool : String(word);
+}
+
+/** What an event says was spent. */
+export function spent(event: Event): { tokens: number; costMicros: number } {
+  if (event.type !== "turn") return { tokens: 0, costMicros: 0 };
+  return { tokens: event.tokens ?? 0, costMicros: event.costMicros ?? 0 };
+}
+
 /** Who acted. */
 export function agent(event: Event): string {
   if (event.agent) return event.agent;
   if (event.type === "collaboration" || event.type === "delivery") return event.from;
   if (event.type === "turn") return event.node;
   return "agent";
-}
-
-/** Results and their calls: by call id, else the oldest unanswered call of the tool. */
-function pair(events: readonly TraceEvent[]): (number | undefined)[] {
-  const partner: (number | undefined)[] = [];
-  const byId = new Map<string, number>();
-  const waiting = new Map<string, number[]>();
-  for (const [index, event] of events.entries()) {
-    partner.push(undefined);
-    if (event.pending) continue;
-    const run = event.run ?? "";
-    if (event.type === "tool-call") {
-      if (event.callId != null) byId.set(JSON.stringify([run, event.callId]), index);
-      const key = JSON.stringify([run, event.tool]);
-      const list = waiting.get(key);
-      if (list === undefined) waiting.set(key, [index]);
-      else list.push(index);
-    } else if (event.type === "tool-result") {
-      const list = event.tool == null ? undefined : waiting.get(JSON.stringify([run, event.tool]));
-      const call = event.callId == null ? list?.shift() : byId.get(JSON.stringify([run, event.callId]));
-      if (call === undefined) continue;
-      if (event.callId != null && list !== undefined) list.splice(list.indexOf(call) >>> 0, 1);
-      partner[index] = call;
-      partner[call] = index;
-    }
-  }
-  return partner;
 }
 
 /** The workflow a trace tells of: who handed work to whom, and which phase led to which, with how often. */

@@ -1,14 +1,17 @@
 // The page: holds what is looked at, and has every part show it.
 
-import { init, version } from "../core.ts";
+import { core, version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
-import type { Config, Scope } from "../generated/types.ts";
+import type { Config, Scope, TraceEvent } from "../generated/types.ts";
+import { quoted, readable } from "../replay/report.ts";
+import { tools } from "../tools.ts";
 import { readTranscript } from "../transcript.ts";
 import { exemptions } from "./alarms.ts";
 import { Controls } from "./controls.ts";
 import { copy, h, save, the } from "./dom.ts";
-import { compare, occurrences, visible } from "./evidence.ts";
-import { example } from "./example.ts";
+import { common, compare, occurrences, visible } from "./evidence.ts";
+import { example, workflow } from "./example.ts";
+import { listed, QUICK } from "./find.ts";
 import { graph, trend, walk } from "./graph.ts";
 import { EventList } from "./list.ts";
 import {
@@ -16,20 +19,23 @@ import {
   agent,
   analyse,
   collaboration,
+  family,
   type Layout,
   type Loop,
   layOut,
   loopKey,
   phaseFlow,
+  spent,
   stateAt,
   type Trace,
 } from "./model.ts";
 import { markdown } from "./report.ts";
-import { merged, refusal } from "./settings.ts";
+import { merged, refusal, ruleInfo } from "./settings.ts";
 import { LONGEST_LINK, pack, type State, scenario, unpack } from "./share.ts";
 import { described, Timeline } from "./timeline.ts";
 import {
   between,
+  clock,
   cost,
   duration,
   headline,
@@ -103,6 +109,10 @@ async function open(next: Trace, from: State = {}): Promise<void> {
   trace = next;
   layout = layOut(next.events);
   [analysis, states, chosen, sides, before] = [undefined, [], undefined, undefined, undefined];
+  the<HTMLInputElement>("find").value = "";
+  the<HTMLSelectElement>("find-kind").value = "";
+  the("found").textContent = "";
+  list.filter(undefined);
   config = from.config !== undefined && refusalOf(from.config) === undefined ? from.config : next.config;
   falseAlarms = from.falseAlarms ?? [];
   selected = Math.min(from.event ?? 0, Math.max(0, next.events.length - 1));
@@ -228,6 +238,10 @@ function showAbout({ name, format, events, errors }: Trace): void {
   const parts = [name, format, number(events.length, "event"), ...(unread > 0 ? [`${unread} not readable`] : [])];
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
+  const tokens = events.reduce((sum, event) => sum + spent(event).tokens, 0);
+  const money = events.reduce((sum, event) => sum + spent(event).costMicros, 0);
+  if (tokens > 0) parts.push(number(tokens, "token"));
+  if (money > 0) parts.push(`${(money / 1e6).toFixed(2)} of your currency`);
   the("about").textContent = parts.join(" · ");
   const unreadable = the("unread");
   unreadable.hidden = errors.length === 0;
@@ -243,8 +257,10 @@ function showHeadline(run: Trace): void {
   const card = the("headline");
   card.hidden = analysis === undefined;
   if (analysis === undefined) return;
-  const lead = analysis.loops[0];
-  const head = headline(run, analysis, lead);
+  // What a person calls a false alarm does not lead, and where all are, there is nothing to tell.
+  const open = analysis.loops.filter((loop) => !falseAlarms.includes(loopKey(loop)));
+  const marked = analysis.loops.length - open.length;
+  const head = headline(run, marked > 0 ? { ...analysis, loops: open } : analysis, open[0], marked);
   card.className = `card headline ${head.level}`;
   const fact = (name: string, text: string, detail: string, event?: number) =>
     h(
@@ -323,7 +339,7 @@ function showLoops(run: Trace): void {
           h(
             "span",
             { class: "loop-more" },
-            `${[loop.rule, loop.scope.agent, loop.scope.task].flatMap((part) => (part === undefined ? [] : [short(part, 30)])).join(", ")}, ${place(run, loop.onset)} to ${loop.last}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
+            `${[loop.rule, loop.scope.agent, loop.scope.task].flatMap((part) => (part === undefined ? [] : [short(part, 30)])).join(", ")}, ${place(run, loop.onset)} to ${place(run, loop.last)}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
           ),
         ),
       );
@@ -345,12 +361,8 @@ function showEvidence(run: Trace): void {
     sides = [0, other > 0 ? other : found.length - 1];
   }
   the("evidence").replaceChildren(
-    h(
-      "p",
-      { class: "what-rule" },
-      h("code", {}, chosen.rule),
-      `: ${chosen.finding.count} counted, ${chosen.finding.level} from ${chosen.finding.threshold}; ${number(found.length, "occurrence")} in the run; ${Math.round(chosen.finding.confidence / 10)} % sure.`,
-    ),
+    ...evidenceWords(chosen, found.length),
+    ...common(found),
     compare(
       run,
       found,
@@ -364,6 +376,22 @@ function showEvidence(run: Trace): void {
   );
 }
 
+/** What was counted, in words, and why what is shown is shown. */
+function evidenceWords({ rule, finding }: Loop, events: number): HTMLElement[] {
+  const unit = ruleInfo(rule)?.unit ?? "sightings";
+  const counted = `${finding.count} ${unit}`;
+  const sure = `${Math.round(finding.confidence / 10)} % sure`;
+  const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on (${sure}).`;
+  const why =
+    events < 2
+      ? ""
+      : `${number(events, "event")} of the run belong to it. Side by side are the first and the latest that was asked in other words; the lists above the texts choose others.`;
+  return [
+    h("p", { class: "what-rule" }, h("code", {}, rule), told),
+    ...(why === "" ? [] : [h("p", { class: "note" }, why)]),
+  ];
+}
+
 function showReport(): void {
   const card = the("report-card");
   card.hidden = chosen === undefined || trace === undefined;
@@ -371,7 +399,7 @@ function showReport(): void {
   using detector = stateAt(trace.events, states, chosen.at);
   const scope = chosen.scope;
   the("report").replaceChildren(
-    markdown(detector.report(scope)),
+    markdown(told(trace, detector.report(scope))),
     h(
       "p",
       {},
@@ -387,7 +415,26 @@ function showReport(): void {
 function stateText(scope: Scope): string {
   if (trace === undefined || chosen === undefined) return "";
   using detector = stateAt(trace.events, states, chosen.at);
-  return detector.report(scope);
+  return told(trace, detector.report(scope));
+}
+
+/** The report in the words of the run. */
+function told({ events, lines, format }: Trace, report: string): string {
+  return readable(report, (seq) => {
+    const index = indices()[seq];
+    const event = index === undefined ? undefined : events[index];
+    if (index === undefined || event === undefined) return undefined;
+    const place = format === "trace" || lines[index] === undefined ? undefined : `line ${lines[index]}`;
+    return quoted(event, events[layout.partner[index] ?? -1], place);
+  });
+}
+
+/** Where the event with a number stands. */
+function indices(): number[] {
+  const found: number[] = [];
+  for (const [index, { verdict }] of (analysis?.judged ?? []).entries())
+    if (verdict !== undefined && trace?.events[index]?.pending !== true) found[verdict.seq] = index;
+  return found;
 }
 
 function showSelection(): void {
@@ -428,6 +475,7 @@ function showEvent(run: Trace): void {
         `${place(run, selected)}${when === undefined ? "" : `, ${when}`}, ${agent(event)}`,
       ),
     ),
+    ...took(run, selected, partner),
     h(
       "p",
       { class: "verdict" },
@@ -453,6 +501,22 @@ function showEvent(run: Trace): void {
     ...fields.map(([name, value]) => field(name, plain(value))),
   ];
   the("event").replaceChildren(...body.filter((part) => part !== false));
+}
+
+/** How long it took and what it cost, as far as the events tell. */
+function took(run: Trace, index: number, partner: number | undefined): HTMLElement[] {
+  const event = run.events[index];
+  const since = between(run.events, 0, index);
+  const span =
+    partner === undefined ? undefined : between(run.events, Math.min(index, partner), Math.max(index, partner));
+  const { tokens, costMicros } = event === undefined ? { tokens: 0, costMicros: 0 } : spent(event);
+  const parts = [
+    ...(since === undefined ? [] : [`${clock(since)} into the run`]),
+    ...(span === undefined ? [] : [`answered in ${duration(span)}`]),
+    ...(tokens > 0 ? [number(tokens, "token")] : []),
+    ...(costMicros > 0 ? [`${(costMicros / 1e6).toFixed(2)} of your currency`] : []),
+  ];
+  return parts.length === 0 ? [] : [h("p", { class: "detail" }, parts.join(" · "))];
 }
 
 function field(name: string, value: string): HTMLElement {
@@ -496,7 +560,7 @@ function showFlow(): void {
   };
   using detector = stateAt(events, states, selected);
   const status = detector.status(scope);
-  const parts: HTMLElement[] = [];
+  const parts: HTMLElement[] = agents(events);
   if (status.trend !== undefined) parts.push(h("h3", {}, "Progress"), trend(status.trend));
   if (status.cycles !== undefined && status.cycles.length > 0) {
     const badges = status.cycles.map(({ badge, nodes }) =>
@@ -515,8 +579,64 @@ function showFlow(): void {
   if (work.length > 0)
     parts.push(graph(work, "Who handed work to whom", event === undefined ? undefined : agent(event)));
   card.hidden = parts.length === 0;
-  if (parts.length > 0) parts.unshift(h("p", { class: "note" }, `After event ${selected}.`));
+  if (parts.length > 0) parts.unshift(h("p", { class: "note" }, `As it stood after event ${selected}.`));
   the("flow").replaceChildren(...parts);
+}
+
+/** The agents of the run below those that started them, with what each did and cost. */
+function agents(events: readonly TraceEvent[]): HTMLElement[] {
+  const members = family(events);
+  if (members.length < 2) return [];
+  const names = new Set(members.map(({ id }) => id));
+  const below = (parent: string | undefined, rest = 6): HTMLElement =>
+    h(
+      "ul",
+      { class: "family" },
+      ...members
+        .filter(
+          (member) => (member.parent !== undefined && names.has(member.parent) ? member.parent : undefined) === parent,
+        )
+        .map(({ id, name, events, tokens, costMicros, first }) => {
+          const told = [number(events, "event"), ...(tokens > 0 ? [number(tokens, "token")] : [])];
+          if (costMicros > 0) told.push(`${(costMicros / 1e6).toFixed(2)} of your currency`);
+          return h(
+            "li",
+            {},
+            h("button", { type: "button", class: "link", click: () => choose(first) }, short(name, 48)),
+            h("span", { class: "detail" }, ` ${told.join(", ")}`),
+            rest > 0 && members.some(({ parent }) => parent === id) && below(id, rest - 1),
+          );
+        }),
+    );
+  return [h("h3", {}, "Agents"), below(undefined)];
+}
+
+// --- Finding events ---
+
+let looking: ReturnType<typeof setTimeout> | undefined;
+
+/** Lists the events that are looked for; how many there are is said. */
+function find(): void {
+  const text = the<HTMLInputElement>("find").value;
+  const kind = the<HTMLSelectElement>("find-kind").value;
+  const found =
+    trace === undefined
+      ? undefined
+      : listed(
+          trace.events,
+          text,
+          kind,
+          analysis?.judged ?? [],
+          new Set(chosen?.occurrences.map(({ event }) => event)),
+        );
+  list.filter(found);
+  the("found").textContent =
+    found === undefined
+      ? ""
+      : found.length === 0
+        ? "No event is like that."
+        : `${number(found.length, "event")} of ${trace?.events.length.toLocaleString("en")}`;
+  showSelection();
 }
 
 // --- False alarms ---
@@ -585,6 +705,7 @@ async function mark(run: Trace, loop: Loop): Promise<void> {
   );
   root.replaceChildren(box, marks());
   showLoops(run);
+  showHeadline(run);
   if (analysis === undefined) return;
   const found = await inSlices(exemptions(run.events, config, analysis, loop, layout.partner), replays, () => {});
   if (found === undefined || !box.isConnected) return;
@@ -684,6 +805,10 @@ async function bring(name: string, text: string, from: State = {}): Promise<void
     the("start").hidden = false;
     the("refusal").textContent = message;
   };
+  if (text.includes("\u0000")) {
+    complain(`${name} is no text: a log is UTF-8 text, plain or packed with gzip.`);
+    return;
+  }
   await ready;
   let read: ReturnType<typeof readTranscript>;
   try {
@@ -698,9 +823,10 @@ async function bring(name: string, text: string, from: State = {}): Promise<void
     const [first] = errors;
     complain(
       first === undefined
-        ? "There is no event in it."
-        : `There is no event that can be read in it. Line ${first.line}: ${first.message}`,
+        ? `There is no event in ${name}. It was read as ${read.format}; the list below tells what can be read.`
+        : `There is no event that can be read in it (it looked most like ${read.format}). Line ${first.line}: ${first.message}`,
     );
+    the<HTMLDetailsElement>("formats").open = true;
     return;
   }
   the("refusal").textContent = "";
@@ -740,11 +866,17 @@ async function bringFile(file: File): Promise<void> {
 
 let loaded = false;
 
-async function load(): Promise<void> {
-  const core = the("core").textContent ?? "";
-  const bytes = Uint8Array.from(atob(core), (char) => char.charCodeAt(0));
+/** A module that the page holds: packed, in an element. */
+async function compiled(id: string): Promise<WebAssembly.Module> {
+  const packed = the(id).textContent ?? "";
+  const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
   const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
-  init(await WebAssembly.compile(await unpacked.arrayBuffer()));
+  return WebAssembly.compile(await unpacked.arrayBuffer());
+}
+
+async function load(): Promise<void> {
+  const modules = await Promise.all(["core", "tools"].map(compiled));
+  for (const [index, module] of [core, tools].entries()) module.init(modules[index] as WebAssembly.Module);
   loaded = true;
   the("version").textContent = `Loopwarden ${version()}`;
 }
@@ -770,10 +902,20 @@ the("file").addEventListener("change", () => {
   input.value = "";
   if (file !== undefined) void bringFile(file);
 });
-the("example").addEventListener("click", () => {
-  brought = true;
-  void open(example());
+for (const [id, made] of [
+  ["example", example],
+  ["example-workflow", workflow],
+] as const)
+  the(id).addEventListener("click", () => {
+    brought = true;
+    void open(made());
+  });
+the("find").addEventListener("input", () => {
+  clearTimeout(looking);
+  looking = setTimeout(find, 120);
 });
+the("find-kind").append(...QUICK.map(([kind, label]) => h("option", { value: kind }, label)));
+the("find-kind").addEventListener("change", find);
 the("read").addEventListener("click", () => void bring("pasted run", the<HTMLTextAreaElement>("paste").value));
 
 document.addEventListener("dragover", (event) => {
@@ -806,10 +948,11 @@ document.addEventListener("keydown", (event) => {
   const moves: Record<string, (() => void) | undefined> = {
     ArrowRight: () => choose(selected + 1),
     ArrowLeft: () => choose(selected - 1),
-    ArrowDown: inPicker ? () => choose(selected + (inList ? 1 : -1)) : undefined,
-    ArrowUp: inPicker ? () => choose(selected + (inList ? -1 : 1)) : undefined,
-    PageDown: inPicker ? () => choose(selected + (inList ? page : -page)) : undefined,
-    PageUp: inPicker ? () => choose(selected + (inList ? -page : page)) : undefined,
+    ArrowDown: inPicker ? () => choose(inList ? list.neighbour(selected, 1) : selected - 1) : undefined,
+    ArrowUp: inPicker ? () => choose(inList ? list.neighbour(selected, -1) : selected + 1) : undefined,
+    PageDown: inPicker ? () => choose(inList ? list.neighbour(selected, page) : selected - page) : undefined,
+    PageUp: inPicker ? () => choose(inList ? list.neighbour(selected, -page) : selected + page) : undefined,
+    "/": () => the("find").focus(),
     Home: inPicker ? () => choose(0) : undefined,
     End: inPicker ? () => choose(Number.MAX_SAFE_INTEGER) : undefined,
     n: () => jump(1),
@@ -841,7 +984,10 @@ async function start(): Promise<void> {
 // The run is drawn before the core is there.
 const ready: Promise<void> = turn().then(load);
 ready.catch((error: unknown) => {
-  the("progress").textContent = `The detector could not be started: ${error instanceof Error ? error.message : error}`;
+  const message = error instanceof Error ? error.message : String(error);
+  the("progress").textContent = /content security policy|unsafe-eval/i.test(message)
+    ? "The detector could not be started: this page is shown under a content security policy that forbids WebAssembly. Open the file itself, or have the policy allow 'wasm-unsafe-eval' in script-src."
+    : `The detector could not be started: ${message}`;
 });
 addEventListener("hashchange", async () => {
   const from = await unpack(location.hash);

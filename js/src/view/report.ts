@@ -26,8 +26,9 @@ export function markdown(text: string): HTMLElement {
 }
 
 function inline(text: string): (string | HTMLElement)[] {
-  return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
-    if (part.length > 2 && part.startsWith("`") && part.endsWith("`")) return h("code", {}, part.slice(1, -1));
+  return text.split(/((?<!`)`+(?!`).*?(?<!`)`+(?!`)|\*\*[^*]+\*\*)/).map((part) => {
+    const fenced = /^(`+)(?!`)(.*[^`])\1$/s.exec(part);
+    if (fenced !== null) return h("code", {}, (fenced[2] ?? "").replace(/^ (.*) $/s, "$1"));
     if (part.length > 4 && part.startsWith("**") && part.endsWith("**")) return h("strong", {}, part.slice(2, -2));
     return part;
   });

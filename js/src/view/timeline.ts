@@ -3,7 +3,7 @@
 import type { Level, TraceEvent } from "../generated/types.ts";
 import { h, s } from "./dom.ts";
 import { type Analysis, type Layout, LEVELS, type Loop, rank } from "./model.ts";
-import { failed, number, place, short, summary, time, title } from "./words.ts";
+import { between, duration, failed, number, place, short, summary, time, title } from "./words.ts";
 
 /** What is drawn. */
 export interface Scene {
@@ -21,11 +21,8 @@ const ARCS = 56;
 const BAR = 20;
 const BARS = 5;
 const RUNG = 13;
-const AXIS = 22;
-/** Pixels after which a long bar shows its name again. */
-const REPEAT = 450;
+const AXIS = 38;
 const NARROWEST = 15;
-const WIDEST = 40;
 /** Bars of the overview. */
 const BINS = 300;
 
@@ -77,7 +74,7 @@ export class Timeline {
     this.#scene = scene;
     const { layout, events, analysis, selected } = scene;
     const room = this.#scroller.clientWidth;
-    this.#width = Math.min(WIDEST, Math.max(NARROWEST, room / Math.max(1, layout.columns)));
+    this.#width = Math.max(NARROWEST, room / Math.max(1, layout.columns));
     this.#rows = rows(analysis?.loops ?? [], layout, this.#width);
     const { height, lanes, ladder } = this.#heights();
     this.#canvas.style.width = `${layout.columns * this.#width}px`;
@@ -89,7 +86,10 @@ export class Timeline {
       return element;
     };
     this.#labels.replaceChildren(
-      ...layout.lanes.map((name, lane) => label(short(name, 40), (lanes[lane] ?? 0) + 4, "lane")),
+      ...layout.lanes.map((name, lane) => {
+        const told = `${"\u00a0\u00a0".repeat(Math.max(0, (layout.depth[lane] ?? 0) - 1))}${layout.depth[lane] ? "└ " : ""}${short(name, 40)}`;
+        return label(told, (lanes[lane] ?? 0) + 4, "lane");
+      }),
       ...(this.#rows.size > 0 ? [label("loops", (lanes.at(-1) ?? 0) + 6, "lane")] : []),
       ...LEVELS.slice(1).map((name) => label(name, ladder + (5 - rank(name)) * RUNG - 2, `rung ${name}`)),
     );
@@ -201,18 +201,15 @@ export class Timeline {
       const until = steps[index + 1]?.x ?? end;
       group.append(s("rect", { class: `level ${strongest}`, x, y, width: Math.max(2, until - x), height: 13, rx: 3 }));
     }
-    // The name stands before the bar where there is room, else after it.
-    const before = start > loop.rule.length * 6.6 + 12;
-    const name = s(
-      "text",
-      { x: before ? start - 5 : end + 5, y: y + 10.5, "text-anchor": before ? "end" : "start" },
-      loop.rule,
-    );
-    group.append(name);
-    // A bar that is longer than the window names itself again along the way.
-    for (let x = start + REPEAT; x < end - loop.rule.length * 7; x += REPEAT) {
-      group.append(s("text", { class: "inside", x, y: y + 10.5 }, loop.rule));
-    }
+    // The name stands before the bar where there is room, else in it, else after it, and is never cut off at an edge.
+    const wide = nameWidth(loop);
+    const place = named(start, end, wide, (this.#scene?.layout.columns ?? 0) * this.#width);
+    const name = (x: number, where: string) =>
+      s("text", { class: where, x, y: y + 10.5, "text-anchor": where === "before" ? "end" : "start" }, loop.rule);
+    group.append(name(place.x, place.where));
+    // A bar that is longer than the window names itself again where the first name is out of sight.
+    const sight = Math.max(200, this.#scroller.clientWidth);
+    for (let x = start + sight; x < end - wide; x += sight) group.append(name(x, "inside"));
     return group;
   }
 
@@ -276,7 +273,16 @@ export class Timeline {
     for (let column = Math.ceil(from / every) * every; column <= to; column += every) {
       const start = this.#scene?.layout.starts[column] ?? 0;
       if ((column + 1) * this.#width > layoutWidth - 20 && column > 0) continue;
-      group.append(s("text", { x: column * this.#width + 2, y: height - 6 }, String(start)));
+      group.append(s("text", { x: column * this.#width + 2, y: height - 22 }, String(start)));
+    }
+    // The time since the run began, where the events tell it; a time needs the room of two numbers.
+    const events = this.#scene?.events ?? [];
+    for (let column = Math.ceil(from / every / 2) * every * 2; column <= to; column += every * 2) {
+      const start = this.#scene?.layout.starts[column] ?? 0;
+      const since = between(events, 0, start);
+      if (since === undefined || ((column + 2) * this.#width > layoutWidth && column > 0)) continue;
+      const text = column === 0 ? (time(events, 0) ?? "") : `+${duration(since)}`;
+      group.append(s("text", { class: "time", x: column * this.#width + 2, y: height - 7 }, text));
     }
     return group;
   }
@@ -388,16 +394,32 @@ function columnLevels(analysis: Analysis, layout: Layout): Uint8Array {
   return levels;
 }
 
+/** Pixels that a loop's name takes. */
+const nameWidth = ({ rule }: Loop): number => rule.length * 6.8 + 12;
+
+/** Where the name of a bar stands. */
+function named(
+  start: number,
+  end: number,
+  wide: number,
+  total: number,
+): { x: number; where: "before" | "inside" | "after" } {
+  if (start > wide) return { x: start - 5, where: "before" };
+  if (end - start < wide && end + wide < total) return { x: end + 5, where: "after" };
+  return { x: Math.max(2, Math.min(start + 6, total - wide)), where: "inside" };
+}
+
 /** The row of each loop that is drawn: the first one free where it begins. */
 function rows(loops: readonly Loop[], layout: Layout, width: number): Map<Loop, number> {
   const placed = new Map<Loop, number>();
   const taken: [number, number][][] = Array.from({ length: BARS }, () => []);
   for (const loop of loops) {
     // Room for its name counts.
-    const onset = layout.column[loop.onset] ?? 0;
-    const name = Math.ceil((loop.rule.length * 6.6 + 12) / width);
-    const before = onset > name;
-    const [from, to] = [onset - (before ? name : 0), (layout.column[loop.last] ?? 0) + (before ? 0 : name)];
+    const [onset, last] = [layout.column[loop.onset] ?? 0, layout.column[loop.last] ?? 0];
+    const wide = nameWidth(loop);
+    const { where } = named(onset * width, (last + 1) * width, wide, layout.columns * width);
+    const name = Math.ceil(wide / width);
+    const [from, to] = [onset - (where === "before" ? name : 0), last + (where === "after" ? name : 0)];
     const row = taken.findIndex((spans) => spans.every(([start, end]) => to < start || from > end));
     if (row < 0) continue;
     taken[row]?.push([from, to]);
@@ -445,5 +467,5 @@ export function described({ events, layout, analysis }: Scene): string {
       (loop) =>
         `${loop.rule} from ${place({ events: [...events], lines: [], format: "trace" }, loop.onset)} to ${loop.last}`,
     );
-  return `${number(events.length, "event")} in ${number(layout.columns, "round")}${when}. ${spans.join("; ")}`;
+  return `${number(events.length, "event")} in ${number(layout.columns, "step")}${when}. ${spans.join("; ")}`;
 }

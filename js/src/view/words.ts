@@ -1,8 +1,12 @@
 // What the page says, in plain words. Everything is text: what a trace holds is never markup.
 
-import type { Event, Level, TraceEvent, Wasted } from "../generated/types.ts";
+import type { Level, TraceEvent } from "../generated/types.ts";
+import { rank } from "../replay/levels.ts";
+import { cost, duration, number, short, summary, title } from "../replay/summarise.ts";
 import type { Analysis, Loop, Trace } from "./model.ts";
-import { rank } from "./model.ts";
+
+export { serious } from "../replay/levels.ts";
+export { cost, duration, failed, listed, number, plain, short, summary, title } from "../replay/summarise.ts";
 
 /** What a level means to somebody who has never heard of it. */
 export const MEANING: Readonly<Record<Level, string>> = {
@@ -58,10 +62,24 @@ const ACTIONS: Readonly<Record<Level, string>> = {
 };
 
 /** The headline of a run, about the strongest loop or about the one that is looked at. */
-export function headline(trace: Trace, { peak, loops, judged }: Analysis, loop: Loop | undefined = loops[0]): Headline {
+export function headline(
+  trace: Trace,
+  { loops, judged }: Analysis,
+  loop: Loop | undefined = loops[0],
+  marked = 0,
+): Headline {
   const { events } = trace;
   if (loop === undefined) {
     const count = number(events.length, "event");
+    if (marked > 0) {
+      const detail = `${number(marked, "finding")} of this run ${marked === 1 ? "is" : "are"} marked as a false alarm; nothing else was found in its ${count}.`;
+      return {
+        level: "continue",
+        title: "No loop in this run, as you say",
+        action: { text: ACTIONS.continue, detail },
+      };
+    }
+    const peak = judged.reduce<Level>((most, { level }) => (rank(level) > rank(most) ? level : most), "continue");
     const detail = peak === "continue" ? `Nothing in its ${count} goes round in circles.` : "";
     return { level: peak, title: TITLES[peak], action: { text: ACTIONS[peak], detail } };
   }
@@ -116,131 +134,18 @@ export function time(events: readonly TraceEvent[], index: number): string | und
   return `${new Date(at).toISOString().slice(11, 19)} UTC`;
 }
 
+/** A time since the beginning, as a clock shows it: `1:04`, `2:10:00`. */
+export function clock(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
 /** Milliseconds between two events, where both tell their time. */
 export function between(events: readonly TraceEvent[], from: number, to: number): number | undefined {
   const [start, end] = [events[from]?.at, events[to]?.at];
   return start == null || end == null ? undefined : Math.max(0, end - start);
 }
 
-/** What a loop has cost since its onset. */
-export function cost({ events, milliseconds, tokens, costMicros }: Wasted): string {
-  const parts = [number(events, "event")];
-  if (milliseconds !== undefined) parts.push(duration(milliseconds));
-  if (tokens !== undefined) parts.push(number(tokens, "token"));
-  if (costMicros !== undefined) parts.push(`${(costMicros / 1e6).toFixed(2)} of your currency`);
-  return parts.join(", ");
-}
-
-export const number = (count: number, unit: string): string =>
-  `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
-
-export function duration(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  const seconds = Math.round(milliseconds / 1000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-/** One line of at most so many characters, without anything that could act on a page or a terminal. */
-export function short(text: string, width: number): string {
-  const line = text
-    .slice(0, width * 4)
-    .replaceAll(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
-    .trim();
-  const chars = Array.from(line);
-  return chars.length > width ? `${chars.slice(0, width - 1).join("")}…` : line;
-}
-
 const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
-
-/** What happened, as the name of its kind. */
-export function title(event: Event): string {
-  switch (event.type) {
-    case "tool-call":
-      return event.tool;
-    case "tool-result":
-      return event.outcome === "ok" ? "result" : event.outcome;
-    case "message":
-      return event.channel === "reasoning" ? "thinks" : event.role;
-    case "host":
-      return event.kind;
-    case "custom":
-      return event.name;
-    case "turn":
-      return `turn of ${event.node}`;
-    default:
-      return event.type;
-  }
-}
-
-/** What an event is about, on one line. */
-export function summary(event: Event): string {
-  switch (event.type) {
-    case "tool-call":
-      return event.rawArgs ?? listed(event.args);
-    case "tool-result":
-      return plain(event.output) || "(no output)";
-    case "message":
-    case "delta":
-    case "output":
-      return event.text;
-    case "failure":
-      return event.message;
-    case "collaboration":
-      return `${event.from} → ${event.to}: ${event.request}`;
-    case "delivery":
-      return `${event.from} → ${event.to}`;
-    case "transition":
-      return `${event.from ?? "start"} → ${event.to}`;
-    case "turn":
-      return event.finalMessage ?? plain(event.structuredOutput);
-    case "attempt":
-      return [event.task ?? "", event.status, ...(event.blockers ?? [])].filter((part) => part !== "").join(" · ");
-    case "progress": {
-      const { failing, total } = event.tests ?? {};
-      const tests = failing == null ? "" : `${failing}${total == null ? "" : ` of ${total}`} tests fail`;
-      const list = event.checklist == null ? "" : `${event.checklist.done} of ${event.checklist.total} items done`;
-      return [tests, list].filter((part) => part !== "").join(", ") || rest(event);
-    }
-    case "evaluation":
-      return `${event.verdict}${event.reasoning ? `: ${event.reasoning}` : ""}`;
-    case "host":
-      return [event.name, event.detail].filter((part) => part != null).join(": ");
-    case "custom":
-      return `${event.key}${event.outcome == null ? "" : ` → ${event.outcome}`}`;
-    default:
-      return rest(event);
-  }
-}
-
-/** Whether what happened is a failure. */
-export const failed = (event: Event): boolean =>
-  (event.type === "tool-result" && event.outcome !== "ok") || event.type === "failure";
-
-/** Arguments of a call, one after the other. */
-export function listed(args: unknown): string {
-  if (args === undefined || args === null) return "";
-  if (typeof args !== "object" || Array.isArray(args)) return plain(args);
-  return Object.entries(args)
-    .map(([name, value]) => `${name}: ${plain(value)}`)
-    .join(", ");
-}
-
-/** A payload as text. */
-export function plain(value: unknown): string {
-  if (value === undefined || value === null) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function rest(event: Event): string {
-  const { type: _, at: __, ...fields } = event;
-  return Object.keys(fields).length === 0 ? "" : JSON.stringify(fields);
-}
-
-/** What a loop is called in a list. */
-export const loopTitle = ({ rule, peak, finding }: Loop): string => `${rule} (${peak}): ${finding.message}`;
-
-/** Whether a loop is something to act on. */
-export const serious = (level: Level): boolean => rank(level) >= rank("nudge");

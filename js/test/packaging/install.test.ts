@@ -76,7 +76,7 @@ test("the tarball holds what is needed and nothing else", async () => {
   }
   assert.deepEqual(
     files.filter((name) => name.endsWith(".wasm")),
-    ["dist/core.wasm"],
+    ["dist/core.wasm", "dist/tools.wasm"],
   );
   const elsewhere = /^(LICENSE-\w+|README\.md|package\.json|dist\/[\w.-]+|schema\/[\w-]+\.schema\.json)$/;
   assert.deepEqual(

@@ -31,7 +31,7 @@ test("attw: the types are right for every resolution that has subpaths", async (
   // An adapter of a framework that has no CommonJS has none either.
   const only = Object.keys(exports).filter((name) => typeof exports[name].default === "string");
   assert.ok(only.length > 0);
-  const both = ["--profile", "node16", "--exclude-entrypoints", "core.wasm", ...only];
+  const both = ["--profile", "node16", "--exclude-entrypoints", "core.wasm", "tools.wasm", ...only];
   for (const options of [both, ["--profile", "esm-only", "--entrypoints", ...only]]) {
     await tool("@arethetypeswrong/cli", "attw", ["--pack", ".", "--format", "ascii", ...options]);
   }
@@ -53,7 +53,8 @@ test("size-limit: the package is as small as promised", async () => {
 });
 
 const consumer = `
-import { type Event, LoopDetector, LoopwardenError, readTranscript, type Verdict, version } from "loopwarden";
+import { type Event, LoopDetector, LoopwardenError, type Verdict, version } from "loopwarden";
+import { readTranscript } from "loopwarden/tools";
 import { init, LoopDetector as Slim } from "loopwarden/slim";
 
 const event: Event = { type: "tool-call", tool: "t", args: { any: [1] } };

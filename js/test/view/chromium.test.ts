@@ -7,7 +7,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { type Config, type AgentEvent as Event, readTranscript, type Verdict } from "../../dist/index.js";
+import type { Config, AgentEvent as Event, Verdict } from "../../dist/index.js";
+import { readTranscript } from "../../dist/tools.js";
 import { launch } from "../support/browser.ts";
 import { run } from "../support/run.ts";
 
@@ -172,7 +173,7 @@ test("the colour schemes are two", async () => {
 
 test("the example has trend, badge, phases and the collaboration", async () => {
   await using page = await open("empty.html");
-  await page.locator("#example").click();
+  await page.locator("#example-workflow").click();
   await judged(page);
   const flow = page.locator("#flow");
   await flow.getByText("From phase to phase").waitFor();
@@ -230,6 +231,42 @@ test("lines that cannot be read are told, and the others are shown", async () =>
   await page.locator("#headline.nudge").waitFor();
   await page.locator("#unread summary").click();
   await page.locator("#unread li", { hasText: /^Line 9: / }).waitFor();
+});
+
+test("events are found and filtered, and the keys stay among those that are listed", async () => {
+  await using page = await open("demo.html");
+  await judged(page);
+  await page.locator("#find-kind").selectOption("failed");
+  await page.locator("#found", { hasText: /^\d+ events of 115$/ }).waitFor();
+  const count = Number.parseInt(await page.locator("#found").innerText(), 10);
+  assert.equal(await page.locator("#events .row").first().getAttribute("aria-setsize"), String(count));
+  await page.locator("#find").fill("output:replace");
+  await page.locator("#found", { hasText: new RegExp(`^(?!${count} )\\d+ events of 115$`) }).waitFor();
+  await page.locator("#events .events").focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
+  const first = Number(await page.locator("#timeline [role=slider]").getAttribute("aria-valuenow"));
+  await page.keyboard.press("ArrowDown");
+  const second = Number(await page.locator("#timeline [role=slider]").getAttribute("aria-valuenow"));
+  assert.ok(second > first + 1, "events between them are not listed");
+  await page.locator("#find").fill("nothing is like this");
+  await page.locator("#found", { hasText: "No event is like that." }).waitFor();
+  assert.equal(await page.locator("#events .row").count(), 0);
+});
+
+test("a run whose every finding is a false alarm has no headline of a loop", async () => {
+  await using page = await open("empty.html");
+  await page.locator("#paste").fill(jsonLines(stuck(4)));
+  await page.locator("#read").click();
+  await page.locator("#headline.nudge").waitFor();
+  const loops = await page.locator("#loops .loop").count();
+  for (let index = 0; index < loops; index++) {
+    await page.locator("#loops .loop").nth(index).click();
+    await page.locator("#false-alarm").click();
+    await page.locator(".proposal").first().waitFor();
+  }
+  await page.locator("#headline.continue").waitFor();
+  assert.match(await page.locator("#headline").innerText(), /as you say/);
 });
 
 test("stepping: keys and buttons, the slider tells where", async () => {
@@ -380,7 +417,7 @@ test("hostile text in a run, a file name or a link never becomes markup or scrip
   const clean = async (page: Page) => {
     assert.equal(await page.evaluate("window.hacked"), undefined);
     assert.equal(await page.locator("img, iframe, object, embed, [onerror], [onload]").count(), 0);
-    assert.equal(await page.locator("script").count(), 3);
+    assert.equal(await page.locator("script").count(), 4);
   };
   const name = "hostile<img src=x onerror=alert(1)>.jsonl";
   await writeFile(join(folder, name), jsonLines(events));

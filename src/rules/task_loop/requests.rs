@@ -1,9 +1,9 @@
 //! Who asked whom for what: the latest requests of a run, compared.
 
-use crate::model::{Collaboration, Error, ErrorCode};
+use crate::model::{Collaboration, Context, Error, ErrorCode};
 use crate::rules::{Cx, States};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
-use crate::text::{CONCEPTS, Embedding, Key, Request, key};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting, task_key};
+use crate::text::{Embedding, Key, Request, key};
 use alloc::{format, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -77,15 +77,17 @@ impl Asked {
     }
 }
 
-/// Refuses an embedding of another length than the same pair of agents used before in this run.
+/// Refuses an embedding of another length than the same pair of agents used before for this task.
 ///
 /// # Errors
 /// `invalid-event` at `embedding`.
-pub(crate) fn mismatch(states: &States, asking: &Collaboration) -> Result<(), Error> {
+pub(crate) fn mismatch(states: &States, context: &Context, asking: &Collaboration) -> Result<(), Error> {
     let Some(embedding) = &asking.embedding else { return Ok(()) };
     let (from, to) = (agent(&asking.from), agent(&asking.to));
+    let task = context.parent_task.as_deref().or(context.task.as_deref()).map_or(0, task_key);
+    let root = states.task_loop.root(task);
     let chain = states.task_loop.chain();
-    let pair = chain.asked.iter().rev().filter(|asked| asked.from == from && asked.to == to);
+    let pair = chain.asked.iter().rev().filter(|asked| asked.root == root && asked.from == from && asked.to == to);
     let known = pair.filter_map(|asked| asked.embedding.as_ref()).map(Embedding::len).next();
     match known {
         Some(known) if known != embedding.len() => {
@@ -206,11 +208,16 @@ impl Chain {
 
     /// Bytes it takes at most.
     pub(super) fn weight(&self) -> usize {
-        const REQUEST: usize = 5 * KEY_BYTES + 5 * CONCEPTS + 14;
         let asked = |asked: &Asked| {
             let embedded = asked.embedding.as_ref().map_or(0, |embedding| embedding.bytes() + 4);
             let earlier: usize = asked.earlier.iter().map(Sighting::weight).sum();
-            REQUEST + embedded + asked.sighting.weight() + earlier + asked.onset.weight()
+            4 * KEY_BYTES
+                + 14
+                + asked.request.weight()
+                + embedded
+                + asked.sighting.weight()
+                + earlier
+                + asked.onset.weight()
         };
         self.asked.iter().map(asked).sum()
     }

@@ -1,6 +1,6 @@
 //! What is kept of one task: its latest failures, what its tests said, what a judge was asked.
 
-use crate::model::{Evaluation, EvaluationVerdict, Event, Marker, Progress};
+use crate::model::{Evaluation, EvaluationVerdict, Event, Marker, Progress, Tests};
 use crate::rules::Cx;
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// Characters of a task's name kept for records.
 pub(super) const NAME: usize = 128;
+/// Bytes of a name, or of what was last said.
+const TEXT: usize = 2048;
 /// Readings of failing tests kept: as many as must rise.
 const READINGS: usize = 3;
 /// Most failures of one task that a configuration may ask to keep.
@@ -20,6 +22,8 @@ pub(super) struct Counter {
     pub(super) task: Key,
     pub(super) name: Option<String>,
     pub(super) count: u32,
+    /// A loop was counted, be it that the judge thought better of it.
+    pub(super) looped: bool,
     /// The first event of the first loop counted.
     pub(super) onset: Option<Onset>,
     /// When a human was first asked.
@@ -58,7 +62,7 @@ impl Reason {
 
 impl Counter {
     pub(super) fn new(task: Key) -> Self {
-        Self { task, name: None, count: 0, onset: None, gated: None, reason: Reason::Nothing, at: None }
+        Self { task, name: None, count: 0, looped: false, onset: None, gated: None, reason: Reason::Nothing, at: None }
     }
 
     /// Bytes it takes at most.
@@ -69,7 +73,7 @@ impl Counter {
     }
 
     pub(super) fn fits(&self) -> bool {
-        let short = |text: &String| text.len() <= NAME * 4;
+        let short = |text: &String| text.len() <= TEXT;
         self.name.as_ref().is_none_or(short) && !matches!(&self.reason, Reason::Said(text) if !short(text))
     }
 }
@@ -90,6 +94,8 @@ pub(super) struct Tracker {
     /// Measured steps forward so far.
     pub(super) marks: u64,
     pub(super) asked: Option<Asked>,
+    /// The agent of the latest failure, as far as there is room.
+    pub(super) failed: Option<String>,
     pub(super) at: Option<i64>,
 }
 
@@ -101,6 +107,8 @@ pub(super) struct Past {
     pub(super) signature: String,
     /// It is part of the count.
     pub(super) counted: bool,
+    /// It was reported as a loop.
+    pub(super) found: bool,
     /// A judge called it external: nothing repeats it.
     pub(super) external: bool,
     pub(super) sighting: Sighting,
@@ -109,11 +117,52 @@ pub(super) struct Past {
 
 /// One reading of the tests.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Reading {
+pub(crate) struct Reading {
     failing: Option<u32>,
     total: Option<u32>,
-    /// Bits of the percentage: between numbers that are not negative they are in the same order as the numbers.
-    coverage: Option<u64>,
+    /// In hundredths of a per cent.
+    coverage: Option<u32>,
+}
+
+impl Reading {
+    /// What a host says of its tests; `None` where that tells nothing.
+    pub(crate) fn of(tests: &Tests) -> Option<Self> {
+        let named = tests.failing_ids.as_ref().and_then(|ids| u32::try_from(ids.len()).ok());
+        let failing = tests.failing.or(named);
+        let coverage = tests.coverage_hundredths();
+        (failing.is_some() || coverage.is_some()).then_some(Self { failing, total: tests.total, coverage })
+    }
+
+    /// What the text of a failure says of tests.
+    pub(crate) fn told(facts: &FailureFacts) -> Option<Self> {
+        let total = facts.failing.zip(facts.passing).map(|(failing, passing)| failing.saturating_add(passing));
+        let reading = Self { failing: facts.failing, total, coverage: facts.coverage };
+        (reading.failing.is_some() || reading.coverage.is_some()).then_some(reading)
+    }
+
+    /// Whether it is better than an earlier one: fewer failing, or a smaller part of them all, or more covered.
+    pub(crate) fn is_better(&self, last: &Self) -> bool {
+        let covered = matches!((last.coverage, self.coverage), (Some(last), Some(now)) if now > last);
+        let fewer = match (last.failing, self.failing) {
+            (Some(last_failing), Some(failing)) => match (last.total, self.total) {
+                (Some(last_total), Some(total)) if last_total > 0 && total > 0 => {
+                    u64::from(failing) * u64::from(last_total) < u64::from(last_failing) * u64::from(total)
+                }
+                _ => failing < last_failing,
+            },
+            _ => false,
+        };
+        covered || fewer
+    }
+
+    /// The two together: what the later one leaves out stands as it was.
+    pub(crate) fn after(self, last: &Self) -> Self {
+        Self {
+            failing: self.failing.or(last.failing),
+            total: if self.failing.is_some() { self.total } else { last.total },
+            coverage: self.coverage.or(last.coverage),
+        }
+    }
 }
 
 /// What happened since the last failure.
@@ -216,6 +265,7 @@ impl Tracker {
             since: Since::default(),
             marks: 0,
             asked: None,
+            failed: None,
             at: None,
         }
     }
@@ -228,17 +278,9 @@ impl Tracker {
     /// Takes the figures of a `progress` event in.
     pub(super) fn progress(&mut self, progress: &Progress) {
         let mut forward = false;
-        if let Some(tests) = &progress.tests {
-            let named = tests.failing_ids.as_ref().and_then(|ids| u32::try_from(ids.len()).ok());
-            let reading = Reading {
-                failing: tests.failing.or(named),
-                total: tests.total,
-                coverage: tests.coverage.map(|coverage| coverage.abs().to_bits()),
-            };
-            if reading.failing.is_some() || reading.coverage.is_some() {
-                forward = self.read(reading);
-                self.since.told |= reading.failing.is_some();
-            }
+        if let Some(reading) = progress.tests.as_ref().and_then(Reading::of) {
+            forward = self.read(reading);
+            self.since.told |= reading.failing.is_some();
         }
         let done = progress.checklist.map_or(self.checklist, |checklist| checklist.done);
         let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
@@ -252,29 +294,10 @@ impl Tracker {
 
     /// Takes a reading in; true where it is better than the last one.
     fn read(&mut self, reading: Reading) -> bool {
-        let mut better = false;
-        if let Some(last) = self.reading {
-            let covered = matches!((last.coverage, reading.coverage), (Some(last), Some(now)) if now > last);
-            let fewer = match (last.failing, reading.failing) {
-                (Some(last_failing), Some(failing)) => match (last.total, reading.total) {
-                    (Some(last_total), Some(total)) if last_total > 0 && total > 0 => {
-                        u64::from(failing) * u64::from(last_total) < u64::from(last_failing) * u64::from(total)
-                    }
-                    _ => failing < last_failing,
-                },
-                _ => false,
-            };
-            self.since.compared = true;
-            better = covered || fewer;
-            self.since.improved |= better;
-        }
-        // What a reading leaves out stands as it was.
-        let last = self.reading.unwrap_or_default();
-        self.reading = Some(Reading {
-            failing: reading.failing.or(last.failing),
-            total: if reading.failing.is_some() { reading.total } else { last.total },
-            coverage: reading.coverage.or(last.coverage),
-        });
+        let better = self.reading.is_some_and(|last| reading.is_better(&last));
+        self.since.compared |= self.reading.is_some();
+        self.since.improved |= better;
+        self.reading = Some(reading.after(&self.reading.unwrap_or_default()));
         if let Some(failing) = reading.failing {
             self.failing.push(failing, READINGS);
             self.risen = true;
@@ -284,8 +307,8 @@ impl Tracker {
 
     /// What the figures say of a failure whose message is new, in the document's order.
     pub(super) fn told(&mut self, facts: &FailureFacts) -> Judged {
-        if let Some(failing) = facts.failing.filter(|_| !self.since.told) {
-            self.read(Reading { failing: Some(failing), ..Reading::default() });
+        if let Some(reading) = Reading::told(facts).filter(|_| !self.since.told) {
+            self.read(reading);
         }
         let rising = {
             let all: Vec<u32> = self.failing.iter().copied().collect();
@@ -308,12 +331,22 @@ impl Tracker {
     }
 
     /// Remembers a failure and begins anew.
-    pub(super) fn took(&mut self, facts: &FailureFacts, message: Key, counted: bool, asked: bool, cx: &Cx<'_>) {
+    pub(super) fn took(
+        &mut self,
+        facts: &FailureFacts,
+        message: Key,
+        counted: bool,
+        asked: bool,
+        event: &Event,
+        cx: &Cx<'_>,
+    ) {
+        self.failed = event.context.agent.as_ref().map(|agent| agent.chars().take(NAME).collect());
         let past = Past {
             message,
             context: facts.context,
             signature: facts.signature.clone(),
             counted,
+            found: counted,
             external: false,
             sighting: Sighting { key: message, ..cx.here },
             onset: cx.onset,
@@ -361,13 +394,18 @@ impl Tracker {
     /// Bytes it takes at most.
     pub(super) fn weight(&self) -> usize {
         let past =
-            |past: &Past| 2 * KEY_BYTES + past.signature.len() + past.sighting.weight() + past.onset.weight() + 4;
-        6 * KEY_BYTES + 5 * READINGS + 70 + self.failures.iter().map(past).sum::<usize>()
+            |past: &Past| 2 * KEY_BYTES + past.signature.len() + past.sighting.weight() + past.onset.weight() + 5;
+        6 * KEY_BYTES
+            + 5 * READINGS
+            + 70
+            + self.failed.as_ref().map_or(0, String::len)
+            + self.failures.iter().map(past).sum::<usize>()
     }
 
     pub(super) fn fits(&self) -> bool {
         self.failures.len() <= HISTORY as usize
             && self.failing.len() <= READINGS
+            && self.failed.as_ref().is_none_or(|failed| failed.len() <= NAME * 4)
             && self.failures.iter().all(|past| past.signature.len() <= FAILURE_SIGNATURE * 4)
     }
 }

@@ -6,7 +6,8 @@ import { createTwoFilesPatch } from "diff";
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { HOOKS } from "../../adapters/claude-hooks.ts";
 import { UsageError } from "../args.ts";
-import { configText, InputError } from "../input.ts";
+import { InputError } from "../input.ts";
+import { configText } from "../settings.ts";
 import { contents } from "./sessions.ts";
 
 /** Seconds that the host waits for one hook; it takes tenths of one. */

@@ -1,15 +1,24 @@
-//! What a `no_std` module has to bring itself: an allocator for both sides of the boundary, an end for panics, and
-//! `memcmp`.
+//! What a `no_std` module has to bring itself: an allocator for both sides of the boundary, an end for panics, and, for
+//! the component, `cabi_realloc` and `memcmp`.
 
-#[cfg(target_arch = "wasm32")]
-mod wasm {
+use core::arch::wasm32::unreachable as trap;
+
+/// dlmalloc asks the module's own memory for more and returns freed blocks to it, so no import is needed.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+/// Ends the instance. The lints keep panics out of the core: what is left is a host that refuses memory. Nothing is
+/// written, so that no text of a panic is in the module.
+#[panic_handler]
+fn panicked(_: &core::panic::PanicInfo<'_>) -> ! {
+    trap()
+}
+
+#[cfg(feature = "component")]
+mod component {
+    use super::trap;
     use alloc::alloc::{Layout, alloc, realloc};
-    use core::arch::wasm32::unreachable as trap;
     use core::ptr;
-
-    /// dlmalloc asks the module's own memory for more and returns freed blocks to it, so no import is needed.
-    #[global_allocator]
-    static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
     /// Where the host puts the strings and lists it passes. The detector frees them, so they must come from its own
     /// allocator: left undefined here, the linker would silently take the C library's, which has another heap.
@@ -38,10 +47,4 @@ mod wasm {
     #[expect(unsafe_code, reason = "declares nothing: it only names the library to the linker")]
     #[link(name = "c")]
     unsafe extern "C" {}
-
-    /// Ends the instance. The lints keep panics out of the core: what is left is a host that refuses memory.
-    #[panic_handler]
-    fn panicked(_: &core::panic::PanicInfo<'_>) -> ! {
-        trap()
-    }
 }

@@ -1,0 +1,218 @@
+//! The phases whose instructions and allocations are counted.
+
+use crate::Failure;
+use crate::workload::{Kind, Stream, deltas, healthy, looping, typed};
+use loopwarden::model::{Body, Event, Outcome};
+use loopwarden::{Detector, json};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counts what is asked of the system's allocator.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[expect(unsafe_code, reason = "allocations can be counted in no other way; all of it is handed on as it comes")]
+// SAFETY: every method hands its arguments to the system's allocator and its answer back.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: as this method's own contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as this method's own contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note(size);
+        // SAFETY: as this method's own contract.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+fn note(size: usize) {
+    ALLOCATIONS.fetch_add(1, Relaxed);
+    BYTES.fetch_add(size as u64, Relaxed);
+}
+
+/// What callgrind collects, by this function's name.
+#[inline(never)]
+fn measured(run: &mut dyn FnMut()) {
+    run();
+}
+
+/// What is counted: measures its items one by one and tells how many there were.
+type Phase = fn(&mut Tally) -> Result<(), Failure>;
+
+/// Sums over the measured items of a phase.
+#[derive(Default)]
+struct Tally {
+    items: u64,
+    allocations: u64,
+    bytes: u64,
+}
+
+impl Tally {
+    fn item(&mut self, mut run: impl FnMut()) {
+        let (allocations, bytes) = (ALLOCATIONS.load(Relaxed), BYTES.load(Relaxed));
+        measured(&mut run);
+        self.items += 1;
+        self.allocations += ALLOCATIONS.load(Relaxed) - allocations;
+        self.bytes += BYTES.load(Relaxed) - bytes;
+    }
+}
+
+const KB: usize = 1024;
+/// Pairs before anything is measured, and measured.
+const WARM: usize = 300;
+const MEASURED: usize = 104;
+
+const PHASES: [(&str, Phase); 24] = [
+    ("pair, ok, prose, 1 KB", |tally| pairs(tally, Kind::Prose, KB, Which::Ok)),
+    ("pair, ok, log, 1 KB", |tally| pairs(tally, Kind::Log, KB, Which::Ok)),
+    ("pair, ok, JSON, 1 KB", |tally| pairs(tally, Kind::Json, KB, Which::Ok)),
+    ("call, prose, 1 KB", |tally| pairs(tally, Kind::Prose, KB, Which::Call)),
+    ("pair, failing, prose, 1 KB", |tally| pairs(tally, Kind::Prose, KB, Which::Failing)),
+    ("pair, failing, log, 1 KB", |tally| pairs(tally, Kind::Log, KB, Which::Failing)),
+    ("pair, failing, JSON, 1 KB", |tally| pairs(tally, Kind::Json, KB, Which::Failing)),
+    ("pair, ok, prose, 20 KB", |tally| pairs(tally, Kind::Prose, 20 * KB, Which::Ok)),
+    ("pair, ok, log, 20 KB", |tally| pairs(tally, Kind::Log, 20 * KB, Which::Ok)),
+    ("pair, ok, JSON, 20 KB", |tally| pairs(tally, Kind::Json, 20 * KB, Which::Ok)),
+    ("pair, healthy mix, prose, 1 KB", |tally| pairs(tally, Kind::Prose, KB, Which::All)),
+    ("pair in a loop, prose, 1 KB", |tally| loops(tally, KB)),
+    ("pair as JSON text, prose, 1 KB", texts),
+    ("check of a call", checks),
+    ("delta of 5 characters, prose", |tally| streamed(tally, Stream::Prose, 20_000, 5)),
+    ("delta of 5 characters, code", |tally| streamed(tally, Stream::Code, 20_000, 5)),
+    ("delta of 5 characters, CJK", |tally| streamed(tally, Stream::Cjk, 20_000, 5)),
+    ("delta of 4096 characters, prose", |tally| streamed(tally, Stream::Prose, 200_000, 4096)),
+    ("delta of 4096 characters, code", |tally| streamed(tally, Stream::Code, 200_000, 4096)),
+    ("delta of 4096 characters, CJK", |tally| streamed(tally, Stream::Cjk, 200_000, 4096)),
+    ("snapshot, typical run", |tally| {
+        let (detector, _) = warm(Kind::Prose, KB)?;
+        (0..20).for_each(|_| tally.item(|| drop(black_box(detector.snapshot()))));
+        Ok(())
+    }),
+    ("restore, typical run", |tally| {
+        let bytes = warm(Kind::Prose, KB)?.0.snapshot();
+        (0..20).for_each(|_| tally.item(|| drop(black_box(Detector::restore(&bytes)))));
+        Ok(())
+    }),
+    ("a detector is made", |tally| {
+        (0..20).for_each(|_| tally.item(|| drop(black_box(json::detector("")))));
+        Ok(())
+    }),
+    ("report, typical run", |tally| {
+        let (detector, _) = warm(Kind::Prose, KB)?;
+        let scope = loopwarden::model::Scope::default();
+        (0..20).for_each(|_| tally.item(|| drop(black_box(detector.report_markdown(&scope)))));
+        Ok(())
+    }),
+];
+
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PHASES.iter().map(|(name, _)| *name)
+}
+
+/// Runs one phase and prints how many items it had and what they allocated.
+pub(crate) fn run(name: &str) -> Result<(), Failure> {
+    let (_, phase) = PHASES.iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no phase `{name}`"))?;
+    let mut tally = Tally::default();
+    phase(&mut tally)?;
+    let Tally { items, allocations, bytes } = tally;
+    println!(r#"{{"phase":"{name}","items":{items},"allocations":{allocations},"bytes":{bytes}}}"#);
+    Ok(())
+}
+
+/// Which part of healthy work is measured; the rest happens all the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    Ok,
+    Failing,
+    Call,
+}
+
+/// A detector in ordinary use, and the number of its next pair.
+fn warm(kind: Kind, size: usize) -> Result<(Detector, usize), Failure> {
+    let mut detector = json::detector("")?;
+    for (call, result) in typed(&healthy(kind, 0, WARM, size.min(2 * KB))) {
+        detector.record(&call)?;
+        detector.record(&result)?;
+    }
+    Ok((detector, WARM))
+}
+
+fn failed(event: &Event) -> bool {
+    matches!(&event.body, Body::ToolResult(result) if result.outcome != Outcome::Ok)
+}
+
+fn pairs(tally: &mut Tally, kind: Kind, size: usize, which: Which) -> Result<(), Failure> {
+    let (mut detector, first) = warm(kind, size)?;
+    let count = if which == Which::Failing { 4 * MEASURED } else { MEASURED };
+    for (call, result) in typed(&healthy(kind, first, count, size)) {
+        let both = |detector: &mut Detector| {
+            let _ = black_box(detector.record(&call));
+            let _ = black_box(detector.record(&result));
+        };
+        match which {
+            Which::Call => {
+                tally.item(|| drop(black_box(detector.record(&call))));
+                detector.record(&result)?;
+            }
+            Which::All => tally.item(|| both(&mut detector)),
+            Which::Ok | Which::Failing if failed(&result) == (which == Which::Failing) => {
+                tally.item(|| both(&mut detector));
+            }
+            Which::Ok | Which::Failing => both(&mut detector),
+        }
+    }
+    Ok(())
+}
+
+fn loops(tally: &mut Tally, size: usize) -> Result<(), Failure> {
+    let mut detector = json::detector("")?;
+    for (number, (call, result)) in typed(&looping(0, WARM + MEASURED, size)).iter().enumerate() {
+        let mut both = || {
+            let _ = black_box(detector.record(call));
+            let _ = black_box(detector.record(result));
+        };
+        if number < WARM { both() } else { tally.item(both) }
+    }
+    Ok(())
+}
+
+fn texts(tally: &mut Tally) -> Result<(), Failure> {
+    let (mut detector, first) = warm(Kind::Prose, KB)?;
+    for (call, result) in healthy(Kind::Prose, first, MEASURED, KB) {
+        tally.item(|| {
+            let _ = black_box(json::record(&mut detector, &call));
+            let _ = black_box(json::record(&mut detector, &result));
+        });
+    }
+    Ok(())
+}
+
+fn checks(tally: &mut Tally) -> Result<(), Failure> {
+    let (detector, first) = warm(Kind::Prose, KB)?;
+    for (call, _) in typed(&healthy(Kind::Prose, first, MEASURED, KB)) {
+        tally.item(|| drop(black_box(detector.check(&call))));
+    }
+    Ok(())
+}
+
+fn streamed(tally: &mut Tally, stream: Stream, characters: usize, piece: usize) -> Result<(), Failure> {
+    let mut detector = json::detector("")?;
+    for delta in deltas(&stream.text(characters), piece) {
+        tally.item(|| drop(black_box(detector.record(&delta))));
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+import { access, constants, readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { version } from "../core.ts";
+import { LoopDetector } from "../detector.ts";
+import { type Options, parse, UsageError } from "./args.ts";
+import { InputError, reasonOf } from "./input.ts";
+import { paint, print, printJson } from "./print.ts";
+import { places, sessions } from "./sessions.ts";
+import { NAME, read } from "./settings.ts";
+
+export const help: string = `Usage: loopwarden doctor [--json]
+
+Looks at this machine and this folder: whether the detector runs, whether a configuration is sound, whether hooks are
+installed and what they call is there, and which agents have left sessions to replay.
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.
+`;
+
+const OWN = { json: { type: "boolean", default: false } } as const satisfies Options;
+export const options: Options = OWN;
+
+interface Finding {
+  what: string;
+  state: "good" | "wrong" | "none";
+  detail: string;
+}
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args, OWN);
+  if (positionals.length > 0) throw new UsageError("doctor: expected no file");
+  const found = [detector(), await configuration(), ...(await hooks()), ...(await logs())];
+  if (values.json) printJson(found);
+  else {
+    const width = Math.max(...found.map(({ what }) => what.length));
+    for (const { what, state, detail } of found) {
+      const sign = { good: paint("green", "✓"), wrong: paint("red", "✗"), none: paint("dim", "–") }[state];
+      print(`${sign} ${what.padEnd(width)}  ${detail}`);
+    }
+  }
+  return found.some(({ state }) => state === "wrong") ? 1 : 0;
+}
+
+/** Has the detector find a loop. */
+function detector(): Finding {
+  const what = "detector";
+  using probe = new LoopDetector();
+  let level = "continue";
+  for (let lap = 0; lap < 3; lap++) {
+    probe.record({ type: "tool-call", tool: "probe", args: { same: true } });
+    level = probe.record({ type: "tool-result", tool: "probe", outcome: "error", output: "the same error" }).level;
+  }
+  const detail = `${version()} on Node ${process.versions.node}`;
+  return level === "continue"
+    ? { what, state: "wrong", detail: `${detail}: it did not notice a loop` }
+    : { what, state: "good", detail };
+}
+
+async function configuration(): Promise<Finding> {
+  const what = "configuration";
+  if (!(await exists(NAME))) return { what, state: "none", detail: `no ${NAME} here: the recommended one is used` };
+  try {
+    await read(NAME);
+    return { what, state: "good", detail: `${NAME} is sound` };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { what, state: "wrong", detail: error.message };
+  }
+}
+
+/** The settings of Claude Code that may hold hooks. */
+async function hooks(): Promise<Finding[]> {
+  const user = join(process.env["CLAUDE_CONFIG_DIR"] ?? join(homedir(), ".claude"), "settings.json");
+  const files = [".claude/settings.json", ".claude/settings.local.json", user];
+  const found: Finding[] = [];
+  for (const file of files) {
+    const what = "hooks";
+    let text: string;
+    try {
+      text = await readFile(file, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+        found.push({ what, state: "wrong", detail: `${file}: ${reasonOf(error)}` });
+      continue;
+    }
+    let settings: unknown;
+    try {
+      settings = JSON.parse(text);
+    } catch {
+      found.push({ what, state: "wrong", detail: `${file}: is not JSON, so the agent reads none of it` });
+      continue;
+    }
+    const commands = [...new Set(commandsOf(settings))];
+    for (const command of commands) found.push(await called(file, command));
+  }
+  return found.length > 0
+    ? found
+    : [{ what: "hooks", state: "none", detail: "none: `loopwarden hook install` guards Claude Code" }];
+}
+
+/** The commands of ours in settings, wherever they stand. */
+function* commandsOf(value: unknown): Generator<string> {
+  if (typeof value === "string") {
+    if (/loopwarden/.test(value) && /\bhook\b/.test(value)) yield value;
+  } else if (typeof value === "object" && value !== null)
+    for (const inner of Object.values(value)) yield* commandsOf(inner);
+}
+
+/** Whether what a hook calls is there. */
+async function called(file: string, command: string): Promise<Finding> {
+  const what = "hooks";
+  const words = [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? "");
+  const paths = words
+    .map((word) => word.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, process.cwd()))
+    .filter((word) => /[\\/]/.test(word) && !word.startsWith("-") && /loopwarden|\.js$/.test(word));
+  for (const path of paths) {
+    const isThere = await access(path, constants.R_OK).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) return { what, state: "wrong", detail: `${file} calls ${path}, which is not there` };
+  }
+  return { what, state: "good", detail: `${file}: ${command}` };
+}
+
+async function logs(): Promise<Finding[]> {
+  const found = await sessions();
+  return places().map(({ agent, folder }) => {
+    const own = found.filter((session) => session.agent === agent);
+    const count = `${own.length} session${own.length === 1 ? "" : "s"}`;
+    return own.length === 0
+      ? { what: agent, state: "none", detail: `no session in ${folder}` }
+      : { what: agent, state: "good", detail: `${count} in ${folder}; loopwarden replay --last looks at the newest` };
+  });
+}
+
+const exists = (file: string): Promise<boolean> =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );

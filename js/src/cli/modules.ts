@@ -1,0 +1,7 @@
+// Where the command finds its modules: beside it. Each is read when it is needed, so that a hook reads the core alone.
+import { readFileSync } from "node:fs";
+import { core } from "../core.ts";
+import { tools } from "../tools.ts";
+
+core.provide(() => readFileSync(new URL("./core.wasm", import.meta.url)));
+tools.provide(() => readFileSync(new URL("./tools.wasm", import.meta.url)));

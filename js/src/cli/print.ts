@@ -1,0 +1,156 @@
+// The one way to the terminal. What is printed may hold names, outputs and lines of other people's files: bytes that a
+// terminal obeys are shown by their number, and nothing that begins a line is a command to the runner of a workflow.
+
+import { randomBytes } from "node:crypto";
+import type { Level } from "../generated/types.ts";
+
+const CODES = { bold: 1, dim: 2, italic: 3, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 } as const;
+export type Style = keyof typeof CODES;
+
+export const LEVEL_STYLE: Readonly<Record<Level, Style>> = {
+  continue: "dim",
+  observe: "dim",
+  nudge: "yellow",
+  block: "magenta",
+  gate: "cyan",
+  halt: "red",
+};
+
+/** What marks our own colours on the way: nobody else can write it, since nobody else knows it. */
+const MARK = `\u0001${randomBytes(8).toString("hex")}:`;
+const MARKS = new RegExp(`${MARK}(\\d+);`, "g");
+
+/** A text in a style, where the stream it is printed to takes colours. */
+export function paint(style: Style, text: string): string {
+  return text === "" ? "" : `${MARK}${CODES[style]};${text}${MARK}0;`;
+}
+
+/** Bytes that a terminal or an editor obeys, or that hide. */
+const ACTS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+/** Stands for a colour of ours on the last part of the way. */
+const OURS = "\ue000";
+
+/** A text in which nothing acts and nothing hides. */
+export const safe = (text: string): string => cleaned(text, "\n");
+
+function cleaned(text: string, kept: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .replaceAll(ACTS, (char) => {
+      if (kept.includes(char)) return char;
+      return char === "\t" ? "  " : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
+    })
+    .replaceAll(/^([\s\ue000]*):(?=:)/gm, "$1\\:")
+    .replaceAll("##[", "#\\#[");
+}
+
+type Stream = "stdout" | "stderr";
+
+/** Whether a stream takes colours. FORCE_COLOR insists, NO_COLOR forbids; else a terminal does. */
+function colours(stream: Stream): boolean {
+  const forced = process.env["FORCE_COLOR"];
+  if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
+  return process[stream].isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb";
+}
+
+function write(stream: Stream, text: string): void {
+  const codes: string[] = [];
+  const isColoured = colours(stream);
+  const marked = text.replaceAll(OURS, "\\u{e000}").replaceAll(MARKS, (_, code: string) => {
+    codes.push(code);
+    return isColoured ? OURS : "";
+  });
+  const out = cleaned(marked, `\n${OURS}`).replaceAll(OURS, () => `\u001b[${codes.shift() ?? 0}m`);
+  if (stream === "stderr") progress(undefined);
+  process[stream].write(out);
+}
+
+/** Prints a line, or several, to the standard output. */
+export function print(text: string): void {
+  write("stdout", `${text}\n`);
+}
+
+/** Prints a line to the standard error, over a line of progress. */
+export function tell(text: string): void {
+  write("stderr", `${text}\n`);
+}
+
+/** Prints a value as one line of JSON: what acts is written by its number, which says the same. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${inert(JSON.stringify(value) ?? "null")}\n`);
+}
+
+/** JSON text in which nothing acts, wherever it is put. */
+export function inert(json: string): string {
+  return json
+    .replaceAll(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (char) => {
+      return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+    })
+    .replaceAll("##[", "##\\u005b");
+}
+
+/** A command to the runner of a GitHub workflow: the only lines that begin as one. */
+export function annotate(
+  kind: "error" | "warning" | "notice",
+  properties: Record<string, string | number>,
+  text: string,
+): void {
+  const data = (value: string) =>
+    value.replaceAll("##[", "#\\#[").replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (value: string) => data(value).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const told = Object.entries(properties).map(([name, value]) => `${name}=${property(bare(String(value)))}`);
+  process.stdout.write(`::${kind} ${told.join(",")}::${data(bare(text))}\n`);
+}
+
+/** A text for a format that quotes it itself: nothing in it acts. */
+export const bare = (text: string): string =>
+  text.replaceAll(ACTS, (char) => (char === "\n" ? char : char === "\t" ? " " : "\ufffd"));
+
+/** Writes what is made for programs, and quotes itself. */
+export function printRaw(text: string): void {
+  process.stdout.write(text);
+}
+
+let progressing = false;
+
+/** A line on a terminal's standard error that the next one takes the place of; nothing elsewhere. */
+export function progress(text: string | undefined): void {
+  if (process.stderr.isTTY !== true || (text === undefined && !progressing)) return;
+  process.stderr.write(`\r\u001b[2K${text === undefined ? "" : safe(text).replaceAll("\n", " ")}`);
+  progressing = text !== undefined;
+}
+
+/** Waits until what was printed has gone out: a reader that is slower must not make the memory grow. */
+export function drained(): Promise<void> | undefined {
+  const { stdout } = process;
+  if (!stdout.writableNeedDrain) return undefined;
+  return new Promise((resolve) => stdout.once("drain", resolve));
+}
+
+/** Breaks a text into lines of at most `width` characters, at blanks where there are any. */
+export function wrapped(text: string, width: number): string[] {
+  return text.split("\n").flatMap((paragraph) => {
+    const lines = [""];
+    for (const word of paragraph.split(" ")) {
+      const line = lines.at(-1) ?? "";
+      if (line === "") lines[lines.length - 1] = word;
+      else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+      else lines.push(word);
+    }
+    return lines;
+  });
+}
+
+/** Rows under a head, in columns; the columns named at the left are set to the left. */
+export function columns(head: string[], rows: string[][], left: readonly number[] = [0]): string[] {
+  const wide = (text: string) => Array.from(text).length;
+  const widths = head.map((title, column) => Math.max(wide(title), ...rows.map((row) => wide(row[column] ?? ""))));
+  const layout = (row: string[]) =>
+    row
+      .map((cell, column) => {
+        const room = " ".repeat(Math.max(0, (widths[column] ?? 0) - wide(cell)));
+        return left.includes(column) ? (column === row.length - 1 ? cell : `${cell}${room}`) : `${room}${cell}`;
+      })
+      .join("  ");
+  return [paint("bold", layout(head)), ...rows.map(layout)];
+}

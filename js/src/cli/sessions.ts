@@ -1,0 +1,99 @@
+// Where agents keep the logs of their sessions on this machine.
+
+import { readdir, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { duration, short } from "../replay/summarise.ts";
+import { InputError } from "./input.ts";
+import { paint, tell } from "./print.ts";
+
+/** A recorded session. */
+export interface Session {
+  agent: string;
+  file: string;
+  /** When it was written last, in milliseconds since the epoch. */
+  at: number;
+  bytes: number;
+}
+
+interface Place {
+  agent: string;
+  folder: string;
+  /** Paths inside the folder, with `/` between, that are sessions. */
+  is: RegExp;
+}
+
+/** The folders that are looked into; each agent's own variable counts. */
+export function places(env: NodeJS.ProcessEnv = process.env): Place[] {
+  const home = env["HOME"] ?? env["USERPROFILE"] ?? homedir();
+  const data = env["XDG_CONFIG_HOME"] ?? join(home, ".config");
+  return [
+    {
+      agent: "Claude Code",
+      folder: join(env["CLAUDE_CONFIG_DIR"] ?? join(home, ".claude"), "projects"),
+      is: /^[^/]+\/[^/]+\.jsonl$/,
+    },
+    {
+      agent: "Codex",
+      folder: join(env["CODEX_HOME"] ?? join(home, ".codex"), "sessions"),
+      is: /(^|\/)rollout-[^/]*\.jsonl$/,
+    },
+    { agent: "Gemini CLI", folder: join(home, ".gemini", "tmp"), is: /\/chats\/session-[^/]*\.jsonl?$/ },
+    { agent: "mini-swe-agent", folder: join(data, "mini-swe-agent"), is: /\.traj(\.json)?$/ },
+  ];
+}
+
+/** The sessions on this machine, newest first. */
+export async function sessions(env?: NodeJS.ProcessEnv): Promise<Session[]> {
+  const found: Session[] = [];
+  for (const { agent, folder, is } of places(env)) {
+    const names = await readdir(folder, { recursive: true }).catch(() => []);
+    for (const name of names) {
+      if (!is.test(name.replaceAll("\\", "/"))) continue;
+      const file = join(folder, name);
+      const info = await stat(file).catch(() => undefined);
+      if (info?.isFile() && info.size > 0) found.push({ agent, file, at: info.mtimeMs, bytes: info.size });
+    }
+  }
+  return found.sort((a, b) => b.at - a.at);
+}
+
+/** How many sessions are offered. */
+const OFFERED = 9;
+
+/**
+ * The session that is meant by `--last`: the newest one, or the one that a person picks where there is a terminal.
+ *
+ * @throws {InputError} where there is none.
+ */
+export async function last(): Promise<string> {
+  const found = await sessions();
+  const [newest] = found;
+  if (newest === undefined) {
+    const looked = places().map(({ agent, folder }) => `${agent} (${folder})`);
+    throw new InputError(`no session of an agent was found on this machine; looked for ${looked.join(", ")}`);
+  }
+  if (found.length === 1 || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    tell(`loopwarden: the newest session, of ${newest.agent}: ${newest.file}`);
+    return newest.file;
+  }
+  const offered = found.slice(0, OFFERED);
+  for (const [index, { agent, file, at, bytes }] of offered.entries()) {
+    const ago = `${duration(Math.max(0, Date.now() - at))} ago`;
+    const size = bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
+    const path = file.length > 60 ? `…${file.slice(-59)}` : file;
+    tell(
+      `  ${paint("bold", String(index + 1))}  ${agent.padEnd(14)}  ${ago.padStart(16)}  ${size.padStart(8)}  ${paint("dim", short(path, 60))}`,
+    );
+  }
+  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = (await asked.question(`Which one? [1] `)).trim();
+    const chosen = offered[answer === "" ? 0 : Number(answer) - 1];
+    if (chosen === undefined) throw new InputError(`expected a number from 1 to ${offered.length}`);
+    return chosen.file;
+  } finally {
+    asked.close();
+  }
+}

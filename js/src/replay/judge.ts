@@ -1,0 +1,60 @@
+import { LoopDetector } from "../detector.ts";
+import { LoopwardenError } from "../errors.ts";
+import type { Config, Event, Level, TraceEvent, Verdict } from "../generated/types.ts";
+import { given } from "./levels.ts";
+
+/** An event of a recorded run, as text or as it is. */
+export interface Judgeable {
+  /** The event's own JSON text, where it has one: numbers reach the core as they were written. */
+  text?: string;
+  event: Event;
+  /** It was about to happen: it is asked about and not recorded. */
+  pending: boolean;
+}
+
+/** What was said of one event. */
+export interface Judged {
+  /** The level given; in shadow mode the one that would have been; `continue` of an event that was refused. */
+  level: Level;
+  /** Absent where the event was refused. */
+  verdict: Verdict | undefined;
+  /** Why it was refused. */
+  error: LoopwardenError | undefined;
+}
+
+/**
+ * Records an event, or asks about it where it was about to happen. An event that is refused leaves the detector as it
+ * was, and the run goes on.
+ *
+ * @throws {LoopwardenError} `internal` alone: then the core has failed, and nothing more can be judged.
+ */
+export function judge(detector: LoopDetector, { text, event, pending }: Judgeable): Judged {
+  try {
+    const own = text ?? event;
+    const verdict = pending ? detector.check(own) : detector.record(own);
+    return { level: given(verdict), verdict, error: undefined };
+  } catch (error) {
+    if (!(error instanceof LoopwardenError) || error.code === "internal") throw error;
+    return { level: "continue", verdict: undefined, error };
+  }
+}
+
+/** An event of a trace without its mark. */
+export function judgeable({ pending, ...event }: TraceEvent): Judgeable {
+  return { event: event as Event, pending: pending === true };
+}
+
+/** Replays events from the start and tells what came of each; to stop early is to leave the loop. */
+export function* replay(
+  events: Iterable<Judgeable>,
+  config: Config | string,
+  before?: (detector: LoopDetector, index: number) => void,
+): Generator<Judged & { index: number; detector: LoopDetector }> {
+  using detector = new LoopDetector(config);
+  let index = 0;
+  for (const event of events) {
+    before?.(detector, index);
+    yield { ...judge(detector, event), index, detector };
+    index++;
+  }
+}

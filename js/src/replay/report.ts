@@ -1,0 +1,56 @@
+// The report for a person with the evidence in the run's own words: the core keeps digests, whoever has the run can quote.
+
+import type { Event } from "../generated/types.ts";
+import { line, outcome, short } from "./summarise.ts";
+
+/** An event of the run, as a person finds it again. */
+export interface Quoted {
+  /** Where it stands beside its number: `line 104` or `step 5`; none where that says nothing. */
+  place?: string | undefined;
+  /** The clock when it happened. */
+  time?: string | undefined;
+  /** What was called or said. */
+  asked?: string | undefined;
+  /** What came back. */
+  answered?: string | undefined;
+}
+
+/** How wide quoted arguments and outputs may be. */
+const WIDTH = 100;
+
+/** An event as it is quoted; `call` is the call that a result answers. */
+export function quoted(event: Event, call: Event | undefined, place?: string): Quoted {
+  const at = event.at;
+  const time = at == null || Math.abs(at) > 8.64e15 ? undefined : `${new Date(at).toISOString().slice(11, 19)} UTC`;
+  if (event.type !== "tool-result") return { place, time, asked: short(line(event), WIDTH) };
+  return { place, time, asked: call && short(line(call), WIDTH), answered: short(outcome(event), WIDTH) };
+}
+
+/** The core's Markdown with what was called, what came back and when, and each event with its line. */
+export function readable(markdown: string, quote: (seq: number) => Quoted | undefined): string {
+  const placed = (seq: string, text: string) => {
+    const place = quote(Number(seq))?.place;
+    return place === undefined ? text : `${text} (${place})`;
+  };
+  return markdown
+    .split("\n")
+    .map((text) => {
+      const item = /^- [Ee]vent (\d+)(?:, step \d+)?: .*?( ← Loop detected)?$/.exec(text);
+      const found = item === null ? undefined : quote(Number(item[1]));
+      if (item === null || found === undefined || (found.asked ?? found.answered) === undefined)
+        return text.replaceAll(/\b([Ee]vent) (\d+)\b(?! \()/g, (all, _, seq: string) => placed(seq, all));
+      const { time, asked, answered } = found;
+      const when = time === undefined ? "" : `, ${time}`;
+      const told = [asked, answered].flatMap((part) => (part === undefined ? [] : [code(part)])).join(" → ");
+      return `- ${placed(item[1] ?? "", `Event ${item[1]}`)}${when}: ${told}${item[2] ?? ""}`;
+    })
+    .join("\n");
+}
+
+/** A text as code, whatever it holds: what is not ours is never live. */
+export function code(text: string): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const pad = text.startsWith("`") || text.endsWith("`") ? " " : "";
+  return `${fence}${pad}${text}${pad}${fence}`;
+}

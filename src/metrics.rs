@@ -1,0 +1,182 @@
+//! Counters for dashboards. Each one is what a plain recount of verdicts and records gives.
+
+use crate::model::{
+    AgentLoops, Body, Config, Event, Host, HostKind, Level, LevelCounts, LoopMetrics, Metrics, Mode, Record,
+    RuleMetrics, Verdict,
+};
+use crate::policy::Judgement;
+use crate::rules::{Cleared, Totals, is_about_phases};
+use crate::state::{Evicted, Forgotten, Sum};
+use crate::text::printable;
+use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
+
+/// Agents counted by name.
+const AGENTS: usize = 64;
+/// Characters of an agent's name.
+const NAME: usize = 64;
+
+/// Whether restored counters are within their caps.
+pub(crate) fn fits(metrics: &Metrics) -> bool {
+    metrics.detections_by_agent.len() <= AGENTS && metrics.loops.agents.len() <= AGENTS
+}
+
+/// The counters with the figures that follow from them.
+pub(crate) fn shown(metrics: &Metrics, runs: usize) -> Metrics {
+    let mut metrics = Metrics { runs: runs as u64, ..metrics.clone() };
+    let loops = &mut metrics.loops;
+    let thousandths = |part: u64, whole: u64| part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
+    loops.task_rate = thousandths(loops.tasks_with_loops, loops.tasks);
+    loops.average_loops_per_task = thousandths(loops.detected, loops.tasks);
+    loops.average_loops_before_gate = thousandths(loops.loops_before_gate, loops.gates);
+    for agent in loops.agents.values_mut() {
+        agent.rate = thousandths(agent.loops, agent.events);
+    }
+    metrics
+}
+
+pub(crate) fn forgot(metrics: &mut Metrics, forgotten: Forgotten) {
+    metrics.runs_evicted = metrics.runs_evicted.saturating_add(forgotten.evicted);
+    metrics.runs_collected = metrics.runs_collected.saturating_add(forgotten.collected);
+}
+
+/// A scope's loop is over: counts the event time it took.
+pub(crate) fn resolve(metrics: &mut Metrics, sum: &Sum, now: Option<i64>) {
+    if sum.peak < Level::Nudge {
+        return;
+    }
+    metrics.resolved = metrics.resolved.saturating_add(1);
+    if let (Some(now), Some(since)) = (now, sum.detected_at) {
+        let took = u64::try_from(now.saturating_sub(since)).unwrap_or(0);
+        metrics.resolution_ms = metrics.resolution_ms.saturating_add(took);
+    }
+}
+
+/// Tells of counters that went back to zero, and counts the gates that a human has answered with it: a task that is done by
+/// itself has got around its gate, and how long that took says nothing about humans.
+pub(crate) fn set_back(
+    metrics: &mut Metrics,
+    cleared: Vec<Cleared>,
+    human: bool,
+    reason: &str,
+    now: Option<i64>,
+) -> Vec<Record> {
+    let loops = &mut metrics.loops;
+    let record = |cleared: Cleared| {
+        loops.resets = loops.resets.saturating_add(1);
+        if let Some(gated) = cleared.gated.filter(|_| human) {
+            loops.resolved = loops.resolved.saturating_add(1);
+            let took = now.zip(gated).map_or(0, |(now, gated)| now.saturating_sub(gated));
+            loops.resolution_ms = loops.resolution_ms.saturating_add(u64::try_from(took).unwrap_or(0));
+        }
+        Record::LoopCounterReset {
+            task_id: cleared.task,
+            reason: reason.to_string(),
+            previous_count: cleared.previous,
+            timestamp: now,
+        }
+    };
+    cleared.into_iter().map(record).collect()
+}
+
+/// Counts what a run forgot about its tasks, and the tasks that it came to know, since `before`.
+pub(crate) fn remembered(metrics: &mut Metrics, before: (Totals, Evicted), after: (Totals, Evicted)) {
+    let add = |sum: &mut u64, before: u64, after: u64| *sum = sum.saturating_add(after.saturating_sub(before));
+    add(&mut metrics.tasks_evicted, before.1.tasks, after.1.tasks);
+    add(&mut metrics.task_parts_evicted, before.1.parts, after.1.parts);
+    add(&mut metrics.loops.tasks, before.0.tasks, after.0.tasks);
+    add(&mut metrics.loops.tasks_with_loops, before.0.looped, after.0.looped);
+}
+
+/// What is counted of an agent; nothing of the agents beyond those that are counted by name.
+fn of_agent<'a, T: Default>(agents: &'a mut BTreeMap<String, T>, name: Option<&str>) -> Option<&'a mut T> {
+    let name = printable(name.unwrap_or_default(), NAME);
+    (agents.len() < AGENTS || agents.contains_key(&name)).then(|| agents.entry(name).or_default())
+}
+
+/// Counts failures, requests and what of them were loops. Loops of attempts are counted with their rule and nowhere else.
+fn tally_loops(loops: &mut LoopMetrics, judgement: &Judgement, event: &Event) {
+    if matches!(event.body, Body::Failure(_) | Body::Collaboration(_)) && !event.context.synthetic {
+        let agent: Option<&mut AgentLoops> = of_agent(&mut loops.agents, event.context.agent.as_deref());
+        if let Some(agent) = agent {
+            agent.events = agent.events.saturating_add(1);
+        }
+    }
+    for record in &judgement.loops {
+        match record {
+            Record::LoopDetected { agent_id, .. } => {
+                loops.detected = loops.detected.saturating_add(1);
+                if let Some(agent) = of_agent(&mut loops.agents, agent_id.as_deref()) {
+                    agent.loops = agent.loops.saturating_add(1);
+                }
+            }
+            Record::GateTriggered { loop_count, .. } => {
+                loops.gates = loops.gates.saturating_add(1);
+                loops.loops_before_gate = loops.loops_before_gate.saturating_add(u64::from(*loop_count));
+            }
+            Record::LoopHalted { .. } | Record::LoopCounterReset { .. } => {}
+        }
+    }
+}
+
+/// A host's word that it obeyed what a `check` of a transition said: the transition was refused, and never recorded.
+fn obeyed<'a>(event: &'a Event, config: &Config) -> Option<&'a str> {
+    match &event.body {
+        Body::Host(Host { kind: HostKind::HookBlock, name: Some(name), .. })
+            if config.phases.enabled && config.mode == Mode::Enforce =>
+        {
+            Some(name)
+        }
+        _ => None,
+    }
+}
+
+pub(crate) fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event, config: &Config) {
+    let verdict: &Verdict = &judgement.verdict;
+    tally_loops(&mut metrics.loops, judgement, event);
+    count_level(&mut metrics.verdicts, verdict.level);
+    for finding in &verdict.findings {
+        let counters = metrics.rules.entry(finding.rule.clone()).or_default();
+        count_level(&mut counters.levels, finding.level);
+    }
+    // A refusal has one reason, however many rules have one.
+    let refused = verdict.findings.iter().filter(|_| verdict.level >= Level::Block);
+    let mut reasons = refused.filter(|finding| finding.level >= Level::Block).map(|finding| finding.rule.as_str());
+    let recorded = reasons.find(|rule| is_about_phases(rule)).map(|rule| (rule, verdict.label.is_some()));
+    let announced = || obeyed(event, config).map(|rule| (rule, config.phases.trigger_hitl));
+    if let Some((rule, escalated)) = recorded.or_else(announced)
+        && let Some(blocked) = phase_counter(metrics, rule)
+    {
+        *blocked = blocked.saturating_add(1);
+        metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(u64::from(escalated));
+    }
+    for rule in &judgement.fresh {
+        let counters: &mut RuleMetrics = metrics.rules.entry((*rule).to_string()).or_default();
+        counters.detections = counters.detections.saturating_add(1);
+        metrics.detections = metrics.detections.saturating_add(1);
+        if let Some(detections) = of_agent(&mut metrics.detections_by_agent, event.context.agent.as_deref()) {
+            *detections = detections.saturating_add(1);
+        }
+    }
+}
+
+/// The counter of transitions that a rule about phases refused.
+fn phase_counter<'a>(metrics: &'a mut Metrics, rule: &str) -> Option<&'a mut u64> {
+    match rule {
+        "phase-visits" => Some(&mut metrics.phase_visits_blocked),
+        "phase-transitions" => Some(&mut metrics.transitions_blocked),
+        "phase-cycle" => Some(&mut metrics.cycles_detected),
+        _ => None,
+    }
+}
+
+fn count_level(counts: &mut LevelCounts, level: Level) {
+    let count = match level {
+        Level::Continue => return,
+        Level::Observe => &mut counts.observe,
+        Level::Nudge => &mut counts.nudge,
+        Level::Block => &mut counts.block,
+        Level::Gate => &mut counts.gate,
+        Level::Halt => &mut counts.halt,
+    };
+    *count = count.saturating_add(1);
+}

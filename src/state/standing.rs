@@ -1,0 +1,377 @@
+//! Who stands where: what was last said of each task and agent of a run, and what was found there.
+//!
+//! What is said belongs to the scope that earned it. A [`Standing`] is kept per task and agent; a scope that names only one
+//! of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded for the
+//! run as a whole: where there are too many, the task that has most of them gives up its oldest.
+
+use crate::model::{Context, Finding, Level, Scope};
+use crate::rules::counts_for_parent;
+use crate::state::{Ring, varint};
+use crate::text::{Key, key};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+use super::{Iterations, KEY_BYTES, json_text};
+
+/// Tasks and agents told apart in a run; the pair that was heard of the longest ago goes first.
+const STANDINGS: usize = 64;
+/// Findings of a run, and bytes that they may take together, as [`weight`] estimates them from above.
+const FINDINGS: usize = 40;
+const FINDING_BYTES: usize = 24 * 1024;
+/// Findings of one task, as a report shows them.
+pub(crate) const FINDINGS_OF_ONE: usize = 8;
+/// Readings of failing tests kept for the progress trend.
+const TREND: usize = 8;
+
+/// Key of a task's name.
+pub(crate) fn task_key(name: &str) -> Key {
+    key("task", name.as_bytes())
+}
+
+fn agent_key(name: &str) -> Key {
+    key("agent", name.as_bytes())
+}
+
+/// A scope by its keys; what it does not name is everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Whose {
+    pub(crate) task: Option<Key>,
+    pub(crate) agent: Option<Key>,
+}
+
+impl Whose {
+    pub(crate) fn of(scope: &Scope) -> Self {
+        let task = scope.task.as_deref().or(scope.parent_task.as_deref());
+        Self { task: task.map(task_key), agent: scope.agent.as_deref().map(agent_key) }
+    }
+
+    /// The task and the agent of what was found, whoever they are.
+    pub(crate) fn exactly(scope: &Scope) -> Self {
+        let all = Self::of(scope);
+        Self { task: Some(all.task.unwrap_or(0)), agent: Some(all.agent.unwrap_or(0)) }
+    }
+
+    pub(crate) fn has_task(&self, task: Key) -> bool {
+        self.task.is_none_or(|known| known == task)
+    }
+
+    pub(crate) fn has_agent(&self, agent: Key) -> bool {
+        self.agent.is_none_or(|known| known == agent)
+    }
+
+    pub(crate) fn has(&self, task: Key, agent: Key) -> bool {
+        self.has_task(task) && self.has_agent(agent)
+    }
+}
+
+/// What was consumed, as far as events told it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Spent {
+    pub(crate) events: u64,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost_micros: Option<u64>,
+}
+
+impl Spent {
+    fn add(&mut self, more: &Self) {
+        self.events = self.events.saturating_add(more.events);
+        for (sum, more) in [(&mut self.tokens, more.tokens), (&mut self.cost_micros, more.cost_micros)] {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        }
+    }
+}
+
+/// What was last said of one agent's work on one task.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    pub(crate) task: Key,
+    agent: Key,
+    /// The task that this one is a part of.
+    parent: Option<Key>,
+    /// Sequence number and event time of the latest event.
+    touched: u64,
+    at: Option<i64>,
+    spent: Spent,
+    steps: u64,
+    iterations: Iterations,
+    /// Level of the latest verdict.
+    level: Level,
+    /// Strongest level since the last reset.
+    peak: Level,
+    /// Event time of the first finding at `nudge` or above since the last reset.
+    detected_at: Option<i64>,
+    /// It has evidence of calls, texts or streams since those were last forgotten.
+    heard: bool,
+    /// The latest numbers of failing tests, with the sequence numbers of the events that told them.
+    trend: Ring<(u64, u32)>,
+}
+
+impl Standing {
+    fn fits(&self, whose: &Whose) -> bool {
+        whose.has_agent(self.agent) && (whose.has_task(self.task) || whose.task == self.parent)
+    }
+
+    fn weight(&self) -> usize {
+        let time = |at: Option<i64>| 1 + at.map_or(0, |at| varint(at.unsigned_abs().saturating_mul(2)));
+        let told = |number: Option<u64>| 1 + number.map_or(0, varint);
+        let spent = varint(self.spent.events) + told(self.spent.tokens) + told(self.spent.cost_micros);
+        let keys = KEY_BYTES * (2 + usize::from(self.parent.is_some())) + 4;
+        let trend: usize = self.trend.iter().map(|(seq, failing)| varint(*seq) + varint((*failing).into())).sum();
+        keys + varint(self.touched)
+            + time(self.at)
+            + spent
+            + varint(self.steps)
+            + self.iterations.weight()
+            + trend
+            + time(self.detected_at)
+    }
+}
+
+/// A scope's standings taken together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sum {
+    /// Whether any event was of the scope.
+    pub(crate) known: bool,
+    pub(crate) spent: Spent,
+    pub(crate) steps: u64,
+    pub(crate) level: Level,
+    pub(crate) peak: Level,
+    pub(crate) detected_at: Option<i64>,
+    pub(crate) trend: Vec<u32>,
+}
+
+/// Everybody's standings, and what was found of whom.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Standings {
+    /// The one heard of last is the last one.
+    all: Ring<Standing>,
+    /// The latest finding of every loop, newest last.
+    #[serde(with = "json_text")]
+    findings: Vec<Finding>,
+}
+
+impl Standings {
+    /// Counts an event in.
+    pub(crate) fn enter(&mut self, context: &Context, task: Key, now: Option<i64>, seq: u64) {
+        let agent = context.agent.as_deref().map_or(0, agent_key);
+        let current = self.all.last().is_some_and(|last| last.task == task && last.agent == agent);
+        if !current {
+            let known = self.all.take(|known| known.task == task && known.agent == agent);
+            let fresh = || Standing { task, agent, ..Standing::default() };
+            self.all.push(known.unwrap_or_else(fresh), STANDINGS);
+        }
+        if let Some(standing) = self.current() {
+            standing.spent.events = standing.spent.events.saturating_add(1);
+            standing.touched = seq;
+            standing.at = now.or(standing.at);
+            if let Some(parent) = &context.parent_task {
+                standing.parent = Some(task_key(parent)).filter(|parent| *parent != task);
+            }
+        }
+    }
+
+    /// Of the event at hand.
+    pub(crate) fn current(&mut self) -> Option<&mut Standing> {
+        self.all.iter_mut().next_back()
+    }
+
+    /// Key of the agent at hand; 0 for none.
+    pub(crate) fn agent(&self) -> Key {
+        self.all.last().map_or(0, |standing| standing.agent)
+    }
+
+    /// Notes what the event at hand has cost.
+    pub(crate) fn cost(&mut self, tokens: Option<u64>, cost_micros: Option<u64>) {
+        if let Some(standing) = self.current() {
+            standing.spent.add(&Spent { events: 0, tokens, cost_micros });
+        }
+    }
+
+    /// What the task at hand has consumed, and what its agent has of that.
+    pub(crate) fn spent(&self) -> (Spent, Spent) {
+        let Some(own) = self.all.last() else { return <(Spent, Spent)>::default() };
+        let mut spent = Spent::default();
+        self.all.iter().filter(|standing| standing.task == own.task).for_each(|standing| spent.add(&standing.spent));
+        (spent, own.spent)
+    }
+
+    /// Where the agent at hand counts its iterations.
+    pub(crate) fn iterations(&mut self) -> Option<&mut Iterations> {
+        self.current().map(|standing| &mut standing.iterations)
+    }
+
+    /// Iterations of the task at hand; those of no task in particular where it shows none.
+    pub(crate) fn iteration(&self) -> u32 {
+        let of = |task: Key| {
+            let all = self.all.iter().filter(|standing| standing.task == task);
+            all.fold(0_u32, |sum, standing| sum.saturating_add(standing.iterations.count()))
+        };
+        match of(self.all.last().map_or(0, |standing| standing.task)) {
+            0 => of(0),
+            own => own,
+        }
+    }
+
+    /// Notes a call with its outcome.
+    pub(crate) fn step(&mut self) {
+        if let Some(standing) = self.current() {
+            standing.steps = standing.steps.saturating_add(1);
+        }
+    }
+
+    /// Notes how many tests fail.
+    pub(crate) fn reading(&mut self, failing: u32) {
+        if let Some(standing) = self.current() {
+            standing.trend.push((standing.touched, failing), TREND);
+        }
+    }
+
+    /// Notes what is said of the event at hand.
+    pub(crate) fn judged(&mut self, level: Level, now: Option<i64>) {
+        let Some(standing) = self.current() else { return };
+        standing.level = level;
+        standing.peak = standing.peak.max(level);
+        if level >= Level::Nudge && standing.detected_at.is_none() {
+            standing.detected_at = now;
+        }
+    }
+
+    /// Keeps the latest finding of each loop. A rule that counts for a task finds one loop there, whoever is at work;
+    /// the others find one `per_agent`.
+    pub(crate) fn keep(&mut self, finding: &Finding, per_agent: bool) {
+        let same = |known: &Finding| {
+            known.rule == finding.rule
+                && known.signature == finding.signature
+                && known.scope.task == finding.scope.task
+                && (!per_agent || known.scope.agent == finding.scope.agent)
+        };
+        self.findings.retain(|known| !same(known));
+        if self.findings.iter().filter(|known| known.scope.task == finding.scope.task).count() >= FINDINGS_OF_ONE {
+            self.drop_oldest(finding.scope.task.clone());
+        }
+        let room = FINDING_BYTES.saturating_sub(weight(finding));
+        let mut held: usize = self.findings.iter().map(weight).sum();
+        while !self.findings.is_empty() && (self.findings.len() >= FINDINGS || held > room) {
+            let of = |task: &Option<String>| self.findings.iter().filter(|known| known.scope.task == *task).count();
+            // The first of those that have most: its oldest finding is the oldest.
+            let most = self.findings.iter().rev().max_by_key(|known| of(&known.scope.task));
+            self.drop_oldest(most.and_then(|known| known.scope.task.clone()));
+            held = self.findings.iter().map(weight).sum();
+        }
+        self.findings.push(finding.clone());
+    }
+
+    fn drop_oldest(&mut self, task: Option<String>) {
+        if let Some(oldest) = self.findings.iter().position(|known| known.scope.task == task) {
+            self.findings.remove(oldest);
+        }
+    }
+
+    /// What was found in a scope, newest first.
+    pub(crate) fn findings(&self, scope: &Scope) -> impl Iterator<Item = &Finding> {
+        let (task, agent) = (scope.task.clone().or_else(|| scope.parent_task.clone()), scope.agent.clone());
+        let fits = move |finding: &&Finding| {
+            let has_task = task.is_none() || finding.scope.task == task || finding.scope.parent_task == task;
+            has_task && (agent.is_none() || finding.scope.agent == agent)
+        };
+        self.findings.iter().rev().filter(fits)
+    }
+
+    /// How a scope stands.
+    pub(crate) fn sum(&self, whose: &Whose) -> Sum {
+        let mut sum = Sum::default();
+        let mut readings: Vec<(u64, u32)> = Vec::new();
+        let mut touched = None;
+        for standing in self.all.iter().filter(|standing| standing.fits(whose)) {
+            sum.known = true;
+            sum.spent.add(&standing.spent);
+            sum.steps = sum.steps.saturating_add(standing.steps);
+            sum.peak = sum.peak.max(standing.peak);
+            if touched.is_none_or(|touched| touched <= standing.touched) {
+                (touched, sum.level) = (Some(standing.touched), standing.level);
+            }
+            if let Some(at) = standing.detected_at {
+                sum.detected_at = Some(sum.detected_at.map_or(at, |first| first.min(at)));
+            }
+            readings.extend(standing.trend.iter().copied());
+        }
+        readings.sort_unstable();
+        let skip = readings.len().saturating_sub(TREND);
+        sum.trend = readings.into_iter().skip(skip).map(|(_, failing)| failing).collect();
+        sum
+    }
+
+    /// A task starts over, 0 for every one: what was said of it and of its parts is forgotten, what it has cost is not.
+    pub(crate) fn start_over(&mut self, task: Key) {
+        for standing in self.all.iter_mut() {
+            if task == 0 || standing.task == task || standing.parent == Some(task) {
+                standing.level = Level::Continue;
+                standing.peak = Level::Continue;
+                standing.detected_at = None;
+                standing.trend.clear();
+            }
+        }
+        let of = |name: &Option<String>| name.as_deref().is_some_and(|name| task_key(name) == task);
+        // What a part of another task has counted for that one is not over with the part.
+        let is_own = |known: &Finding| {
+            of(&known.scope.task) && (known.scope.parent_task.is_none() || !counts_for_parent(&known.rule))
+        };
+        self.findings.retain(|known| task != 0 && !is_own(known) && !of(&known.scope.parent_task));
+    }
+
+    /// Drops all that is kept of one task.
+    pub(crate) fn drop_task(&mut self, task: Key) {
+        self.all.retain(|standing| standing.task != task);
+        self.findings.retain(|known| known.scope.task.as_deref().map_or(0, task_key) != task);
+    }
+
+    /// Drops what was heard of the longest ago, where that is as old as `idle` says.
+    pub(crate) fn drop_idle(&mut self, idle: impl Fn(Option<i64>) -> bool) {
+        loop {
+            let oldest = self.all.iter().next().filter(|oldest| idle(oldest.at));
+            let Some((task, agent)) = oldest.map(|oldest| (oldest.task, oldest.agent)) else { break };
+            self.all.remove(0);
+            let whose = |scope: &Scope| Whose::exactly(scope).has(task, agent);
+            self.findings.retain(|known| !whose(&known.scope));
+        }
+    }
+
+    /// Whether others than a task, or its parts, have evidence of calls, texts or streams.
+    pub(crate) fn others_heard(&self, task: Key) -> bool {
+        self.all.iter().any(|standing| standing.heard && standing.task != task && standing.parent != Some(task))
+    }
+
+    /// The event at hand may be evidence of calls, texts or streams.
+    pub(crate) fn hears(&mut self) {
+        if let Some(standing) = self.current() {
+            standing.heard = true;
+        }
+    }
+
+    /// The evidence of calls, texts and streams is forgotten.
+    pub(crate) fn forget_evidence(&mut self) {
+        self.all.iter_mut().for_each(|standing| standing.heard = false);
+    }
+
+    /// Bytes that it takes at most for tasks and agents; findings have a bound of their own.
+    pub(crate) fn weight(&self) -> usize {
+        self.all.iter().map(Standing::weight).sum()
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.all.len() <= STANDINGS
+            && self.all.iter().all(|standing| standing.trend.len() <= TREND)
+            && self.findings.len() <= FINDINGS
+    }
+}
+
+/// Bytes that a finding takes at most.
+fn weight(finding: &Finding) -> usize {
+    let name = |name: &Option<String>| name.as_ref().map_or(0, String::len);
+    let scope = &finding.scope;
+    let names = name(&scope.run) + name(&scope.task) + name(&scope.parent_task) + name(&scope.agent);
+    let texts = finding.signature.len() + finding.message.len() + finding.rule.len() + finding.kind.len();
+    300 + names + texts + 50 * finding.evidence.len()
+}

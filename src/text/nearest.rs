@@ -1,0 +1,76 @@
+use alloc::vec::Vec;
+
+/// Edits that a typing mistake takes at most.
+const MISTAKES: usize = 3;
+/// Words that are longer are no typing mistakes of anything.
+const LONGEST: usize = 64;
+
+/// The known word that a mistyped one was most likely meant to be: the one that takes the fewest edits, where those are
+/// few for its length.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let edits = known.into_iter().map(|name| (edits(word, name), name));
+    let (edits, name) = edits.min_by_key(|(edits, _)| *edits)?;
+    (edits <= MISTAKES && edits * 2 < name.chars().count().max(2)).then_some(name)
+}
+
+/// How many characters have to be put in, left out or changed.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (begun, of_a) in a.chars().enumerate() {
+        let mut diagonal = begun;
+        let mut left = begun + 1;
+        for (slot, of_b) in row.iter_mut().zip(core::iter::once(None).chain(b.chars().map(Some))) {
+            let Some(of_b) = of_b else {
+                *slot = left;
+                continue;
+            };
+            let changed = diagonal + usize::from(of_a != of_b);
+            diagonal = *slot;
+            left = changed.min(*slot + 1).min(left + 1);
+            *slot = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edits, nearest};
+
+    #[test]
+    fn edits_are_counted() {
+        let cases = [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("kitten", "sitting", 3),
+            ("nugde", "nudge", 2),
+        ];
+        for (a, b, wanted) in cases {
+            assert_eq!(edits(a, b), wanted, "{a} {b}");
+            assert_eq!(edits(b, a), wanted, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn a_typing_mistake_has_one_answer_and_nonsense_has_none() {
+        let known = ["repeated-call", "repeated-error", "cycle", "halt", "at"];
+        let cases = [
+            ("repeated-cal", Some("repeated-call")),
+            ("repeatd-eror", Some("repeated-error")),
+            ("cicle", Some("cycle")),
+            ("hlat", None),
+            ("hal", Some("halt")),
+            ("xy", None),
+            ("something-else", None),
+        ];
+        for (word, wanted) in cases {
+            assert_eq!(nearest(word, known), wanted, "{word}");
+        }
+        assert_eq!(nearest(&"a".repeat(10_000), known), None);
+    }
+}

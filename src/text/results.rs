@@ -1,0 +1,189 @@
+//! What a text says of test results: how many tests fail, how many pass, how much is covered.
+
+use crate::model::Tests;
+
+/// Numbers as they are written out in a summary.
+const NUMERALS: [&str; 13] =
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+
+/// How many tests an output says fail, as its latest summary has it: `4 failed: a.test.ts - …`, `Tests: 4 failed, 9 passed`,
+/// `test result: FAILED. 3 passed; 2 failed`, `FAILED (failures=2)`, `# fail 3`, `3/12 tests failed`. `None` where no line
+/// is a summary; names of tests are none. Runs of several packages are added up.
+pub(crate) fn failing_in_output(text: &str) -> Option<u32> {
+    let (mut latest, mut packages) = (None, None::<u32>);
+    for line in text.lines() {
+        // Lines as long as a bundle are no summaries.
+        if line.len() > 1024 || !line.as_bytes().windows(4).any(|word| word.eq_ignore_ascii_case(b"fail")) {
+            continue;
+        }
+        let lower = line.trim().to_ascii_lowercase();
+        // What failed are files, or a test of that name.
+        let is_of_files = ["test suites", "test files", "suites:", "files:"].iter().any(|head| lower.starts_with(head));
+        let is_name = ["failed ", "fail "].iter().any(|head| lower.starts_with(head)) && lower.contains("::");
+        if is_of_files || is_name {
+            continue;
+        }
+        let Some(count) = failing(&lower) else { continue };
+        if lower.starts_with("test result:") {
+            packages = Some(packages.unwrap_or(0).saturating_add(count));
+        } else {
+            latest = Some(count);
+        }
+    }
+    packages.or(latest)
+}
+
+/// How many tests a text in lower case says fail: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`, `3 of 12 tests
+/// failed`.
+pub(crate) fn failing(lower: &str) -> Option<u32> {
+    if !lower.contains("fail") {
+        return None;
+    }
+    let is_fail = |word: &str| matches!(word, "failing" | "failed" | "failures" | "failure" | "fail" | "fails");
+    let (mut number, mut since): (Option<u32>, usize) = (None, 0);
+    let mut tests = lower.contains("test") || lower.contains("spec");
+    let (mut pending, mut of) = (false, false);
+    for run in lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')')) {
+        let word = run.trim_matches(|c: char| !c.is_alphanumeric());
+        if word.is_empty() {
+            continue;
+        }
+        // Of `3 of 12` and `3/12`, the first is meant.
+        let first = word.split_once('/').filter(|(_, all)| all.parse::<u32>().is_ok()).map_or(word, |(part, _)| part);
+        if let Some(count) = numeral(first) {
+            if pending {
+                return Some(count);
+            }
+            if !core::mem::take(&mut of) {
+                // `Tests run: 12, Failures: 3`: what a comma ends is not what follows it.
+                number = Some(count).filter(|_| !run.ends_with([',', ';']));
+            }
+            since = 0;
+            continue;
+        }
+        of = word == "of" && number.is_some() && since == 0;
+        if of || word == "out" {
+            continue;
+        }
+        let of_tests = matches!(word, "test" | "tests" | "spec" | "specs");
+        let said = matches!(word, "failures" | "failing")
+            || (word == "failed" && tests)
+            || (word == "fail" && lower.starts_with('#'))
+            || (pending && of_tests);
+        // What a stop ends is not what follows it.
+        pending = said && !run.ends_with(['.', ',', ';', '!']);
+        if is_fail(word) {
+            let near = number.filter(|_| since <= 1);
+            if let Some(count) = near
+                && (tests || matches!(word, "failing" | "failed" | "failures"))
+            {
+                return Some(count);
+            }
+        }
+        if number.is_some() && of_tests {
+            tests = true;
+        } else {
+            since += 1;
+        }
+    }
+    None
+}
+
+/// How many tests a text in lower case says pass: `5 passed`, `12 tests passing`, `passed: 9`.
+pub(crate) fn passing(lower: &str) -> Option<u32> {
+    let (mut number, mut pending) = (None, false);
+    for run in lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')')) {
+        let word = run.trim_matches(|c: char| !c.is_alphanumeric());
+        if let Ok(count) = word.parse::<u32>() {
+            if pending {
+                return Some(count);
+            }
+            number = Some(count).filter(|_| !run.ends_with([',', ';']));
+        } else if matches!(word, "passed" | "passing" | "pass" | "passes") {
+            if number.is_some() {
+                return number;
+            }
+            pending = run.ends_with([':', '=']) || lower.contains("passed=");
+        } else if !matches!(word, "" | "test" | "tests" | "spec" | "specs") {
+            (number, pending) = (None, false);
+        }
+    }
+    None
+}
+
+/// The percentage of coverage that a text in lower case tells, in hundredths of a per cent.
+pub(crate) fn coverage(lower: &str) -> Option<u32> {
+    if !lower.contains("coverage") && !lower.contains("covered") {
+        return None;
+    }
+    let words = lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')' | ',' | ':' | '|'));
+    let percent = |word: &str| {
+        let number = word.trim_end_matches(['.', ';']).strip_suffix('%')?;
+        let shaped = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        number.parse::<f64>().ok().filter(|percent| shaped && *percent <= 100.0)
+    };
+    let coverage = words.filter_map(percent).next();
+    Tests { coverage, ..Tests::default() }.coverage_hundredths()
+}
+
+fn numeral(word: &str) -> Option<u32> {
+    let written = || NUMERALS.iter().position(|numeral| *numeral == word).and_then(|number| u32::try_from(number).ok());
+    word.parse().ok().or_else(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failing_tests_of_outputs() {
+        for (output, expected) in [
+            ("4 failed: auth.test.ts - login test timeout, logout test assertion", Some(4)),
+            ("Running tests... 2 failed: auth.test.ts - login test timeout", Some(2)),
+            ("3 tests failing - auth, login, logout", Some(3)),
+            ("three tests failing - auth, login, logout", Some(3)),
+            ("3 of 12 tests failed", Some(3)),
+            ("3 out of 12 tests failed", Some(3)),
+            ("3/12 tests failed", Some(3)),
+            ("Failed tests: 3", Some(3)),
+            ("Tests failed: 3, passed: 9", Some(3)),
+            ("Test Suites: 1 failed, 2 passed, 3 total\nTests:       4 failed, 9 passed, 13 total", Some(4)),
+            (" Test Files  1 failed (1)\n      Tests  3 failed | 10 passed (13)", Some(3)),
+            ("FAILED tests/a.py::test_x - assert 2 == 3\n==== 6 failed, 5 passed in 0.12s ====", Some(6)),
+            ("test result: FAILED. 3 passed; 2 failed; 0 ignored\n\ntest result: FAILED. 1 passed; 5 failed;", Some(7)),
+            ("Ran 5 tests in 0.1s\n\nFAILED (failures=2, errors=1)", Some(2)),
+            ("Tests run: 12, Failures: 3, Errors: 0", Some(3)),
+            ("  9 passing (20ms)\n  3 failing", Some(3)),
+            ("# tests 10\n# pass 7\n# fail 3", Some(3)),
+            ("10 examples, 3 failures", Some(3)),
+            ("70% tests passed, 3 tests failed out of 10", Some(3)),
+            ("all 12 tests passed", None),
+            ("the build failed after 20 minutes", None),
+        ] {
+            assert_eq!(failing_in_output(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn passing_tests_and_coverage() {
+        for (text, expected) in [
+            ("2 failed, 5 passed", Some(5)),
+            ("tests failed: 3, passed: 9", Some(9)),
+            ("9 passing (20ms)", Some(9)),
+            ("test result: failed. 3 passed; 2 failed", Some(3)),
+            ("the build passed", None),
+        ] {
+            assert_eq!(passing(text), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("coverage: 75.5%", Some(7_550)),
+            ("coverage 75 %", None),
+            ("3 failed, coverage is 60%, wanted 80%", Some(6_000)),
+            ("75% of lines covered", Some(7_500)),
+            ("done to 75%", None),
+            ("coverage 250%", None),
+        ] {
+            assert_eq!(coverage(text), expected, "{text}");
+        }
+    }
+}

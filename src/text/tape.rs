@@ -1,0 +1,582 @@
+//! JSON text as a tape: its values in the order in which they stand there, each with where its text is.
+//!
+//! Outputs in JSON are read to be compared, not to be kept: a tape needs no allocation per value, and its buffers serve
+//! for the next output. What it accepts is what `serde_json` accepts.
+
+use super::canonical::{escape, number as canonical_number, quoted};
+use super::mask::{Span, first_digit};
+use alloc::{string::String, vec::Vec};
+use serde_json::Number;
+
+/// Levels of nesting that are read.
+const DEPTH: usize = 127;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Tag {
+    #[default]
+    Null,
+    True,
+    False,
+    Number,
+    Text,
+    List,
+    Object,
+    /// What was a number, and a time.
+    Time,
+}
+
+/// A value, or the name of a field: its value follows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Node {
+    pub(super) tag: Tag,
+    /// The text is in the tape's own buffer: it had escapes, or was masked.
+    own: bool,
+    /// A number that is written as it stands; of a text that there are no digits in it.
+    plain: bool,
+    /// A field that is not written.
+    pub(super) gone: bool,
+    from: u32,
+    to: u32,
+    /// The node behind this one and all that is in it.
+    next: u32,
+}
+
+/// The values of a text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tape {
+    nodes: Vec<Node>,
+    /// Texts that do not stand in the source as they are.
+    own: String,
+    /// Fields of the objects that are being written, by name.
+    fields: Vec<(u64, u32)>,
+}
+
+impl Tape {
+    /// Reads a whole document; none where `text` is not one.
+    pub(super) fn read<'a>(&'a mut self, text: &'a str) -> Option<Read<'a>> {
+        self.nodes.clear();
+        self.own.clear();
+        self.fields.clear();
+        // Places are kept in 32 bits, and a longer text is none that anybody compares.
+        u32::try_from(text.len()).ok()?;
+        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, tape: self };
+        reader.value(DEPTH)?;
+        reader.blanks();
+        (reader.at == text.len()).then_some(())?;
+        Some(Read { text, tape: self })
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    tape: &'a mut Tape,
+}
+
+impl Reader<'_> {
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.bytes.get(self.at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn blanks(&mut self) {
+        while matches!(self.byte(), b' ' | b'\n' | b'\t' | b'\r') {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, tag: Tag, own: bool, plain: bool, span: (usize, usize)) {
+        let place = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        let next = place(self.tape.nodes.len() + 1);
+        self.tape.nodes.push(Node { tag, own, plain, gone: false, from: place(span.0), to: place(span.1), next });
+    }
+
+    fn value(&mut self, depth: usize) -> Option<()> {
+        self.blanks();
+        match self.byte() {
+            b'"' => self.string(),
+            b'{' => self.nested(Tag::Object, b'}', depth),
+            b'[' => self.nested(Tag::List, b']', depth),
+            b't' => self.word("true", Tag::True),
+            b'f' => self.word("false", Tag::False),
+            b'n' => self.word("null", Tag::Null),
+            _ => self.number(),
+        }
+    }
+
+    fn word(&mut self, word: &str, tag: Tag) -> Option<()> {
+        self.text.get(self.at..)?.starts_with(word).then_some(())?;
+        self.at += word.len();
+        self.push(tag, false, true, (0, 0));
+        Some(())
+    }
+
+    /// A list or an object; its length is counted in values.
+    fn nested(&mut self, tag: Tag, end: u8, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        self.at += 1;
+        let index = self.tape.nodes.len();
+        self.push(tag, false, true, (0, 0));
+        let mut length = 0;
+        self.blanks();
+        while self.byte() != end {
+            if length > 0 {
+                (self.byte() == b',').then_some(())?;
+                self.at += 1;
+                self.blanks();
+            }
+            if tag == Tag::Object {
+                (self.byte() == b'"').then_some(())?;
+                self.string()?;
+                self.blanks();
+                (self.byte() == b':').then_some(())?;
+                self.at += 1;
+            }
+            self.value(depth)?;
+            length += 1;
+            self.blanks();
+        }
+        self.at += 1;
+        let next = u32::try_from(self.tape.nodes.len()).ok()?;
+        let node = self.tape.nodes.get_mut(index)?;
+        (node.to, node.next) = (length, next);
+        Some(())
+    }
+
+    fn string(&mut self) -> Option<()> {
+        self.at += 1;
+        let start = self.at;
+        let mut digit = false;
+        // Most texts are short: they are read byte by byte.
+        let near = self.bytes.len().min(start + NEAR);
+        while self.at < near {
+            let byte = self.byte();
+            if byte < 0x20 || byte == b'"' || byte == b'\\' {
+                break;
+            }
+            digit |= byte.is_ascii_digit();
+            self.at += 1;
+        }
+        if self.at == near {
+            self.at += escape(self.bytes.get(self.at..)?)?;
+            digit = true;
+        }
+        if self.byte() == b'"' {
+            self.push(Tag::Text, false, !digit, (start, self.at));
+            self.at += 1;
+            return Some(());
+        }
+        let from = self.tape.own.len();
+        let mut copied = start;
+        while self.byte() == b'\\' {
+            self.tape.own.push_str(self.text.get(copied..self.at)?);
+            let character = self.escaped()?;
+            self.tape.own.push(character);
+            copied = self.at;
+            self.at += escape(self.bytes.get(self.at..)?)?;
+        }
+        (self.byte() == b'"').then_some(())?;
+        self.tape.own.push_str(self.text.get(copied..self.at)?);
+        self.at += 1;
+        self.push(Tag::Text, true, false, (from, self.tape.own.len()));
+        Some(())
+    }
+
+    /// The character that an escape stands for.
+    fn escaped(&mut self) -> Option<char> {
+        let kind = *self.bytes.get(self.at + 1)?;
+        self.at += 2;
+        Some(match kind {
+            b'"' | b'\\' | b'/' => char::from(kind),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.unit()?;
+                if !(0xd800..0xe000).contains(&first) {
+                    return char::from_u32(first);
+                }
+                (first < 0xdc00 && self.bytes.get(self.at..self.at + 2)? == b"\\u").then_some(())?;
+                self.at += 2;
+                let second = self.unit()?.checked_sub(0xdc00).filter(|second| *second < 0x400)?;
+                return char::from_u32(0x10000 + ((first - 0xd800) << 10) + second);
+            }
+            _ => return None,
+        })
+    }
+
+    fn unit(&mut self) -> Option<u32> {
+        let digits = self.bytes.get(self.at..self.at + 4)?;
+        self.at += 4;
+        digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while self.byte().is_ascii_digit() {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    fn number(&mut self) -> Option<()> {
+        let start = self.at;
+        self.at += usize::from(self.byte() == b'-');
+        let leading_zero = self.byte() == b'0';
+        let whole = self.digits();
+        (whole == 1 || whole > 1 && !leading_zero).then_some(())?;
+        let mut simple = self.at - start < SIMPLE;
+        if self.byte() == b'.' {
+            self.at += 1;
+            simple = false;
+            (self.digits() > 0).then_some(())?;
+        }
+        if matches!(self.byte(), b'e' | b'E') {
+            self.at += 1;
+            simple = false;
+            self.at += usize::from(matches!(self.byte(), b'+' | b'-'));
+            (self.digits() > 0).then_some(())?;
+        }
+        if !simple {
+            // There are numbers beyond every double.
+            parsed(self.text.get(start..self.at)?)?;
+        }
+        simple &= !(leading_zero && self.at - start > 1);
+        self.push(Tag::Number, false, simple, (start, self.at));
+        Some(())
+    }
+}
+
+/// Integers of fewer characters are written as they stand; only zero may have a sign that goes.
+const SIMPLE: usize = 16;
+/// Bytes of a text that are looked at one by one.
+const NEAR: usize = 24;
+
+fn parsed(text: &str) -> Option<Number> {
+    serde_json::from_str(text).ok()
+}
+
+/// A document that was read.
+pub(super) struct Read<'a> {
+    text: &'a str,
+    tape: &'a mut Tape,
+}
+
+impl Read<'_> {
+    pub(super) fn node(&self, at: u32) -> Node {
+        self.tape.nodes.get(at as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn node_mut(&mut self, at: u32) -> Option<&mut Node> {
+        self.tape.nodes.get_mut(at as usize)
+    }
+
+    /// Whether a text is known to have no digits in it.
+    pub(super) fn is_plain(node: Node) -> bool {
+        node.plain
+    }
+
+    /// The text of a name, a text or a number.
+    pub(super) fn text(&self, node: Node) -> &str {
+        let source = if node.own { self.tape.own.as_str() } else { self.text };
+        source.get(node.from as usize..node.to as usize).unwrap_or_default()
+    }
+
+    /// Puts another text in the place of one.
+    pub(super) fn replace(&mut self, at: u32, text: &str) {
+        let from = self.tape.own.len();
+        self.tape.own.push_str(text);
+        let to = self.tape.own.len();
+        if let (Some(node), Ok(from), Ok(to)) = (self.tape.nodes.get_mut(at as usize), from.try_into(), to.try_into()) {
+            (node.own, node.plain, node.from, node.to) = (true, false, from, to);
+        }
+    }
+
+    /// Where the values of a list or an object are: of an object's fields where the names are.
+    pub(super) fn children(&self, at: u32) -> Children {
+        let node = self.node(at);
+        let left = if matches!(node.tag, Tag::List | Tag::Object) { node.to } else { 0 };
+        Children { next: at + 1, left, named: u32::from(node.tag == Tag::Object) }
+    }
+
+    /// Whether a value is `null`, or a list or an object with nothing in it.
+    pub(super) fn is_empty(&self, at: u32) -> bool {
+        let node = self.node(at);
+        node.tag == Tag::Null || matches!(node.tag, Tag::List | Tag::Object) && node.to == 0
+    }
+
+    /// The integer or number that a value is.
+    pub(super) fn number(&self, node: Node) -> Option<Number> {
+        (node.tag == Tag::Number).then(|| parsed(self.text(node)))?
+    }
+
+    /// Appends a value: with `PLAIN` as text in which nothing is quoted, else as canonical JSON. Adds to `numbers` where
+    /// digits are.
+    pub(super) fn write<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
+        let node = self.node(at);
+        match node.tag {
+            Tag::Null => out.push_str("null"),
+            Tag::True => out.push_str("true"),
+            Tag::False => out.push_str("false"),
+            Tag::Time => out.push_str(if PLAIN { "<time>" } else { "\"<time>\"" }),
+            Tag::Number => {
+                let (start, text) = (out.len(), self.text(node));
+                if node.plain {
+                    out.push_str(text);
+                } else if let Some(number) = parsed(text) {
+                    canonical_number(&number, out);
+                }
+                numbers.push((start, out.len()));
+            }
+            Tag::Text => {
+                self.write_text::<PLAIN>(node, out, numbers);
+            }
+            Tag::List => self.write_list::<PLAIN>(at, out, numbers),
+            Tag::Object => self.write_object::<PLAIN>(at, out, numbers),
+        }
+    }
+
+    fn write_text<const PLAIN: bool>(&self, node: Node, out: &mut String, numbers: &mut Vec<Span>) {
+        let (text, start) = (self.text(node), out.len());
+        if PLAIN {
+            out.push_str(text);
+        } else if node.own {
+            quoted(text, out);
+        } else {
+            // What stands in the source without an escape needs none: it is written together with its quotation marks.
+            out.push_str(self.text.get(node.from as usize - 1..node.to as usize + 1).unwrap_or_default());
+        }
+        // Of what was written: escapes have digits too.
+        if !node.plain && out.as_bytes().get(start..).and_then(first_digit).is_some() {
+            numbers.push((start, out.len()));
+        }
+    }
+
+    fn write_list<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
+        if !PLAIN {
+            out.push('[');
+        }
+        let mut children = self.children(at);
+        let mut first = true;
+        while let Some(item) = children.next(self) {
+            if !PLAIN && !core::mem::replace(&mut first, false) {
+                out.push(',');
+            }
+            self.write::<PLAIN>(item, out, numbers);
+            if PLAIN {
+                out.push_str(", ");
+            }
+        }
+        if !PLAIN {
+            out.push(']');
+        }
+    }
+
+    /// Fields by name; of several of one name the last.
+    fn write_object<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
+        let base = self.tape.fields.len();
+        let mut children = self.children(at);
+        while let Some(name) = children.next(self) {
+            let node = self.node(name);
+            if !node.gone {
+                let begins = begins(self.text(node));
+                self.insert(base, begins, name);
+            }
+        }
+        let end = self.tape.fields.len();
+        if !PLAIN {
+            out.push('{');
+        }
+        for index in base..end {
+            let Some((_, name)) = self.tape.fields.get(index).copied() else { break };
+            if !PLAIN && index > base {
+                out.push(',');
+            }
+            self.write_text::<PLAIN>(self.node(name), out, numbers);
+            out.push_str(if PLAIN { ": " } else { ":" });
+            self.write::<PLAIN>(name + 1, out, numbers);
+            if PLAIN {
+                out.push_str("; ");
+            }
+        }
+        if !PLAIN {
+            out.push('}');
+        }
+        self.tape.fields.truncate(base);
+    }
+
+    /// Puts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
+    /// nearly.
+    fn insert(&mut self, base: usize, begins: u64, name: u32) {
+        let known = self.tape.fields.get(base..).unwrap_or_default();
+        let text = |name: u32| self.text(self.node(name));
+        let order = |(other, at): &(u64, u32)| other.cmp(&begins).then_with(|| text(*at).cmp(text(name)));
+        let place = if known.last().is_none_or(|last| order(last).is_lt()) {
+            known.len()
+        } else {
+            known.partition_point(|entry| order(entry).is_lt())
+        };
+        let same = known.get(place).is_some_and(|entry| order(entry).is_eq());
+        match self.tape.fields.get_mut(base + place) {
+            Some(entry) if same => *entry = (begins, name),
+            _ => self.tape.fields.insert(base + place, (begins, name)),
+        }
+    }
+}
+
+/// The first eight bytes of a name, to be compared at once.
+fn begins(name: &str) -> u64 {
+    match name.as_bytes().first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0; 8];
+            bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+            u64::from_be_bytes(bytes)
+        }
+    }
+}
+
+/// The places of the values in a list, or of the names in an object.
+#[derive(Clone, Copy)]
+pub(super) struct Children {
+    next: u32,
+    left: u32,
+    named: u32,
+}
+
+impl Children {
+    pub(super) fn next(&mut self, read: &Read<'_>) -> Option<u32> {
+        self.left = self.left.checked_sub(1)?;
+        let at = self.next;
+        self.next = read.node(at + self.named).next;
+        Some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::canonical::canonical_json;
+    use alloc::string::ToString;
+    use serde_json::Value;
+
+    /// Canonical JSON by the tape, and by the library's tree.
+    fn both(text: &str) -> (Option<String>, Option<String>) {
+        let mut tape = Tape::default();
+        let own = tape.read(text).map(|mut read| {
+            let mut out = String::new();
+            let mut numbers = Vec::new();
+            read.write::<false>(0, &mut out, &mut numbers);
+            for (index, byte) in out.bytes().enumerate() {
+                let told = numbers.iter().any(|(from, to)| (*from..*to).contains(&index));
+                assert!(!byte.is_ascii_digit() || told, "a digit at {index} of {out}");
+            }
+            out
+        });
+        let tree = serde_json::from_str::<Value>(text).ok().map(|value| {
+            let mut out = String::new();
+            canonical_json(&value, &mut out);
+            out
+        });
+        (own, tree)
+    }
+
+    #[test]
+    fn as_the_tree_says() {
+        let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        for text in [
+            "",
+            " ",
+            "null",
+            "tru",
+            "true",
+            "truee",
+            " [ ] ",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "{}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "[1]x",
+            "-",
+            "-0",
+            "-1",
+            "01",
+            "1.",
+            "1.5",
+            "-0.0",
+            "1e5",
+            "1E+2",
+            "1e-7",
+            "1e999",
+            "-1e999",
+            "0.1e1",
+            ".5",
+            "+1",
+            "9007199254740993",
+            "123456789012345",
+            "1234567890123456",
+            "12345678901234567890123",
+            "[1.0,2.50,100000000000000000000]",
+            r#""""#,
+            r#""a\"b\\c\/d\b\f\n\r\tA""#,
+            r#""\u00e9\ud83d\ude00""#,
+            r#""\ud83d""#,
+            r#""\ud83dx""#,
+            r#""\ude00""#,
+            r#""\u12""#,
+            r#""\x""#,
+            "\"a\nb\"",
+            "\"é日\"",
+            "\"open",
+            r#"{"b":1,"a":2,"b":3}"#,
+            r#"{"abcdefgh2":1,"abcdefgh1":{"z":[],"y":null}}"#,
+            r#"{"a":1,"":2,"aa":3,"ab\n":4,"é":5,"abcdefghi":6,"abcdefgh":7}"#,
+            r#"[{"n":"x9","m":[true,false,null,{"k":"\u0001"}]}]"#,
+            &deep(127),
+            &deep(128),
+        ] {
+            let (own, tree) = both(text);
+            assert_eq!(own, tree, "{text:.60}");
+        }
+    }
+
+    #[test]
+    fn as_plain_text() {
+        let mut tape = Tape::default();
+        let mut out = String::new();
+        let mut read = tape.read(r#"{"b":["x",1.0],"a":"say \"y\""}"#).expect("a document");
+        read.write::<true>(0, &mut out, &mut Vec::new());
+        assert_eq!(out, "a: say \"y\"; b: x, 1, ; ");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text(text in r#"[\[\]{}:,"0-9a-e.\\u+\- \n]{0,40}"#) {
+            let (own, tree) = both(&text);
+            proptest::prop_assert_eq!(own, tree);
+        }
+
+        #[test]
+        fn any_document(numbers in proptest::collection::vec(proptest::num::f64::ANY, 0..4), names in proptest::collection::vec("[a-c\\x00-\\x7fé]{0,10}", 0..6)) {
+            let mut map = serde_json::Map::new();
+            for (index, name) in names.iter().enumerate() {
+                let number = numbers.get(index).copied().unwrap_or(index as f64);
+                map.insert(name.clone(), serde_json::json!([number, name, {name.clone(): index}]));
+            }
+            let text = Value::Object(map).to_string();
+            let (own, tree) = both(&text);
+            proptest::prop_assert!(own.is_some());
+            proptest::prop_assert_eq!(own, tree);
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! What changes by itself, in words with digits: times, durations, addresses, ids, names of temporary files.
+//!
+//! Every question is answered by the bytes around one word, a bounded number of them.
+
+const PLAIN: u8 = 0;
+pub(super) const LETTER: u8 = 1;
+pub(super) const DIGIT: u8 = 2;
+pub(super) const BLANK: u8 = 4;
+pub(super) const CONTROL: u8 = 8;
+pub(super) const QUOTE: u8 = 16;
+/// Punctuation that stands inside paths and file names.
+pub(super) const PATH: u8 = 32;
+pub(super) const HEX: u8 = 64;
+/// Letters, digits, `_` and everything that is not ASCII.
+pub(super) const WORD: u8 = 128;
+
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+static CLASSES: [u8; 256] = {
+    let mut table = [PLAIN; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'a'..=b'f' | b'A'..=b'F' => LETTER | HEX | WORD,
+            b'g'..=b'z' | b'G'..=b'Z' => LETTER | WORD,
+            b'0'..=b'9' => DIGIT | HEX | WORD,
+            b'_' => WORD,
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => BLANK,
+            0..0x20 | 0x7f => CONTROL,
+            b'"' | b'\'' | b'`' => QUOTE,
+            b'/' | b'\\' | b'.' | b'-' | b'~' | b'@' | b'+' | b'%' => PATH,
+            // A lead byte stands for its character; the bytes that continue it are no letters of their own.
+            0xc0.. => LETTER | WORD,
+            0x80..0xc0 => WORD,
+            _ => PLAIN,
+        };
+        byte += 1;
+    }
+    table
+};
+
+#[inline]
+pub(super) fn is(byte: u8, class: u8) -> bool {
+    CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & class != 0)
+}
+
+/// Digits of a number that is no epoch, no hash and no group of a longer token.
+const SHORT_NUMBER: usize = 6;
+
+/// A text, for the words in it.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) bytes: &'a [u8],
+    /// What is before this is masked already.
+    pub(super) floor: usize,
+}
+
+impl Around<'_> {
+    /// The byte at `at`; 0 beyond the end, where every token ends.
+    #[inline]
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(super) fn classed(&self, at: usize, class: u8) -> bool {
+        is(self.byte(at), class)
+    }
+
+    /// Where the run of bytes of `class` that begins at `at` ends.
+    #[inline]
+    pub(super) fn end_of(&self, at: usize, class: u8) -> usize {
+        let mut end = at;
+        while self.bytes.get(end).is_some_and(|byte| is(*byte, class)) {
+            end += 1;
+        }
+        end.max(at)
+    }
+
+    /// The word around the digit at `digit`.
+    #[inline]
+    pub(super) fn word(&self, digit: usize) -> (usize, usize) {
+        let mut start = digit;
+        while start > self.floor && self.classed(start - 1, WORD) {
+            start -= 1;
+        }
+        (start, self.end_of(digit, WORD))
+    }
+
+    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what.
+    pub(super) fn volatile(&self, start: usize, end: usize, digit: usize) -> Option<(usize, usize, &'static str)> {
+        let before = if start > 0 { self.byte(start - 1) } else { 0 };
+        let word = self.bytes.get(start..end).unwrap_or_default();
+        // Most numbers are short, and what stands behind them tells what they are none of.
+        if word.len() <= SHORT_NUMBER && word.iter().all(|byte| is(*byte, DIGIT)) {
+            let found = match self.byte(end) {
+                _ if before == b'.' => None,
+                b':' if before != b':' => self.clock(start).map(|to| (start, to, "<time>")),
+                b'-' | b'/' => self.date_time(start).map(|to| (start, to, "<time>")),
+                b'.' | b' ' => self.duration(start).map(|to| (start, to, "<duration>")),
+                _ => None,
+            };
+            return found
+                .or_else(|| self.labelled(start, word).map(|to| (start, to, "<id>")))
+                .or_else(|| self.temporary(start, word).map(|(from, to)| (from, to, "<tmp>")));
+        }
+        if digit == start && before != b'.' {
+            if let Some(to) = self.date_time(start).or_else(|| self.clock(start).filter(|_| before != b':')) {
+                return Some((start, to, "<time>"));
+            }
+            if let Some(to) = self.duration(start) {
+                return Some((start, to, "<duration>"));
+            }
+            if let Some(to) = self.epoch(start, end) {
+                return Some((start, to, "<time>"));
+            }
+        }
+        if let Some(to) = self.uuid(start) {
+            return Some((start, to, "<uuid>"));
+        }
+        let all_hex = |digits: &[u8]| digits.iter().all(|byte| is(*byte, HEX));
+        if let Some(digits) = word.strip_prefix(b"0x").or_else(|| word.strip_prefix(b"0X"))
+            && !digits.is_empty()
+            && all_hex(digits)
+        {
+            return Some((start, end, "<hex>"));
+        }
+        if word.len() >= 7 && all_hex(word) && word.iter().any(|byte| is(*byte, LETTER)) {
+            return Some((start, end, "<hex>"));
+        }
+        if let Some(to) = self.labelled(start, word) {
+            return Some((start, to, "<id>"));
+        }
+        self.temporary(start, word).map(|(from, to)| (from, to, "<tmp>"))
+    }
+
+    /// Where `count` digits that begin at `at` end, if there are that many and no more.
+    fn digits(&self, at: usize, count: usize) -> Option<usize> {
+        let end = at + count;
+        ((at..end).all(|at| self.classed(at, DIGIT)) && !self.classed(end, DIGIT)).then_some(end)
+    }
+
+    fn literal(&self, at: usize, any_of: &[u8]) -> Option<usize> {
+        any_of.contains(&self.byte(at)).then_some(at + 1)
+    }
+
+    /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`. A date alone is content.
+    fn date_time(&self, at: usize) -> Option<usize> {
+        if let Some(end) = self.digits(at, 8) {
+            let end = self.digits(self.literal(end, b"T")?, 6)?;
+            return self.word_ends(self.zone(end));
+        }
+        let end = self.digits(at, 4)?;
+        let end = self.digits(self.literal(end, b"-/")?, 2)?;
+        let end = self.digits(self.literal(end, b"-/")?, 2)?;
+        let time = self.literal(end, b"Tt ")?;
+        self.clock(time).or_else(|| {
+            let end = self.digits(self.literal(self.digits(time, 2)?, b":")?, 2)?;
+            self.word_ends(self.zone(end))
+        })
+    }
+
+    /// `12:01:01`, with fraction and zone or without.
+    fn clock(&self, at: usize) -> Option<usize> {
+        let end = self.digits(at, 2).or_else(|| self.digits(at, 1))?;
+        let minutes = self.literal(end, b":")?;
+        let end = self.digits(minutes, 2)?;
+        let seconds = self.literal(end, b":")?;
+        let mut end = self.digits(seconds, 2)?;
+        if self.byte(minutes) > b'5' || self.byte(seconds) > b'6' || self.byte(end) == b':' {
+            return None;
+        }
+        if matches!(self.byte(end), b'.' | b',') && self.classed(end + 1, DIGIT) {
+            end = self.end_of(end + 1, DIGIT);
+        }
+        self.word_ends(self.zone(end))
+    }
+
+    /// Steps over `Z`, `+02:00` or `+0200`.
+    fn zone(&self, at: usize) -> usize {
+        if matches!(self.byte(at), b'Z' | b'z') {
+            return at + 1;
+        }
+        let signed = || {
+            let hours = self.literal(at, b"+-")?;
+            self.digits(hours, 4).or_else(|| self.digits(self.literal(self.digits(hours, 2)?, b":")?, 2))
+        };
+        signed().unwrap_or(at)
+    }
+
+    fn word_ends(&self, at: usize) -> Option<usize> {
+        (!self.classed(at, WORD)).then_some(at)
+    }
+
+    /// `1.2s`, `350ms`, `1m30s`, `0.03 seconds`. A lone `5m` or `2h` may be anything.
+    fn duration(&self, at: usize) -> Option<usize> {
+        const SPACED: [&str; 17] = [
+            "hour",
+            "hours",
+            "hrs",
+            "microseconds",
+            "milliseconds",
+            "min",
+            "mins",
+            "minute",
+            "minutes",
+            "ms",
+            "msec",
+            "nanoseconds",
+            "ns",
+            "sec",
+            "second",
+            "seconds",
+            "secs",
+        ];
+        let mut at = at;
+        let mut parts = 0;
+        let mut certain = false;
+        loop {
+            let whole = self.end_of(at, DIGIT);
+            let fraction = self.byte(whole) == b'.' && self.classed(whole + 1, DIGIT);
+            let number = if fraction { self.end_of(whole + 1, DIGIT) } else { whole };
+            let spaced = self.byte(number) == b' ';
+            let unit = number + usize::from(spaced);
+            let units = self.bytes.get(unit..).unwrap_or_default();
+            // Nearly every number is told by the byte behind it.
+            if !units.first().is_some_and(|first| {
+                matches!(first.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
+            }) {
+                return None;
+            }
+            let length = units.iter().take(16).take_while(|byte| is(**byte, WORD) && !is(**byte, DIGIT)).count();
+            let unit_text = units.get(..length).and_then(|unit| core::str::from_utf8(unit).ok()).unwrap_or_default();
+            parts += 1;
+            match unit_text {
+                "s" if !spaced || fraction => certain = true,
+                "us" | "µs" | "μs" => certain = true,
+                "m" | "h" | "d" if !spaced => {}
+                _ if super::words::listed(&SPACED, unit_text) => certain = true,
+                _ => return None,
+            }
+            at = unit + length;
+            if !(self.classed(at, DIGIT) && parts < 4) {
+                break;
+            }
+        }
+        if certain || parts > 1 { self.word_ends(at) } else { None }
+    }
+
+    /// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.
+    fn epoch(&self, start: usize, end: usize) -> Option<usize> {
+        let length = end - start;
+        if !matches!(length, 10 | 13 | 16 | 19) || self.digits(start, length).is_none() {
+            return None;
+        }
+        let plausible = matches!((self.byte(start), self.byte(start + 1)), (b'1', b'4'..=b'9') | (b'2', b'0' | b'1'));
+        let fraction = length == 10 && self.byte(end) == b'.' && self.classed(end + 1, DIGIT);
+        plausible.then(|| if fraction { self.end_of(end + 1, DIGIT) } else { end })
+    }
+
+    fn uuid(&self, start: usize) -> Option<usize> {
+        let mut at = start;
+        for (index, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
+            if index > 0 {
+                at = self.literal(at, b"-")?;
+            }
+            if !(at..at + length).all(|at| self.classed(at, HEX)) {
+                return None;
+            }
+            at += length;
+        }
+        self.word_ends(at)
+    }
+
+    /// A value that the word before it names as the id of a process, thread, session, request or trace. `req 12`,
+    /// `job 7`, `run 3` and `thread 2` are counters.
+    fn labelled(&self, start: usize, word: &[u8]) -> Option<usize> {
+        const PROCESS: [&str; 4] = ["pid", "ppid", "processid", "tid"];
+        const IDS: [&str; 14] = [
+            "connectionid",
+            "correlationid",
+            "invocationid",
+            "reqid",
+            "requestid",
+            "requestuuid",
+            "rid",
+            "sessid",
+            "sessionid",
+            "sid",
+            "spanid",
+            "threadid",
+            "traceid",
+            "xrequestid",
+        ];
+        const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
+        if start == 0 || !b" :=#'\"[(".contains(&self.byte(start - 1)) {
+            return None;
+        }
+        let before = self.bytes.get(start.saturating_sub(40)..start).unwrap_or_default();
+        let gap = before.iter().rev().take(3).take_while(|byte| b" :=#'\"[(".contains(byte)).count();
+        let before = before.get(..before.len() - gap)?;
+        let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
+        // Most words before a number are told by their last letter: all ids end in one.
+        let ends_label = |byte: u8| byte == b'd' || random && b"ten".contains(&byte);
+        if !before.last().is_some_and(|byte| ends_label(byte.to_ascii_lowercase()) || matches!(byte, b'_' | b'-')) {
+            return None;
+        }
+        let mut length =
+            before.iter().rev().take_while(|byte| is(**byte, LETTER) || matches!(byte, b'_' | b'-')).count();
+        let spelled = |length: usize| before.get(before.len().saturating_sub(length)..).unwrap_or_default();
+        // `request id: …` is one label.
+        if spelled(length).eq_ignore_ascii_case(b"id") {
+            let rest = before.get(..before.len() - length).and_then(|rest| rest.strip_suffix(b" ")).unwrap_or_default();
+            length += 1 + rest.iter().rev().take_while(|byte| is(**byte, LETTER)).count();
+            length = length.min(before.len());
+        }
+        let last = spelled(length).iter().rev().find(|byte| byte.is_ascii_alphanumeric())?.to_ascii_lowercase();
+        if !ends_label(last) {
+            return None;
+        }
+        let label = core::str::from_utf8(spelled(length)).ok()?;
+        let named = |list: &[&str]| super::words::listed_name(list, label);
+        (named(&PROCESS) || named(&IDS) || random && named(&NAMES)).then(|| {
+            let mut end = start + word.len();
+            while self.byte(end) == b'-' && self.classed(end + 1, WORD) {
+                end = self.end_of(end + 1, WORD);
+            }
+            end
+        })
+    }
+
+    /// `tmpab12cd`, or a name directly in a directory for temporary files.
+    fn temporary(&self, start: usize, word: &[u8]) -> Option<(usize, usize)> {
+        if word.starts_with(b"tmp") && word.len() >= 7 {
+            return Some((start, start + word.len()));
+        }
+        let in_name = |byte: &u8| is(*byte, WORD) || matches!(byte, b'.' | b'-');
+        // Nearly every name is in no directory at all.
+        if start == 0 || !is(self.byte(start - 1), WORD | PATH) {
+            return None;
+        }
+        let before = self.bytes.get(self.floor.max(start.saturating_sub(64))..start).unwrap_or_default();
+        let name = start - before.iter().rev().take_while(|byte| in_name(byte)).count();
+        let directory = self.bytes.get(name.saturating_sub(6)..name).unwrap_or_default();
+        if !matches!(directory.last(), Some(b'/' | b'\\')) {
+            return None;
+        }
+        let temporary = [&b"/tmp/"[..], b"/temp/", b"\\tmp\\", b"\\temp\\"].iter().any(|known| {
+            directory.len() >= known.len()
+                && directory.get(directory.len() - known.len()..).is_some_and(|end| end.eq_ignore_ascii_case(known))
+        });
+        if !temporary {
+            return None;
+        }
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        let mut end = start + rest.iter().take_while(|byte| in_name(byte)).count();
+        while end > start && matches!(self.byte(end - 1), b'.' | b'-') {
+            end -= 1;
+        }
+        Some((name, end))
+    }
+}

@@ -1,0 +1,191 @@
+//! Reads a session piece by piece, so that a log that is larger than the memory can be read.
+
+use super::out::Out;
+use super::pieces::{Documents, Piece};
+use super::{
+    Format, LineError, Reads, Transcript, ai_sdk, anthropic, claude_code, detect, gemini_cli, langchain, openai,
+    openhands, otel, swe_agent, trace,
+};
+use crate::model::TraceEvent;
+use alloc::{boxed::Box, string::String, vec::Vec};
+use serde::Serialize;
+
+/// Bytes of the beginning that are kept until a format is told.
+const BEGINNING: usize = 4 << 20;
+
+/// What was read since the last part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Part {
+    /// The format, once it is known; with the last part it always is.
+    pub format: Option<Format>,
+    /// What happened, in order.
+    pub events: Vec<TraceEvent>,
+    /// The line each event came from, from 1.
+    pub lines: Vec<u32>,
+    /// The lines that could not be read.
+    pub errors: Vec<LineError>,
+}
+
+/// Reads a session as it comes. However its text is cut, the parts together are what [`read`](super::read) says of the
+/// whole; spans of OpenTelemetry come with the last part, since they are put in the order of time.
+pub struct Reader {
+    /// What was not read yet: the last document, which may go on.
+    rest: String,
+    /// The line it begins on.
+    line: u32,
+    /// How long it has to be before it is worth looking at again.
+    enough: usize,
+    begun: bool,
+    format: Option<Format>,
+    reads: Option<Box<dyn Reads>>,
+    out: Out,
+}
+
+impl core::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Reader").field("format", &self.format).field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    /// A reader of a format; without one the first entries that tell decide.
+    #[must_use]
+    pub fn new(format: Option<Format>) -> Self {
+        let transcript = Transcript {
+            format: format.unwrap_or(Format::Trace),
+            events: Vec::new(),
+            lines: Vec::new(),
+            errors: Vec::new(),
+        };
+        Self { rest: String::new(), line: 1, enough: 0, begun: false, format, reads: None, out: Out::new(transcript) }
+    }
+
+    /// Takes the next piece of the text, cut anywhere, and tells what can be read by now.
+    pub fn feed(&mut self, text: &str) -> Part {
+        let text = self.unmarked(text);
+        self.rest.push_str(text);
+        if self.rest.len() >= self.enough {
+            let rest = core::mem::take(&mut self.rest);
+            // A line that may go on is left alone.
+            let whole = rest.rfind('\n').map_or(0, |at| at + 1);
+            let read = self.documents(rest.get(..whole).unwrap_or_default(), false);
+            self.rest.push_str(rest.get(read..).unwrap_or_default());
+            // Twice as much as was not enough: a long document is not looked through for every piece of it.
+            self.enough = self.rest.len().saturating_mul(2);
+        }
+        self.part()
+    }
+
+    /// Tells what is left when the text has ended.
+    pub fn finish(&mut self) -> Part {
+        let rest = core::mem::take(&mut self.rest);
+        self.documents(&rest, true);
+        self.end();
+        self.part()
+    }
+
+    /// Reads a whole text.
+    pub(super) fn read_all(mut self, text: &str) -> Transcript {
+        let text = self.unmarked(text);
+        self.documents(text, true);
+        self.end();
+        self.out.transcript
+    }
+
+    /// The beginning without its byte order mark.
+    fn unmarked<'a>(&mut self, text: &'a str) -> &'a str {
+        if text.is_empty() || core::mem::replace(&mut self.begun, true) {
+            return text;
+        }
+        text.strip_prefix('\u{feff}').unwrap_or(text)
+    }
+
+    /// Reads the documents of a text, and tells up to where. The last one is left where more may come.
+    fn documents(&mut self, text: &str, last: bool) -> usize {
+        let mut documents = Documents::new(text, self.line);
+        let mut ready = Vec::new();
+        let at = loop {
+            let before = documents.place();
+            let Some(piece) = documents.next() else { break documents.place() };
+            if !last && !documents.more() {
+                break before;
+            }
+            ready.push(piece);
+            // Pieces are read as they come once it is known how.
+            if self.reads.is_some() || self.begin(&ready, documents.more(), documents.place().0, last) {
+                for piece in ready.drain(..) {
+                    self.read(piece);
+                }
+            }
+        };
+        if ready.is_empty() {
+            self.line = at.1;
+            return at.0;
+        }
+        if last {
+            self.start(&ready);
+            for piece in ready.drain(..) {
+                self.read(piece);
+            }
+            return text.len();
+        }
+        0
+    }
+
+    /// Whether enough is known of the beginning to tell what it is; then it is told.
+    fn begin(&mut self, ready: &[Piece<'_>], more: bool, read: usize, last: bool) -> bool {
+        let known = self.format.is_some() || ready.len() >= detect::LOOKED_AT || read >= BEGINNING;
+        if !known || (last && !more) {
+            return false;
+        }
+        self.out.several = more || ready.len() > 1;
+        self.start(ready);
+        true
+    }
+
+    fn start(&mut self, ready: &[Piece<'_>]) {
+        if self.reads.is_some() {
+            return;
+        }
+        self.out.several |= ready.len() > 1;
+        let format = self.format.unwrap_or_else(|| detect::detect(ready));
+        self.format = Some(format);
+        self.out.transcript.format = format;
+        self.reads = Some(match format {
+            Format::Trace => Box::new(trace::Reader::default()),
+            Format::ClaudeCode => Box::new(claude_code::Reader::default()),
+            Format::OpenAi => Box::new(openai::read),
+            Format::Anthropic => Box::new(anthropic::read),
+            Format::AiSdk => Box::new(ai_sdk::read),
+            Format::LangChain => Box::new(langchain::read),
+            Format::SweAgent => Box::new(swe_agent::Reader::default()),
+            Format::OpenHands => Box::new(openhands::Reader::default()),
+            Format::GeminiCli => Box::new(gemini_cli::Reader::default()),
+            Format::OpenTelemetry => Box::new(otel::Spans::default()),
+        });
+    }
+
+    fn read(&mut self, piece: Piece<'_>) {
+        if let Some(reads) = &mut self.reads {
+            reads.document(&mut self.out, piece);
+        }
+    }
+
+    fn end(&mut self) {
+        self.start(&[]);
+        if let Some(reads) = &mut self.reads {
+            reads.end(&mut self.out);
+        }
+    }
+
+    fn part(&mut self) -> Part {
+        let transcript = &mut self.out.transcript;
+        self.out.gone += transcript.events.len();
+        Part {
+            format: self.format,
+            events: core::mem::take(&mut transcript.events),
+            lines: core::mem::take(&mut transcript.lines),
+            errors: core::mem::take(&mut transcript.errors),
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! An event as fields in one buffer: how JavaScript hands over the kinds that make up nearly every run.
+//!
+//! The message is a kind, then fields in any order: a number for the field, then its value. Texts are UTF-8 behind a
+//! length; arguments are tags with lengths and counts. Whatever is not said here (other kinds, labels, fields nobody
+//! knows, values out of range) travels as JSON text: [`Scratch::read`] answers `None` and the caller goes that way, which
+//! also finds the words for what is wrong. Both ways give the same event.
+//!
+//! The event is filled in where the last one of its kind was, so that a run of like events allocates nothing.
+
+use crate::model::{Body, Channel, Context, Delta, Event, Message, Outcome, Output, Role, ToolCall, ToolResult};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use serde_json::{Map, Value};
+
+/// Levels of nesting, with room for what JSON text may have.
+const DEPTH: u32 = 128;
+
+/// Kinds of event, as their position in [`Scratch`].
+const KINDS: usize = 5;
+
+/// What a field is about. The numbers are those of `js/src/wire.ts`.
+mod field {
+    pub(super) const RUN: u8 = 0;
+    pub(super) const TASK: u8 = 1;
+    pub(super) const PARENT_TASK: u8 = 2;
+    pub(super) const AGENT: u8 = 3;
+    pub(super) const ROUND: u8 = 4;
+    pub(super) const AT: u8 = 5;
+    pub(super) const STEP: u8 = 6;
+    pub(super) const SYNTHETIC: u8 = 7;
+    pub(super) const TOOL: u8 = 8;
+    pub(super) const ARGS: u8 = 9;
+    pub(super) const RAW_ARGS: u8 = 10;
+    pub(super) const CALL_ID: u8 = 11;
+    pub(super) const TARGET: u8 = 12;
+    pub(super) const IDENTITY: u8 = 13;
+    pub(super) const READ_ONLY: u8 = 14;
+    pub(super) const IDEMPOTENT: u8 = 15;
+    pub(super) const OUTCOME: u8 = 16;
+    pub(super) const OUTPUT: u8 = 17;
+    pub(super) const DIGEST: u8 = 18;
+    pub(super) const EXIT_CODE: u8 = 19;
+    pub(super) const ERROR_CLASS: u8 = 20;
+    pub(super) const DETAILS: u8 = 21;
+    pub(super) const STATE: u8 = 22;
+    pub(super) const ROLE: u8 = 23;
+    pub(super) const CHANNEL: u8 = 24;
+    pub(super) const TEXT: u8 = 25;
+}
+
+/// What a value is. The numbers are those of `js/src/wire.ts`.
+mod tag {
+    pub(super) const NULL: u8 = 0;
+    pub(super) const FALSE: u8 = 1;
+    pub(super) const TRUE: u8 = 2;
+    /// An integer that a double holds exactly.
+    pub(super) const INTEGER: u8 = 3;
+    /// Any other number, as JSON writes it.
+    pub(super) const NUMBER: u8 = 4;
+    pub(super) const TEXT: u8 = 5;
+    pub(super) const LIST: u8 = 6;
+    pub(super) const OBJECT: u8 = 7;
+}
+
+const OUTCOMES: [Outcome; 7] = [
+    Outcome::Ok,
+    Outcome::Error,
+    Outcome::Denied,
+    Outcome::Invalid,
+    Outcome::UnknownTool,
+    Outcome::NotExecuted,
+    Outcome::Timeout,
+];
+const ROLES: [Role; 3] = [Role::Assistant, Role::User, Role::System];
+const CHANNELS: [Channel; 2] = [Channel::Text, Channel::Reasoning];
+
+/// The latest event of each kind: the room of the next one.
+#[derive(Debug)]
+pub(crate) struct Scratch([Event; KINDS]);
+
+impl Default for Scratch {
+    fn default() -> Self {
+        let bodies = [
+            Body::ToolCall(ToolCall::default()),
+            Body::ToolResult(ToolResult::default()),
+            Body::Delta(Delta::default()),
+            Body::Message(Message { role: Role::Assistant, channel: None, text: String::new(), digest: None }),
+            Body::Output(Output::default()),
+        ];
+        Self(bodies.map(|body| Event { body, context: Context::default() }))
+    }
+}
+
+impl Scratch {
+    /// Reads a message; `None` where it cannot be one, or says what only JSON text can.
+    pub(crate) fn read(&mut self, message: &[u8]) -> Option<&Event> {
+        let (kind, rest) = message.split_first()?;
+        let event = self.0.get_mut(usize::from(*kind))?;
+        let mut reader = Reader { rest };
+        let mut seen = 0_u32;
+        while let Some((id, rest)) = reader.rest.split_first() {
+            reader.rest = rest;
+            seen |= 1_u32.checked_shl(u32::from(*id))?;
+            reader.field(*id, event)?;
+        }
+        forget(event, |id| seen & (1 << id) == 0).then_some(event)
+    }
+}
+
+/// Takes out what the last event had and this one has not, as `absent` tells; whether all that must be there is.
+fn forget(event: &mut Event, absent: impl Fn(u8) -> bool) -> bool {
+    /// Empties slots of fields that are absent.
+    macro_rules! empty {
+        ($($slot:expr => $id:ident),* $(,)?) => {$(
+            if absent(field::$id) {
+                $slot = Default::default();
+            }
+        )*};
+    }
+    let Event { body, context } = event;
+    empty! {
+        context.at => AT, context.run => RUN, context.task => TASK, context.parent_task => PARENT_TASK,
+        context.agent => AGENT, context.round => ROUND, context.step => STEP, context.synthetic => SYNTHETIC,
+    }
+    match body {
+        Body::ToolCall(call) => {
+            empty! {
+                call.args => ARGS, call.raw_args => RAW_ARGS, call.call_id => CALL_ID, call.target => TARGET,
+                call.identity => IDENTITY, call.read_only => READ_ONLY, call.idempotent => IDEMPOTENT,
+            }
+            !absent(field::TOOL)
+        }
+        Body::ToolResult(result) => {
+            empty! {
+                result.call_id => CALL_ID, result.tool => TOOL, result.digest => DIGEST, result.exit_code => EXIT_CODE,
+                result.error_class => ERROR_CLASS, result.details => DETAILS, result.state => STATE,
+            }
+            !absent(field::OUTCOME) && !absent(field::OUTPUT)
+        }
+        Body::Delta(delta) => {
+            empty! { delta.channel => CHANNEL }
+            !absent(field::TEXT)
+        }
+        Body::Message(message) => {
+            empty! { message.channel => CHANNEL, message.digest => DIGEST }
+            !absent(field::ROLE) && !absent(field::TEXT)
+        }
+        Body::Output(_) => !absent(field::TEXT),
+        _ => false,
+    }
+}
+
+/// What is left of a message.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a field's value into its place; `None` where an event of this kind has no such field.
+    fn field(&mut self, id: u8, event: &mut Event) -> Option<()> {
+        let Event { body, context } = event;
+        match (id, body) {
+            (field::RUN, _) => self.option(&mut context.run),
+            (field::TASK, _) => self.option(&mut context.task),
+            (field::PARENT_TASK, _) => self.option(&mut context.parent_task),
+            (field::AGENT, _) => self.option(&mut context.agent),
+            (field::ROUND, _) => self.option(&mut context.round),
+            (field::AT, _) => self.put(&mut context.at, Self::integer),
+            (field::STEP, _) => self.put(&mut context.step, |reader| u64::try_from(reader.integer()?).ok()),
+            (field::SYNTHETIC, _) => {
+                context.synthetic = self.flag()?;
+                Some(())
+            }
+            (field::TOOL, Body::ToolCall(call)) => self.string(&mut call.tool),
+            (field::ARGS, Body::ToolCall(call)) => self.json(&mut call.args),
+            (field::RAW_ARGS, Body::ToolCall(call)) => self.option(&mut call.raw_args),
+            (field::CALL_ID, Body::ToolCall(call)) => self.option(&mut call.call_id),
+            (field::TARGET, Body::ToolCall(call)) => self.option(&mut call.target),
+            (field::IDENTITY, Body::ToolCall(call)) => self.option(&mut call.identity),
+            (field::READ_ONLY, Body::ToolCall(call)) => self.put(&mut call.read_only, Self::flag),
+            (field::IDEMPOTENT, Body::ToolCall(call)) => self.put(&mut call.idempotent, Self::flag),
+            (field::CALL_ID, Body::ToolResult(result)) => self.option(&mut result.call_id),
+            (field::TOOL, Body::ToolResult(result)) => self.option(&mut result.tool),
+            (field::OUTCOME, Body::ToolResult(result)) => {
+                result.outcome = self.one_of(&OUTCOMES)?;
+                Some(())
+            }
+            (field::OUTPUT, Body::ToolResult(result)) => self.text_of(&mut result.output),
+            (field::DIGEST, Body::ToolResult(result)) => self.option(&mut result.digest),
+            (field::EXIT_CODE, Body::ToolResult(result)) => {
+                self.put(&mut result.exit_code, |reader| i32::try_from(reader.integer()?).ok())
+            }
+            (field::ERROR_CLASS, Body::ToolResult(result)) => self.option(&mut result.error_class),
+            (field::DETAILS, Body::ToolResult(result)) => self.json(&mut result.details),
+            (field::STATE, Body::ToolResult(result)) => self.option(&mut result.state),
+            (field::ROLE, Body::Message(message)) => {
+                message.role = self.one_of(&ROLES)?;
+                Some(())
+            }
+            (field::CHANNEL, Body::Message(message)) => self.put(&mut message.channel, |it| it.one_of(&CHANNELS)),
+            (field::TEXT, Body::Message(message)) => self.string(&mut message.text),
+            (field::DIGEST, Body::Message(message)) => self.option(&mut message.digest),
+            (field::CHANNEL, Body::Delta(delta)) => self.put(&mut delta.channel, |it| it.one_of(&CHANNELS)),
+            (field::TEXT, Body::Delta(delta)) => self.string(&mut delta.text),
+            (field::TEXT, Body::Output(output)) => self.string(&mut output.text),
+            _ => None,
+        }
+    }
+
+    fn put<T>(&mut self, slot: &mut Option<T>, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<()> {
+        *slot = Some(read(self)?);
+        Some(())
+    }
+
+    fn string(&mut self, slot: &mut String) -> Option<()> {
+        let text = self.text()?;
+        slot.clear();
+        slot.push_str(text);
+        Some(())
+    }
+
+    fn option(&mut self, slot: &mut Option<String>) -> Option<()> {
+        self.string(slot.get_or_insert_default())
+    }
+
+    /// Free JSON; `null` is no value.
+    fn json(&mut self, slot: &mut Option<Value>) -> Option<()> {
+        let value = slot.get_or_insert_default();
+        self.value(value, false, 0)?;
+        if value.is_null() {
+            *slot = None;
+        }
+        Some(())
+    }
+
+    /// A text as it is, anything else as its JSON text.
+    fn text_of(&mut self, slot: &mut String) -> Option<()> {
+        if let Some((&tag::TEXT, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return self.string(slot);
+        }
+        let mut value = Value::Null;
+        self.value(&mut value, true, 0)?;
+        *slot = value.to_string();
+        Some(())
+    }
+
+    /// Reads a value over another one, whose memory it keeps where the two are alike. `fresh`: there was none.
+    fn value(&mut self, slot: &mut Value, fresh: bool, depth: u32) -> Option<()> {
+        if depth > DEPTH {
+            return None;
+        }
+        match self.byte()? {
+            tag::NULL => *slot = Value::Null,
+            tag::FALSE => *slot = Value::Bool(false),
+            tag::TRUE => *slot = Value::Bool(true),
+            tag::INTEGER => *slot = Value::from(self.integer()?),
+            tag::NUMBER => *slot = Value::Number(self.text()?.parse().ok()?),
+            tag::TEXT => match slot {
+                Value::String(text) => self.string(text)?,
+                _ => *slot = Value::String(self.text()?.to_string()),
+            },
+            tag::LIST => self.list(slot, fresh, depth)?,
+            tag::OBJECT => self.object(slot, fresh, depth)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn list(&mut self, slot: &mut Value, fresh: bool, depth: u32) -> Option<()> {
+        let count = self.length()?;
+        if !slot.is_array() {
+            *slot = Value::Array(Vec::new());
+        }
+        let items = slot.as_array_mut()?;
+        items.truncate(count);
+        for item in items.iter_mut() {
+            self.value(item, fresh, depth + 1)?;
+        }
+        // Every item takes a byte at least, so that a count that is too large ends with the message.
+        for _ in items.len()..count {
+            let mut item = Value::Null;
+            self.value(&mut item, true, depth + 1)?;
+            items.push(item);
+        }
+        Some(())
+    }
+
+    fn object(&mut self, slot: &mut Value, fresh: bool, depth: u32) -> Option<()> {
+        let count = self.length()?;
+        if fresh || !slot.is_object() {
+            *slot = Value::Object(Map::new());
+        }
+        let start = self.rest;
+        let fields = slot.as_object_mut()?;
+        self.fields(fields, count, fresh, depth)?;
+        // The last value had keys that this one has not: start over.
+        if !fresh && fields.len() != count {
+            self.rest = start;
+            fields.clear();
+            self.fields(fields, count, true, depth)?;
+        }
+        Some(())
+    }
+
+    fn fields(&mut self, fields: &mut Map<String, Value>, count: usize, fresh: bool, depth: u32) -> Option<()> {
+        for _ in 0..count {
+            let key = self.text()?;
+            if let Some(value) = fields.get_mut(key) {
+                self.value(value, fresh, depth + 1)?;
+            } else {
+                let mut value = Value::Null;
+                self.value(&mut value, true, depth + 1)?;
+                fields.insert(key.to_string(), value);
+            }
+        }
+        Some(())
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*byte)
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        match self.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn one_of<T: Copy>(&mut self, cases: &[T]) -> Option<T> {
+        cases.get(usize::from(self.byte()?)).copied()
+    }
+
+    /// An integer that JavaScript holds exactly.
+    fn integer(&mut self) -> Option<i64> {
+        let (bytes, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(i64::from_le_bytes(*bytes))
+    }
+
+    fn length(&mut self) -> Option<usize> {
+        let (bytes, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        usize::try_from(u32::from_le_bytes(*bytes)).ok()
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let length = self.length()?;
+        let (text, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        core::str::from_utf8(text).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;

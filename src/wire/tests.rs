@@ -1,0 +1,270 @@
+use super::{KINDS, Scratch, field, tag};
+use crate::json;
+use alloc::{format, string::String, vec, vec::Vec};
+use proptest::prelude::*;
+use serde_json::{Value, json as value};
+
+const TYPES: [&str; KINDS] = ["tool-call", "tool-result", "delta", "message", "output"];
+const OUTCOMES: [&str; 7] = ["ok", "error", "denied", "invalid", "unknown-tool", "not-executed", "timeout"];
+
+fn text(text: &str, out: &mut Vec<u8>) {
+    out.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
+    out.extend(text.as_bytes());
+}
+
+fn free(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.push(tag::NULL),
+        Value::Bool(flag) => out.push(if *flag { tag::TRUE } else { tag::FALSE }),
+        Value::Number(number) => match number.as_i64().filter(|it| it.unsigned_abs() < 1 << 53) {
+            Some(number) => {
+                out.push(tag::INTEGER);
+                out.extend(number.to_le_bytes());
+            }
+            None => {
+                out.push(tag::NUMBER);
+                text(&format!("{number}"), out);
+            }
+        },
+        Value::String(string) => {
+            out.push(tag::TEXT);
+            text(string, out);
+        }
+        Value::Array(items) => {
+            out.push(tag::LIST);
+            out.extend(u32::try_from(items.len()).unwrap().to_le_bytes());
+            items.iter().for_each(|item| free(item, out));
+        }
+        Value::Object(fields) => {
+            out.push(tag::OBJECT);
+            out.extend(u32::try_from(fields.len()).unwrap().to_le_bytes());
+            for (key, value) in fields {
+                text(key, out);
+                free(value, out);
+            }
+        }
+    }
+}
+
+/// The message that JavaScript writes for an event.
+fn message(event: &Value) -> Vec<u8> {
+    let index = |names: &[&str], value: &Value| {
+        let name = value.as_str().unwrap();
+        u8::try_from(names.iter().position(|it| *it == name).unwrap()).unwrap()
+    };
+    let mut out = vec![index(&TYPES, &event["type"])];
+    for (key, value) in event.as_object().unwrap() {
+        let id = match key.as_str() {
+            "type" => continue,
+            "run" => field::RUN,
+            "task" => field::TASK,
+            "parentTask" => field::PARENT_TASK,
+            "agent" => field::AGENT,
+            "round" => field::ROUND,
+            "at" => field::AT,
+            "step" => field::STEP,
+            "synthetic" => field::SYNTHETIC,
+            "tool" => field::TOOL,
+            "args" => field::ARGS,
+            "rawArgs" => field::RAW_ARGS,
+            "callId" => field::CALL_ID,
+            "target" => field::TARGET,
+            "identity" => field::IDENTITY,
+            "readOnly" => field::READ_ONLY,
+            "idempotent" => field::IDEMPOTENT,
+            "outcome" => field::OUTCOME,
+            "output" => field::OUTPUT,
+            "digest" => field::DIGEST,
+            "exitCode" => field::EXIT_CODE,
+            "errorClass" => field::ERROR_CLASS,
+            "details" => field::DETAILS,
+            "state" => field::STATE,
+            "role" => field::ROLE,
+            "channel" => field::CHANNEL,
+            "text" => field::TEXT,
+            other => panic!("{other}"),
+        };
+        out.push(id);
+        match key.as_str() {
+            "at" | "step" | "exitCode" => out.extend(value.as_i64().unwrap().to_le_bytes()),
+            "synthetic" | "readOnly" | "idempotent" => out.push(u8::from(value.as_bool().unwrap())),
+            "outcome" => out.push(index(&OUTCOMES, value)),
+            "role" => out.push(index(&["assistant", "user", "system"], value)),
+            "channel" => out.push(index(&["text", "reasoning"], value)),
+            "args" | "details" | "output" => free(value, &mut out),
+            _ => text(value.as_str().unwrap(), &mut out),
+        }
+    }
+    out
+}
+
+/// Both ways give the same event.
+fn same(scratch: &mut Scratch, event: &Value) {
+    let written = format!("{event}");
+    assert_eq!(scratch.read(&message(event)), Some(&json::event(&written).unwrap()), "{written}");
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "[a-z]{1,6}", "\\PC{0,20}", Just("\u{0}\u{fffd}\u{1f600}\n\"\\".into())]
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-1000..1000_i64).prop_map(Value::from),
+        proptest::num::f64::NORMAL.prop_map(Value::from),
+        any_text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[abc]{1,2}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+fn any_event() -> impl Strategy<Value = Value> {
+    let mandatory = (0..KINDS, any_text(), any_text(), 0..7_usize, any_json());
+    let optional = (
+        prop::collection::vec(any_text(), 16),
+        any::<u32>(),
+        any_json(),
+        -(1_i64 << 52)..1_i64 << 52,
+        any::<bool>(),
+        any::<i32>(),
+    );
+    (mandatory, optional).prop_map(|((kind, name, words, case, free), (texts, some, more, number, flag, code))| {
+        let role = ["assistant", "user", "system"][case % 3];
+        let mut event = match kind {
+            0 => value!({"tool": name}),
+            1 => value!({"outcome": (OUTCOMES[case]), "output": free}),
+            3 => value!({"role": role, "text": words}),
+            _ => value!({"text": words}),
+        };
+        event["type"] = TYPES[kind].into();
+        let channel = Value::from(["text", "reasoning"][case % 2]);
+        let optional: Vec<(&str, Value)> = match kind {
+            0 => vec![
+                ("args", more),
+                ("rawArgs", texts[5].clone().into()),
+                ("callId", texts[6].clone().into()),
+                ("target", texts[7].clone().into()),
+                ("identity", texts[8].clone().into()),
+                ("readOnly", flag.into()),
+                ("idempotent", (!flag).into()),
+            ],
+            1 => vec![
+                ("callId", texts[5].clone().into()),
+                ("tool", texts[6].clone().into()),
+                ("digest", texts[7].clone().into()),
+                ("exitCode", code.into()),
+                ("errorClass", texts[8].clone().into()),
+                ("details", more),
+                ("state", texts[9].clone().into()),
+            ],
+            2 => vec![("channel", channel)],
+            3 => vec![("channel", channel), ("digest", texts[5].clone().into())],
+            _ => vec![],
+        };
+        let common = [
+            ("run", texts[0].clone().into()),
+            ("task", texts[1].clone().into()),
+            ("parentTask", texts[2].clone().into()),
+            ("agent", texts[3].clone().into()),
+            ("round", texts[4].clone().into()),
+            ("at", number.into()),
+            ("step", number.abs().into()),
+            ("synthetic", flag.into()),
+        ];
+        for (bit, (key, value)) in optional.into_iter().chain(common).enumerate() {
+            if some & (1 << bit) != 0 {
+                event[key] = value;
+            }
+        }
+        event
+    })
+}
+
+proptest! {
+    /// One after the other in the same room: nothing of an event is left in the next.
+    #[test]
+    fn both_ways_give_the_same_events(events in prop::collection::vec(any_event(), 1..12)) {
+        let mut scratch = Scratch::default();
+        for event in &events {
+            same(&mut scratch, event);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_an_event_or_none(bytes in prop::collection::vec(prop_oneof![0..30_u8, any::<u8>()], 0..80)) {
+        let mut scratch = Scratch::default();
+        let _ = scratch.read(&bytes);
+    }
+
+    #[test]
+    fn a_message_cut_off_is_no_other_event(event in any_event(), at in any::<prop::sample::Index>()) {
+        let whole = message(&event);
+        let cut = at.index(whole.len());
+        let mut scratch = Scratch::default();
+        if let Some(read) = scratch.read(&whole[..cut]) {
+            // Only fields that may be absent are.
+            prop_assert_eq!(read.body.name(), event["type"].as_str().unwrap());
+        }
+    }
+}
+
+#[test]
+fn what_is_left_of_the_last_event_goes() {
+    let mut scratch = Scratch::default();
+    for args in [
+        value!({"a": {"b": 1, "c": [1, 2, {"d": "x"}]}, "e": "y"}),
+        value!({"a": {"b": 2, "c": [3]}, "e": "z"}),
+        value!({"a": {"c": [{"f": 1}, 2, 3, 4]}, "g": null}),
+        value!([]),
+        value!("text"),
+        value!({}),
+    ] {
+        same(&mut scratch, &value!({"type": "tool-call", "tool": "t", "args": args, "run": "r"}));
+        same(&mut scratch, &value!({"type": "tool-call", "tool": "t"}));
+    }
+}
+
+#[test]
+fn what_must_be_there_is_asked_for() {
+    let mut scratch = Scratch::default();
+    let full = value!({"type": "tool-result", "outcome": "ok", "output": "x"});
+    same(&mut scratch, &full);
+    for name in ["outcome", "output"] {
+        let mut event = full.clone();
+        event.as_object_mut().unwrap().remove(name);
+        assert_eq!(scratch.read(&message(&event)), None, "{name}");
+    }
+    // A field of another kind.
+    assert_eq!(scratch.read(&message(&value!({"type": "delta", "text": "x", "tool": "t"}))), None);
+    // Numbers that the fields do not hold.
+    let with = |key: &str, number: i64| {
+        let mut event = full.clone();
+        event[key] = number.into();
+        message(&event)
+    };
+    assert_eq!(scratch.read(&with("step", -1)), None);
+    assert_eq!(scratch.read(&with("exitCode", 1 << 31)), None);
+    assert!(scratch.read(&with("exitCode", -(1 << 31))).is_some());
+}
+
+#[test]
+fn nesting_without_end_is_refused() {
+    let mut nested = vec![0, field::ARGS];
+    for _ in 0..1_000_000 {
+        nested.push(tag::LIST);
+        nested.extend(1_u32.to_le_bytes());
+    }
+    assert_eq!(Scratch::default().read(&nested), None);
+    // A count that no message holds.
+    assert_eq!(Scratch::default().read(&[0, field::ARGS, tag::LIST, 255, 255, 255, 255]), None);
+    assert_eq!(Scratch::default().read(&[0, field::ARGS, tag::OBJECT, 255, 255, 255, 255]), None);
+}
