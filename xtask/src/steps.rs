@@ -128,6 +128,7 @@ fn js_lint(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 
 fn js_types(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.run(&mut workspace.npm(["run", "types:check"])).context("the generated types are not the schemas' own")?;
+    line.run(&mut workspace.npm(["run", "notices:check"])).context("what the package carries of others has changed")?;
     line.run(&mut workspace.npm(["run", "typecheck"])).map(|_| Counts::default())
 }
 

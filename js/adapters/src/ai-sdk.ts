@@ -1,18 +1,12 @@
 // The Vercel AI SDK: tools are wrapped to judge calls and their results, `prepareStep` carries the guidance, `stopWhen`
 // ends the run, and a wrapped model is watched while it streams. What the SDK gives each hook tells its request: the list
 // of steps, the messages of a step, and the model that a step is prepared with.
-import {
-  gateway,
-  InvalidToolInputError,
-  type LanguageModel,
-  type LanguageModelMiddleware,
-  type ModelMessage,
-  NoSuchToolError,
-  wrapLanguageModel,
-} from "ai";
+import type { LanguageModel, LanguageModelMiddleware, ModelMessage } from "ai";
+// As a whole, so that a version that lacks something is told of it in words, and not by the loader of modules.
+import * as sdk from "ai";
 import { LoopGuard } from "../../src/adapters/adapter.ts";
 import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
-import { checked } from "../../src/adapters/options.ts";
+import { checked, supported } from "../../src/adapters/options.ts";
 import { type Request as AnyRequest, type AsyncLocal, asyncLocal, Requests } from "../../src/adapters/runs.ts";
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
@@ -80,6 +74,11 @@ export function loopHalt(result: unknown): LoopHalt | undefined {
  * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
  */
 export function createLoopGuard(options: AiSdkOptions = {}): AiSdkGuard {
+  supported("ai-sdk", "version 5, 6 or 7 of `ai`", sdk, [
+    "InvalidToolInputError",
+    "NoSuchToolError",
+    "wrapLanguageModel",
+  ]);
   return new AiSdkGuard(new Guard(checked(options)), options.prompts ?? "human");
 }
 
@@ -228,7 +227,7 @@ export class AiSdkGuard extends LoopGuard {
 
   #wrapped(model: Model, request?: Request): Model {
     // Each version of the SDK takes the models of its own time.
-    return (wrapLanguageModel as (options: Any) => Model)({ model, middleware: this.#watching(request) });
+    return (sdk.wrapLanguageModel as (options: Any) => Model)({ model, middleware: this.#watching(request) });
   }
 
   /** The model that knows its request, where the one of the step is watched. */
@@ -450,8 +449,8 @@ export class AiSdkGuard extends LoopGuard {
       ...(typeof input === "string" ? parsed(input) : { args: input }),
     });
     if (call.invalid) {
-      const unknown = NoSuchToolError.isInstance(call.error);
-      const outcome = unknown ? "unknown-tool" : InvalidToolInputError.isInstance(call.error) ? "invalid" : "error";
+      const unknown = sdk.NoSuchToolError.isInstance(call.error);
+      const outcome = unknown ? "unknown-tool" : sdk.InvalidToolInputError.isInstance(call.error) ? "invalid" : "error";
       guard.afterCall({ tool, callId, outcome, error: call.error });
       return;
     }
@@ -522,7 +521,8 @@ function tokens(usage: Any): { input?: number; output?: number; total?: number }
 /** A model by its name, as the SDK looks it up itself. */
 function named(name: string): Model {
   const { AI_SDK_DEFAULT_PROVIDER: own } = globalThis as { AI_SDK_DEFAULT_PROVIDER?: Any };
-  return (own ?? gateway).languageModel(name);
+  supported("ai-sdk", "a later version of `ai` for models by name", own ? {} : sdk, own ? [] : ["gateway"]);
+  return (own ?? sdk.gateway).languageModel(name);
 }
 
 function parsed(input: string): { args: unknown } | { rawArgs: string } {

@@ -1,17 +1,16 @@
 // LangChain.js: one middleware around model calls and tool calls, which adds no step to the graph. What a guard knows of a
 // conversation follows from its messages alone, which the framework keeps, checkpoints, forks and rewinds: here it is only
 // remembered, and read again from the messages where somebody else, or another process, went on with them.
-import {
-  type AgentMiddleware,
-  AIMessage,
-  type BaseMessage,
-  createMiddleware,
-  HumanMessage,
-  ToolInvocationError,
-  ToolMessage,
-} from "langchain";
+import type { AgentMiddleware, BaseMessage } from "langchain";
+// As a whole, so that a version that lacks something is told of it in words, and not by the loader of modules.
+import * as framework from "langchain";
 import { Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
-import { checked } from "../../src/adapters/options.ts";
+import { checked, supported } from "../../src/adapters/options.ts";
+
+const { AIMessage, createMiddleware, HumanMessage, ToolInvocationError, ToolMessage } = framework;
+type AIMessage = framework.AIMessage;
+type HumanMessage = framework.HumanMessage;
+type ToolMessage = framework.ToolMessage;
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 
@@ -43,6 +42,7 @@ const CONVERSATIONS = 64;
  * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
  */
 export function createLoopGuard(options: LangChainOptions = {}): LangChainGuard {
+  supported("langchain", "`langchain` from 1.0 on", framework, ["createMiddleware", "ToolInvocationError"]);
   return new LangChainGuard(checked(options, { state: "is not needed: the conversation's messages hold it" }));
 }
 

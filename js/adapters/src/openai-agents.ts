@@ -1,21 +1,21 @@
 // The OpenAI Agents SDK: tool guardrails judge calls and results, the filter before each model call carries the
 // guidance and ends the run, and the events of a streamed run are watched. The SDK's run context tells runs apart.
-import {
-  Agent,
-  type AgentInputItem,
-  type CallModelInputFilter,
-  type Handoff,
-  ModelBehaviorError,
-  type RunContext,
-  type RunStreamEvent,
-  type Tool,
-  ToolGuardrailFunctionOutputFactory,
-  type ToolInputGuardrailDefinition,
-  type ToolOutputGuardrailDefinition,
+import type {
+  AgentInputItem,
+  Agent as AgentOf,
+  CallModelInputFilter,
+  Handoff,
+  RunContext,
+  RunStreamEvent,
+  Tool,
+  ToolInputGuardrailDefinition,
+  ToolOutputGuardrailDefinition,
 } from "@openai/agents";
+// As a whole, so that a version that lacks something is told of it in words, and not by the loader of modules.
+import * as sdk from "@openai/agents";
 import { LoopGuard } from "../../src/adapters/adapter.ts";
 import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
-import { checked } from "../../src/adapters/options.ts";
+import { checked, supported } from "../../src/adapters/options.ts";
 import { type Request as AnyRequest, type AsyncLocal, asyncLocal, Requests } from "../../src/adapters/runs.ts";
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
@@ -30,7 +30,7 @@ export interface OpenAiAgentsOptions extends Omit<GuardOptions, "agent"> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's own type for "any agent".
-type AnyAgent = Agent<any, any>;
+type AnyAgent = AgentOf<any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's own type for "any tool".
 type AnyTool = Tool<any>;
 // biome-ignore lint/suspicious/noExplicitAny: a filter fits runs with any context.
@@ -57,7 +57,9 @@ const ANSWERS: [RegExp, Outcome][] = [
   [/^Tool execution was not approved\.$/, "denied"],
   [/^Tool '.*' not found\.$/s, "unknown-tool"],
 ];
-const { allow, rejectContent, throwException } = ToolGuardrailFunctionOutputFactory;
+
+/** What guardrails answer with. */
+const answers = () => sdk.ToolGuardrailFunctionOutputFactory;
 
 /** The guard of each run, by its context. */
 const guards = new WeakMap<object, Guard>();
@@ -99,6 +101,8 @@ interface Info {
  * @throws {LoopwardenError} `invalid-config`, for a configuration or an option that is wrong.
  */
 export function createLoopGuard(options: OpenAiAgentsOptions = {}): OpenAiAgentsGuard {
+  const names = ["Agent", "ModelBehaviorError", "ToolGuardrailFunctionOutputFactory"];
+  supported("openai-agents", "`@openai/agents` from 0.11 on", sdk, names);
   const foreign = { agent: "comes from the SDK: every event carries the name of the agent that acts" };
   return new OpenAiAgentsGuard(new Guard(checked(options, foreign)), options.prompts ?? "human");
 }
@@ -187,7 +191,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
     const getAllTools = twin.getAllTools.bind(twin);
     twin.getAllTools = async (...args) => (await getAllTools(...args)).map((tool) => this.#judged(tool));
     twin.handoffs = agent.handoffs.map((to: AnyAgent | Handoff) =>
-      to instanceof Agent
+      to instanceof sdk.Agent
         ? this.agent(to)
         : to.clone({
             agent: this.agent(to.agent),
@@ -213,7 +217,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
       const callId = details?.toolCall?.callId;
       if (callId !== undefined) {
         if (this.#failed.size >= FAILED) this.#failed.clear();
-        this.#failed.set(callId, error instanceof ModelBehaviorError ? "invalid" : "error");
+        this.#failed.set(callId, error instanceof sdk.ModelBehaviorError ? "invalid" : "error");
       }
       return own(context, error, details);
     };
@@ -353,7 +357,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
   #before(refusable: boolean): ToolInputGuardrailDefinition<unknown> {
     const run: ToolInputGuardrailDefinition<unknown>["run"] = async ({ agent, toolCall, context }) => {
       // An agent's tool may be one of an unguarded agent, too.
-      if (!this.#agents.has(agent)) return allow();
+      if (!this.#agents.has(agent)) return answers().allow();
       const request = this.#of(context);
       const { requests } = context.usage;
       if (!this.#filters && requests !== request.requests) {
@@ -367,10 +371,10 @@ export class OpenAiAgentsGuard extends LoopGuard {
       this.#requests.called(request, callId);
       const call = { tool, callId, agent: agent.name, ...parsed(input) };
       const ruling = request.guard.beforeCall(refusable ? call : { ...call, settled: true });
-      if (ruling.action === "halt" && !this.#filters) return throwException(ruling.halt);
-      if (!refusable) return allow();
-      if (ruling.action === "block") return rejectContent(ruling.text, ruling.finding);
-      return ruling.action === "halt" ? rejectContent(ruling.text, ruling.halt) : allow();
+      if (ruling.action === "halt" && !this.#filters) return answers().throwException(ruling.halt);
+      if (!refusable) return answers().allow();
+      if (ruling.action === "block") return answers().rejectContent(ruling.text, ruling.finding);
+      return ruling.action === "halt" ? answers().rejectContent(ruling.text, ruling.halt) : answers().allow();
     };
     return { type: "tool_input", name: "Loopwarden", run };
   }
@@ -380,7 +384,7 @@ export class OpenAiAgentsGuard extends LoopGuard {
     name: "Loopwarden",
     run: async ({ agent, toolCall: { name, callId }, output, context }) => {
       if (this.#agents.has(agent)) this.#result(this.#of(context), name, callId, output, agent.name);
-      return allow();
+      return answers().allow();
     },
   };
 

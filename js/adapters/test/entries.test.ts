@@ -93,6 +93,25 @@ for (const name of entries) {
   }
 }
 
+for (const [name, framework] of [
+  ["./ai-sdk", "ai"],
+  ["./langchain", "langchain"],
+  ["./openai-agents", "@openai/agents"],
+] as const) {
+  test(`${name} says in words that the version of its framework is none that it knows`, async () => {
+    const folder = await only(`old ${name}`, []);
+    const old = join(folder, "node_modules", framework);
+    await mkdir(old, { recursive: true });
+    await writeFile(join(old, "package.json"), JSON.stringify({ name: framework, version: "0.0.1", type: "module" }));
+    await writeFile(join(old, "index.js"), "export const nothing = true;");
+    const script = `import { createLoopGuard } from "loopwarden${name.slice(1)}"; createLoopGuard();`;
+    await writeFile(join(folder, "old.mjs"), script);
+    const { code, stderr } = await run(process.execPath, ["old.mjs"], { cwd: folder });
+    assert.notEqual(code, 0);
+    assert.match(stderr, new RegExp(`LoopwardenError: loopwarden/${name.slice(2)} needs .*${framework}.*has no `));
+  });
+}
+
 const CONSUMERS: Record<string, string> = {
   "./ai-sdk": `
 import { generateText, jsonSchema, Output, tool } from "ai";

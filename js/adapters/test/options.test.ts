@@ -19,7 +19,7 @@ test("an option that does not exist is an error that names the one that was mean
   refused({ somethingElse: 1 }, /is no option$/);
   // What the configuration knows belongs there, every bit of it.
   const schema = JSON.parse(await readFile(new URL("../../schema/config.schema.json", import.meta.url), "utf8"));
-  for (const name of Object.keys(schema.properties).filter((name) => name !== "enabled"))
+  for (const name of Object.keys(schema.properties).filter((key) => key !== "enabled" && key !== "$schema"))
     refused(
       { [name]: undefined },
       new RegExp(`^\`${name}\`: belongs into \`config\`: \\{ config: \\{ ${name}: … \\} \\}$`),

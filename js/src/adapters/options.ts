@@ -69,6 +69,18 @@ export function checked<OPTIONS extends object>(
   return options;
 }
 
+/**
+ * Looks at the framework that is installed, which may be of any version.
+ *
+ * @throws {LoopwardenError} `invalid-config` where it lacks what the adapter uses, saying which versions have it.
+ */
+export function supported(entry: string, needs: string, framework: object, names: readonly string[]): void {
+  const missing = names.filter((name) => !(name in framework));
+  if (missing.length === 0) return;
+  const message = `loopwarden/${entry} needs ${needs}; the version that is installed has no ${missing.join(", ")}`;
+  throw new LoopwardenError({ code: "invalid-config", message });
+}
+
 function wrong(field: string, message: string, value?: unknown): LoopwardenError {
   const told = value === undefined ? undefined : String(value).slice(0, 80);
   return new LoopwardenError({ code: "invalid-config", message, field, value: told });

@@ -68,6 +68,7 @@ test("the tarball holds what is needed and nothing else", async () => {
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "THIRD-PARTY-NOTICES.txt",
     "dist/cli.js",
     "dist/core.wasm",
     "dist/index.d.cts",
@@ -78,7 +79,8 @@ test("the tarball holds what is needed and nothing else", async () => {
     files.filter((name) => name.endsWith(".wasm")),
     ["dist/core.wasm", "dist/tools.wasm"],
   );
-  const elsewhere = /^(LICENSE-\w+|README\.md|package\.json|dist\/[\w.-]+|schema\/[\w-]+\.schema\.json)$/;
+  const elsewhere =
+    /^(LICENSE-\w+|THIRD-PARTY-NOTICES\.txt|README\.md|package\.json|dist\/[\w.-]+|schema\/[\w-]+\.schema\.json)$/;
   assert.deepEqual(
     files.filter((name) => !elsewhere.test(name)),
     [],

@@ -53,7 +53,7 @@ test("size-limit: the package is as small as promised", async () => {
 });
 
 const consumer = `
-import { type Event, LoopDetector, LoopwardenError, type Verdict, version } from "loopwarden";
+import { type AgentEvent as Event, LoopDetector, LoopwardenError, type Verdict, version } from "loopwarden";
 import { readTranscript } from "loopwarden/tools";
 import { init, LoopDetector as Slim } from "loopwarden/slim";
 

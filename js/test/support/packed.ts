@@ -8,7 +8,7 @@ import { run } from "./run.ts";
 export const js: string = fileURLToPath(new URL("../..", import.meta.url));
 
 /** npm, wherever this Node came from: the one that runs the tests, else the first on the path. */
-async function npm(args: string[], cwd: string): Promise<string> {
+export async function npm(args: string[], cwd: string): Promise<string> {
   const script = process.env["npm_execpath"];
   const [command, first] = script === undefined ? ["npm", []] : [process.execPath, [script]];
   const { code, stdout, stderr } = await run(command, [...first, ...args], { cwd });
