@@ -136,8 +136,8 @@ fn openai() {
             "tool-result tool=ls callId=a outcome=ok output=a.rs",
             r#"tool-result tool=ls callId=b outcome=error output={"error": "no path"}"#,
             "message round=3 role=assistant text=Exit code 1",
-            "tool-call round=3 tool=old",
-            "tool-result tool=old outcome=error output=Error: no",
+            "tool-call round=3 tool=old callId=#1",
+            "tool-result tool=old callId=#1 outcome=error output=Error: no",
         ],
         &["10:invalid-json", "12:[7].role", "13:invalid-event", "14:[9].content"],
     );
@@ -306,14 +306,14 @@ fn swe_agent() {
         Format::SweAgent,
         &[
             "message round=1 role=assistant text=Look.",
-            r#"tool-call round=1 tool=open args={"command":"open a.py"}"#,
-            "tool-result tool=open outcome=ok output=1: x",
+            r#"tool-call round=1 tool=open args={"path":"a.py"} callId=#1"#,
+            "tool-result tool=open callId=#1 outcome=ok output=1: x",
             "message round=2 role=assistant text=Hm.",
             "tool-result outcome=not-executed output=Your output was not formatted correctly.",
-            r#"tool-call round=3 tool=bash args={"command":"make test"}"#,
-            "tool-result tool=bash outcome=timeout output=EXECUTION TIMED OUT",
-            r#"tool-call round=5 tool=bash args={"command":"vim"}"#,
-            "tool-result tool=bash outcome=denied output=Operation 'vim' is not supported by this environment.",
+            r#"tool-call round=3 tool=bash args={"command":"make test"} callId=#2"#,
+            "tool-result tool=bash callId=#2 outcome=timeout output=EXECUTION TIMED OUT",
+            r#"tool-call round=5 tool=bash args={"command":"vim"} callId=#3"#,
+            "tool-result tool=bash callId=#3 outcome=denied output=Operation 'vim' is not supported by this environment.",
         ],
         &["5:trajectory[3].action"],
     );
@@ -419,8 +419,8 @@ fn gemini_cli() {
         &[
             "message role=user text=Go.",
             "message round=1 role=assistant channel=reasoning text=Hm.",
-            "tool-call round=1 tool=ls args={}",
-            "tool-result tool=ls outcome=error output=no",
+            "tool-call round=1 tool=ls args={} callId=#1",
+            "tool-result tool=ls callId=#1 outcome=error output=no",
         ],
         &["1:[3].parts"],
     );
@@ -442,8 +442,8 @@ fn gemini_cli() {
         Format::GeminiCli,
         &[
             "message role=user text=Go.",
-            "tool-call tool=ls args={}",
-            "tool-result tool=ls outcome=denied output=",
+            "tool-call tool=ls args={} callId=#1",
+            "tool-result tool=ls callId=#1 outcome=denied output=",
             "host kind=compaction",
         ],
         &["13:attributes.function_name"],

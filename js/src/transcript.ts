@@ -12,12 +12,12 @@ import { tools } from "./tools.ts";
  * | `claude-code` | a Claude Code session |
  * | `openai` | chat-completions messages or Responses items, or a Codex rollout |
  * | `anthropic` | messages of the Anthropic API |
- * | `ai-sdk` | messages of Vercel's AI SDK: those of its user interface, or those for models |
- * | `langchain` | messages of LangChain, serialised or plain, or the state of LangGraph |
+ * | `ai-sdk` | messages of Vercel's AI SDK: those of its user interface, or those for models; what its devtools keep |
+ * | `langchain` | messages of LangChain, serialised or plain; the state of LangGraph, or what it streams |
  * | `swe-agent` | a trajectory of SWE-agent or mini-swe-agent |
  * | `openhands` | an OpenHands event log |
  * | `gemini-cli` | a chat recording, checkpoint, prompt log or telemetry file of gemini-cli |
- * | `opentelemetry` | GenAI spans: OTLP/JSON, or a span a line |
+ * | `opentelemetry` | spans of agents: OpenTelemetry GenAI as OTLP/JSON or a span a line, exports of Phoenix, observations of Langfuse, runs of LangSmith |
  */
 export type TranscriptFormat = (typeof FORMATS)[number];
 
@@ -39,7 +39,7 @@ export const FORMATS = [
 export interface Transcript {
   /** What the text was read as. */
   format: TranscriptFormat;
-  /** What happened, in order; spans in the order of time. A `pending` event was about to happen: it is for `check`, without that field. */
+  /** What happened, in order; spans in the order of time, results behind their calls. A `pending` event was about to happen: it is for `check`, without that field. */
   events: TraceEvent[];
   /** The line each event came from, counted from 1: of an entry of a document, the line where it begins. */
   lines: number[];

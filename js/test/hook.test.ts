@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -15,9 +26,30 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-function start(args: string[], input: string, cwd: string = folder): Promise<Result> {
-  const env = { HOME: folder, XDG_STATE_HOME: join(folder, "state") };
-  return run(process.execPath, [cli, "hook", ...args], { cwd, env, input });
+const hardTimes = fileURLToPath(new URL("support/hard-times.mjs", import.meta.url));
+
+function start(args: string[], input: string, cwd: string = folder, more: NodeJS.ProcessEnv = {}): Promise<Result> {
+  const env = { HOME: folder, XDG_STATE_HOME: join(folder, "state"), HARD_TIMES_IN: folder, ...more };
+  return run(process.execPath, ["--import", hardTimes, cli, "hook", ...args], { cwd, env, input });
+}
+
+/** What the hooks of the one session in a folder know: the ids of the calls that wait for their result. */
+async function waiting(state: string): Promise<string[]> {
+  const [session = "", ...others] = (await readdir(state)).filter((name) => name.endsWith(".session"));
+  assert.deepEqual(others, []);
+  const newest = (await readdir(join(state, session)))
+    .filter((name) => name.endsWith(".state"))
+    .sort()
+    .at(-1);
+  const kept = JSON.parse(await readFile(join(state, session, newest ?? ""), "utf8"));
+  const stands = JSON.parse(Buffer.from(kept.state.split(".")[2], "base64").toString());
+  return stands[0][1].open.map(([id]: [string]) => id);
+}
+
+/** The one session of a folder of states. */
+async function onlySession(state: string): Promise<string> {
+  const [name = ""] = await readdir(state);
+  return join(state, name);
 }
 
 /** A hook, in its own process, as a host calls it. */
@@ -83,60 +115,152 @@ test("a sub-agent is an agent of its own", async () => {
   assert.deepEqual(await hook({ ...post("agents", 2), ...worker }), {}, "its first call of that kind");
 });
 
-test("hooks of one session that run at once are all counted", async () => {
-  const session = "parallel";
-  const count = 16;
-  await Promise.all(Array.from({ length: count }, (_, n) => hook(pre(session, n, `cat part-${n}`), "--state", "par")));
-  await Promise.all(
-    Array.from({ length: count }, (_, n) => hook({ ...post(session, n), tool_input: {} }, "--state", "par")),
+/** So many hooks at once, each stopping for up to so many milliseconds before every call of the file system. */
+async function atOnce(name: string, count: number, longest: number): Promise<void> {
+  const state = join(folder, name);
+  const all = (input: (n: number) => object) =>
+    Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const env = { HARD_TIMES: `${n},${longest},-1` };
+        const { code, stdout, stderr } = await start(["--state", state], JSON.stringify(input(n)), folder, env);
+        assert.deepEqual([code, stderr, stdout], [0, "", "{}\n"]);
+      }),
+    );
+  await all((n) => pre(name, n, `cat part-${n}`));
+  await hook(batch(name), "--state", state);
+  const ids = Array.from({ length: count }, (_, n) => `toolu_${n}`);
+  assert.deepEqual((await waiting(state)).sort(), ids.sort(), "every call is known");
+  await all((n) => post(name, n));
+  await hook(batch(name), "--state", state);
+  assert.deepEqual(await waiting(state), [], "every result found its call");
+  const left = await readdir(await onlySession(state));
+  assert.deepEqual(
+    left.filter((file) => !/^\d+(?:-\d+\.state|\.log)$/.test(file)),
+    [],
+    "no half a file stays",
   );
-  const [file, ...more] = await readdir(join(folder, "par"));
-  assert.deepEqual(more, [], "neither lock nor half a file stays");
-  const stands = JSON.parse(
-    Buffer.from((await readFile(join(folder, "par", file ?? ""), "utf8")).split(".")[2] ?? "", "base64").toString(),
-  );
-  assert.deepEqual(stands[0][1].open, [], "every result found its call");
+}
+
+test("hooks of one session that run at once are all counted", () => atOnce("parallel", 16, 0));
+
+test("hooks that run at once are all counted, however slow each of them is", () => atOnce("slow", 64, 400));
+
+test("a hook that is killed, wherever it is, leaves a sound state and loses nothing of others", async () => {
+  const state = join(folder, "killed");
+  const options = ["--state", state];
+  let kill = 0;
+  for (let ended = false; !ended; kill++) {
+    const env = { HARD_TIMES: `${kill},0,${kill}` };
+    const { code } = await start(options, JSON.stringify(pre("killed", 1000 + kill)), folder, env);
+    assert.ok(code === null || code === 0, `${code}`);
+    ended = code === 0;
+    await hook(pre("killed", kill, `cat part-${kill}`), ...options);
+    await hook(post("killed", kill), ...options);
+    const open = await waiting(state);
+    assert.ok(
+      open.every((id) => Number(id.replace("toolu_", "")) >= 999),
+      `killed before call ${kill}: ${open}`,
+    );
+  }
+  assert.ok(kill > 15, `only ${kill} calls of the file system`);
 });
 
-test("a hook that is killed leaves a sound state and does not stop the next one", async () => {
-  const state = ["--state", "killed"];
-  await hook(pre("killed", 0), ...state);
-  for (let delay = 20; delay < 420; delay += 40) {
-    const child = spawn(process.execPath, [cli, "hook", ...state], {
-      cwd: folder,
-      stdio: ["pipe", "ignore", "ignore"],
-    });
-    const closed = once(child, "close");
-    child.stdin.on("error", () => {});
-    child.stdin.end(JSON.stringify(post("killed", 0)));
-    await new Promise((resolve) => setTimeout(resolve, delay));
-    child.kill("SIGKILL");
-    await closed;
-    const { code, stderr } = await start(state, JSON.stringify(batch("killed")));
-    assert.deepEqual([code, stderr], [0, ""], `killed after ${delay} ms`);
-  }
+test("hooks that are killed while others run take nothing along", async () => {
+  const state = join(folder, "among");
+  const count = 24;
+  const run = (input: (n: number) => object, kills: boolean) =>
+    Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const dies = kills && n % 3 === 0;
+        const env = { HARD_TIMES: `${n},60,${dies ? n : -1}` };
+        const { code } = await start(["--state", state], JSON.stringify(input(n)), folder, env);
+        assert.equal(code, dies ? null : 0);
+      }),
+    );
+  await run((n) => pre("among", n, `cat part-${n}`), true);
+  await run((n) => post("among", n), true);
+  await hook(batch("among"), "--state", state);
+  const left = (await waiting(state)).map((id) => Number(id.replace("toolu_", "")));
+  assert.deepEqual(
+    left.filter((n) => n % 3 !== 0),
+    [],
+  );
 });
 
 test("a state that cannot be read is said so, and the session starts over", async () => {
-  await hook(pre("spoilt", 0), "--state", "spoilt");
-  const [file = ""] = await readdir(join(folder, "spoilt"));
-  await writeFile(join(folder, "spoilt", file), "1.AAAA.e30");
-  const { code, stdout, stderr } = await start(["--state", "spoilt"], JSON.stringify(post("spoilt", 0)));
-  assert.deepEqual([code, stdout], [0, "{}\n"]);
-  assert.match(stderr, /^\[Loopwarden\] could not judge and lets the agent go on/);
-  assert.deepEqual(await hook(pre("spoilt", 1), "--state", "spoilt"), {});
+  const state = join(folder, "spoilt");
+  await hook(pre("spoilt", 0), "--state", state);
+  const session = await onlySession(state);
+  const [file = ""] = (await readdir(session)).filter((name) => name.endsWith(".state"));
+  for (const text of ["", "1.AAAA.e30", '{"loopwarden":"state","state":"1.AAAA.e30","answers":[]}']) {
+    const [file = ""] = (await readdir(session)).filter((name) => name.endsWith(".state"));
+    await writeFile(join(session, file), text);
+    const { code, stdout } = await start(["--state", state], JSON.stringify(post("spoilt", 0)));
+    assert.equal(code, 0);
+    if (text !== "") assert.match(JSON.parse(stdout).systemMessage, /could not judge and lets the agent go on/);
+    assert.deepEqual(await hook(pre("spoilt", 1), "--state", state), {});
+  }
+  assert.ok(!(await readdir(session)).includes(file));
 });
 
-test("a lock of a process that is gone is taken over, and sessions of long ago are forgotten", async () => {
+test("sessions of long ago are forgotten, and nothing else is removed", async () => {
   const state = join(folder, "old");
   await hook(pre("old", 0), "--state", state);
-  const [file = ""] = await readdir(state);
-  await writeFile(join(state, `${file}.lock`), "999999999 gone");
-  await hook(post("old", 0), "--state", state);
+  const session = await onlySession(state);
   const long = Date.now() / 1000 - 31 * 24 * 3600;
-  await utimes(join(state, file), long, long);
+  const others = ["notes.txt", "000001.log", "photo.tmp", "a/b/c.txt", "b.session/000001.log"];
+  const foreign = join(state, `${"0123456789abcdef".repeat(2)}.session`);
+  await mkdir(join(state, "a", "b"), { recursive: true });
+  await mkdir(join(state, "b.session"));
+  await mkdir(foreign);
+  await writeFile(join(foreign, "000001.log"), "my own log\n");
+  await writeFile(join(foreign, "thesis.txt"), "mine");
+  for (const name of others) await writeFile(join(state, name), "mine");
+  const age = async (at: string) => {
+    for (const name of await readdir(at)) {
+      const path = join(at, name);
+      if ((await stat(path)).isDirectory()) await age(path);
+      await utimes(path, long, long);
+    }
+  };
+  await age(state);
   await hook({ ...base("new"), hook_event_name: "SessionStart", source: "startup" }, "--state", state);
-  assert.ok(!(await readdir(state)).includes(file));
+  await assert.rejects(lstat(session), "what is ours is gone");
+  for (const name of others) assert.equal(await readFile(join(state, name), "utf8"), "mine");
+  assert.deepEqual((await readdir(foreign)).sort(), ["000001.log", "thesis.txt"]);
+});
+
+test("what tools said does not stay", async () => {
+  const state = join(folder, "private");
+  await hook(pre("private", 0, "echo a-very-special-word"), "--state", state);
+  const session = await onlySession(state);
+  for (const name of await readdir(session))
+    assert.ok(!(await readFile(join(session, name), "utf8")).includes("a-very-special-word"), name);
+  assert.equal((await stat(session)).mode & 0o777, 0o700);
+});
+
+test("a full disk is one sentence, and no refusal", async () => {
+  const state = join(folder, "full");
+  const { code, stdout, stderr } = await start(["--state", state], JSON.stringify(pre("full", 0)), folder, {
+    DISK_FULL: "1",
+  });
+  assert.equal(code, 0);
+  assert.match(stderr, /^loopwarden: .*: the disk is full\n$/);
+  assert.match(JSON.parse(stdout).systemMessage, /the disk is full$/);
+  assert.deepEqual(await hook(pre("full", 0), "--state", state), {}, "and then it goes on");
+});
+
+test("the news of a task is nobody's prompt", async () => {
+  const news = (n: number) => ({
+    ...base("news"),
+    hook_event_name: "UserPromptSubmit",
+    prompt: `<task-notification>\n<task-id>b${n}</task-id>\n<status>completed</status>\n<summary>Done</summary>\n</task-notification>`,
+  });
+  const stop = { ...base("news"), hook_event_name: "Stop", last_assistant_message: "Waiting." };
+  for (let n = 0; n < 12; n++) {
+    assert.deepEqual(await hook(news(n)), {});
+    assert.deepEqual(await hook(stop), {});
+  }
 });
 
 test("hosts that write camelCase are understood and answered", async () => {
@@ -155,45 +279,137 @@ test("hosts that write camelCase are understood and answered", async () => {
   assert.match(String(answer["permissionDecisionReason"]), /called 5 times/);
 });
 
-test("bad input is named, and is no verdict", async () => {
-  const cases: [string, RegExp][] = [
-    ["", /the standard input is not JSON/],
-    ["[]", /not a JSON object/],
-    ["{}", /hook_event_name: is missing/],
-    ['{"hook_event_name":"PreToolUse"}', /session_id: is missing/],
-    ['{"hook_event_name":"PreToolUse","session_id":"s","tool_name":7}', /tool_name: expected text/],
+test("what is wrong with the hook itself is a warning and refuses nothing", async () => {
+  const cases: [string[], string, RegExp][] = [
+    [[], "", /the standard input is not JSON/],
+    [[], "[]", /not a JSON object/],
+    [[], "{}", /hook_event_name: is missing/],
+    [[], '{"hook_event_name":"PreToolUse"}', /session_id: is missing/],
+    [[], '{"hook_event_name":"PreToolUse","session_id":"s","tool_name":7}', /tool_name: expected text/],
+    [["--prompts", "nobody"], "{}", /--prompts nobody: expected human or host/],
+    [["--user"], "{}", /--user is for install/],
+    [["--staet", "x"], "{}", /unknown option --staet, did you mean --state\?/],
+    [["instal"], "{}", /expected install, uninstall or nothing/],
+    [["--config", "nowhere.json"], JSON.stringify(pre("s", 0)), /nowhere.json: no such file/],
   ];
-  for (const [input, complaint] of cases) {
-    const { code, stdout, stderr } = await start([], input);
-    assert.deepEqual([code, stdout], [1, ""]);
+  await writeFile(join(folder, "file"), "");
+  for (const nowhere of [join(folder, "file", "state"), ...(process.platform === "linux" ? ["/proc/nowhere"] : [])])
+    cases.push([["--state", nowhere], JSON.stringify(pre("s", 0)), new RegExp(`${nowhere}`)]);
+  await writeFile(join(folder, "bad.json"), '{"preset":"loud"}');
+  cases.push([["--config", "bad.json"], JSON.stringify(pre("s", 0)), /bad.json:1: invalid-config: `preset`/]);
+  for (const [args, input, complaint] of cases) {
+    const { code, stdout, stderr } = await start(args, input);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(Object.keys(JSON.parse(stdout)), ["systemMessage"]);
+    assert.match(JSON.parse(stdout).systemMessage, complaint);
     assert.match(stderr, complaint);
   }
   assert.deepEqual(await hook({ ...base("s"), hook_event_name: "SomethingNew" }), {});
-  await writeFile(join(folder, "file"), "");
-  for (const nowhere of [join(folder, "file", "state"), ...(process.platform === "linux" ? ["/proc/nowhere"] : [])]) {
-    const { code, stderr } = await start(["--state", nowhere], JSON.stringify(pre("s", 0)));
-    assert.equal(code, 1);
-    assert.ok(stderr.startsWith(`loopwarden: ${nowhere}: `), stderr);
+  // A command that does not exist, as a hook.
+  const env = { CLAUDE_PROJECT_DIR: folder };
+  assert.equal((await run(process.execPath, [cli, "hok"], { env, input: "{}" })).code, 1);
+  assert.equal((await run(process.execPath, [cli, "hok"], { input: "{}" })).code, 2);
+});
+
+/** A project that has the package. */
+async function project(name: string): Promise<{ folder: string; file: string }> {
+  const at = join(folder, name);
+  await mkdir(join(at, ".claude"), { recursive: true });
+  await mkdir(join(at, "node_modules", ".bin"), { recursive: true });
+  await writeFile(
+    join(at, "node_modules", ".bin", "loopwarden"),
+    `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`,
+  );
+  await chmod(join(at, "node_modules", ".bin", "loopwarden"), 0o755);
+  return { folder: at, file: join(at, ".claude", "settings.json") };
+}
+
+test("install refuses what would not run, and writes what does", async () => {
+  const bare = join(folder, "bare", "packages", "one");
+  await mkdir(bare, { recursive: true });
+  await mkdir(join(folder, "bare", ".git"));
+  const none = await start(["install"], "", bare);
+  assert.equal(none.code, 1);
+  assert.match(none.stderr, /has no node_modules\/.bin\/loopwarden/);
+  await assert.rejects(lstat(join(bare, ".claude")));
+
+  const { folder: broken, file } = await project("broken");
+  await writeFile(join(broken, "node_modules", ".bin", "loopwarden"), "#!/bin/sh\necho no such thing >&2\nexit 3\n");
+  const refused = await start(["install"], "", broken);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /does not run here, and so would not as a hook: no such thing/);
+  await assert.rejects(lstat(file));
+
+  // In a workspace the package lies above.
+  const { folder: workspace } = await project("workspace");
+  const member = join(workspace, "packages", "one");
+  await mkdir(member, { recursive: true });
+  assert.equal((await start(["install"], "", member)).code, 0);
+  const settings = JSON.parse(await readFile(join(member, ".claude", "settings.json"), "utf8"));
+  const line: string = settings.hooks.PreToolUse[0].hooks[0].command;
+  const ran = await run("/bin/sh", ["-c", line], {
+    env: { CLAUDE_PROJECT_DIR: member, HOME: folder, XDG_STATE_HOME: join(folder, "state") },
+    input: JSON.stringify(pre("installed", 0)),
+  });
+  assert.deepEqual([ran.code, ran.stdout], [0, "{}\n"]);
+});
+
+test("settings keep their mode, their link and their owner", async () => {
+  const { folder: at, file } = await project("modes");
+  const dotfiles = join(folder, "dotfiles.json");
+  await writeFile(dotfiles, '{ "model": "opus" }\n');
+  await chmod(dotfiles, 0o600);
+  await symlink(dotfiles, file);
+  // Whatever a repository planted beside it.
+  const outside = join(folder, "outside.txt");
+  await writeFile(outside, "untouched");
+  for (const pid of Array.from({ length: 50 }, (_, n) => process.pid + n))
+    await symlink(outside, join(at, ".claude", `settings.json.${pid}.tmp`));
+  const { code, stdout, stderr } = await start(["install"], "", at);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.ok((await lstat(file)).isSymbolicLink());
+  assert.equal((await stat(dotfiles)).mode & 0o777, 0o600);
+  assert.equal(JSON.parse(await readFile(dotfiles, "utf8")).hooks.PreToolUse.length, 1);
+  assert.equal((await stat(/As it was: (.*)/.exec(stdout)?.[1] ?? "")).mode & 0o777, 0o600);
+  assert.equal(await readFile(outside, "utf8"), "untouched");
+
+  const { folder: theirs, file: foreign } = await project("theirs");
+  if (process.getuid?.() === 0) {
+    await writeFile(foreign, "{}");
+    await chown(foreign, 12345, 12345);
+  } else {
+    await symlink("/etc/hosts", foreign);
   }
-  assert.equal((await start(["--prompts", "nobody"], "{}")).code, 2);
-  assert.equal((await start(["--user"], "{}")).code, 2);
+  const refused = await start(["install"], "", theirs);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /belongs to somebody else/);
+
+  const { folder: dangling, file: link } = await project("dangling");
+  await symlink(join(folder, "not-there.json"), link);
+  assert.match((await start(["install"], "", dangling)).stderr, /is a link to a file that is not there/);
+});
+
+test("uninstall takes the hooks out, whoever stops reading", async () => {
+  const { folder: at, file } = await project("piped");
+  assert.equal((await start(["install"], "", at)).code, 0);
+  const line = `"${process.execPath}" "${cli}" hook uninstall | head -1`;
+  assert.equal((await run("/bin/sh", ["-c", line], { cwd: at })).code, 0);
+  assert.deepEqual(JSON.parse(await readFile(file, "utf8")), {});
 });
 
 test("install writes the hooks beside what is there, once, and uninstall leaves nothing of it", async () => {
-  const project = join(folder, "project");
-  const file = join(project, ".claude", "settings.json");
-  await mkdir(join(project, ".claude"), { recursive: true });
+  const { folder: at, file } = await project("project");
   const before = `{
     "model": "opus",
     "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", "command": "./audit.sh" }] }] }
 }
 `;
   await writeFile(file, before);
-  const dry = await start(["install", "--dry-run"], "", project);
+  const dry = await start(["install", "--dry-run"], "", at);
   assert.match(dry.stdout, /^\+.*node_modules\/\.bin\/loopwarden hook/m);
   assert.equal(await readFile(file, "utf8"), before);
 
-  const installed = await start(["install"], "", project);
+  const installed = await start(["install"], "", at);
   assert.deepEqual([installed.code, installed.stderr], [0, ""]);
   const settings = JSON.parse(await readFile(file, "utf8"));
   assert.equal(settings.model, "opus");
@@ -203,15 +419,14 @@ test("install writes the hooks beside what is there, once, and uninstall leaves 
   const backup = /As it was: (.*)/.exec(installed.stdout)?.[1] ?? "";
   assert.equal(await readFile(backup, "utf8"), before);
 
-  assert.match((await start(["install"], "", project)).stdout, /nothing to change/);
-  assert.equal((await start(["uninstall"], "", project)).code, 0);
+  assert.match((await start(["install"], "", at)).stdout, /nothing to change/);
+  assert.equal((await start(["uninstall"], "", at)).code, 0);
   assert.deepEqual(JSON.parse(await readFile(file, "utf8")), JSON.parse(before));
 });
 
 test("uninstall takes out ours and nothing else, however it was installed", async () => {
-  const project = join(folder, "careful");
-  const file = join(project, ".claude", "settings.local.json");
-  await mkdir(join(project, ".claude"), { recursive: true });
+  const { folder: at } = await project("careful");
+  const file = join(at, ".claude", "settings.local.json");
   const hooks = (...commands: string[]) => commands.map((command) => ({ type: "command", command }));
   const others = [
     { matcher: "*", hooks: hooks("./audit.sh") },
@@ -219,19 +434,19 @@ test("uninstall takes out ours and nothing else, however it was installed", asyn
   ];
   const mixed = { matcher: "*", hooks: hooks("./audit.sh", "npx loopwarden hook") };
   await writeFile(file, JSON.stringify({ hooks: { PreToolUse: [mixed, others[1]] } }));
-  await writeFile(join(project, "loopwarden.json"), "{}");
+  await writeFile(join(at, "loopwarden.json"), "{}");
   for (const more of [[], ["--config", "loopwarden.json"]]) {
-    const { code, stderr } = await start(["install", "--local", ...more], "", project);
+    const { code, stderr } = await start(["install", "--local", ...more], "", at);
     assert.deepEqual([code, stderr], [0, ""]);
     const { PreToolUse, Stop } = JSON.parse(await readFile(file, "utf8")).hooks;
     assert.deepEqual([PreToolUse.length, Stop.length], [3, 1], "installed once");
   }
-  assert.equal((await start(["uninstall", "--local"], "", project)).code, 0);
+  assert.equal((await start(["uninstall", "--local"], "", at)).code, 0);
   assert.deepEqual(JSON.parse(await readFile(file, "utf8")), { hooks: { PreToolUse: others } });
-  const outside = await start(["install", "--config", join(folder, "elsewhere.json")], "", project);
+  const outside = await start(["install", "--config", join(folder, "elsewhere.json")], "", at);
   assert.notEqual(outside.code, 0);
   await writeFile(join(folder, "elsewhere.json"), "{}");
-  const refused = await start(["install", "--config", join(folder, "elsewhere.json")], "", project);
+  const refused = await start(["install", "--config", join(folder, "elsewhere.json")], "", at);
   assert.equal(refused.code, 2);
   assert.match(refused.stderr, /must be a file of the project/);
 });

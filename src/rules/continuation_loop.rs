@@ -1,8 +1,10 @@
 //! Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over.
-//! Must not catch: continuations after which the agent works.
+//! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a task in
+//! the background, which the agent may well acknowledge and go on waiting.
 //! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on.
 
 use crate::model::{Body, Channel, HaltReason, HostKind, Recommendation, Role};
+use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::key;
@@ -20,6 +22,7 @@ pub(crate) struct State {
     answers: u32,
     onset: Onset,
     sightings: Ring<Sighting>,
+    heard: Heard,
 }
 
 /// Whether the host told the agent to go on.
@@ -42,8 +45,13 @@ impl Rule for ContinuationLoop {
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if matches!(fact, Fact::Call(..) | Fact::Step(..)) {
-            *state = State::default();
+        let news = match fact {
+            Fact::Synthetic(event) => state.heard.is_news(event),
+            Fact::Event(event) => state.heard.is_news(event),
+            _ => false,
+        };
+        if news || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
+            *state = State { heard: core::mem::take(&mut state.heard), ..State::default() };
             return None;
         }
         if prompts(fact) {
@@ -93,7 +101,7 @@ impl Rule for ContinuationLoop {
     }
 
     fn fits(state: &State) -> bool {
-        state.sightings.len() <= EVIDENCE
+        state.sightings.len() <= EVIDENCE && state.heard.fits()
     }
 }
 
@@ -126,6 +134,28 @@ mod tests {
             }
             play(prompts, 3).expect(RULE, &[]);
         }
+    }
+
+    #[test]
+    fn news_is_no_prompt() {
+        let jobs = ["the linter", "the unit tests", "the browser tests", "the documentation", "the benchmark"];
+        let news = |n: usize| {
+            let job = jobs[n % jobs.len()];
+            format!(
+                r#"{{"type":"message","role":"user","synthetic":true,"text":"A task in the background has ended: {job}, attempt {}, says {}"}}"#,
+                ["one", "two", "three"][n / jobs.len()],
+                ["all is well", "two things are wrong"][n % 2]
+            )
+        };
+        let waits = |n: usize| [news(n), says("Waiting for the others.")];
+        events("{}", (0..15).flat_map(waits)).expect(RULE, &[]);
+        // What was heard before is no news, and neither is another word for the same.
+        events("{}", (0..15).flat_map(|_| waits(3))).last(RULE, Halt);
+        let order = |n: usize| {
+            let text = ["Go on.", "Keep going!", "Please continue.", "Carry on now."][n % 4];
+            [format!(r#"{{"type":"message","role":"user","synthetic":true,"text":"{text}"}}"#), says("I will.")]
+        };
+        events("{}", (0..10).flat_map(order)).last(RULE, Halt);
     }
 
     #[test]

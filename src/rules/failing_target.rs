@@ -30,6 +30,8 @@ struct Target {
     round: Option<Key>,
     /// The call that failed first.
     call: Key,
+    /// One of those that failed was to change something.
+    mutates: bool,
     /// Another one failed too.
     mixed: bool,
     failures: Streak,
@@ -81,9 +83,9 @@ impl Rule for FailingTarget {
         let call = step.call.as_ref()?;
         let target = call.target?;
         let Some(mistake) = step.facts.mistake else {
-            // It answers: what failed before was not the target's fault, or is over.
+            // It answers: what failed before was not the target's fault, or is over. A look ends no change that failed.
             if !step.facts.failed && !step.facts.negative {
-                state.targets.retain(|known| known.target != target);
+                state.targets.retain(|known| known.target != target || (known.mutates && !call.mutates));
             }
             return None;
         };
@@ -96,11 +98,13 @@ impl Rule for FailingTarget {
                     mutations: 0,
                     round: None,
                     call: call.key,
+                    mutates: false,
                     mixed: false,
                     failures: Streak::default(),
                 }
             });
         known.mixed |= known.call != call.key;
+        known.mutates |= call.mutates;
         known.mutations = step.mutations_after;
         if call.round.is_none() || known.round != call.round {
             known.failures.add(step.sighting, step.onset);
@@ -138,6 +142,9 @@ mod tests {
         Script::new("{}").play("one/=a!x two/=b!x three/=c!x four/=d!x").expect(RULE, &[]);
         Script::new("{}").play("one/=a!x two/=a!y three/=a!z four/=a!w").expect(RULE, &[]);
         Script::new("{}").play("one/=a!x two/=a!x five/=a:1 three/=a!x four/=a!x").expect(RULE, &[]);
+        // A look ends no change that failed; a change does.
+        Script::new("{}").play("edit/=a!x write/=a!x read/=a:1 patch/=a!x save/=a!x").last(RULE, Nudge);
+        Script::new("{}").play("edit/=a!x write/=a!x edit/=a:1 patch/=a!x save/=a!x").expect(RULE, &[]);
         let expected = r#"{"conventions":{"expectFailure":true},"rules":{"failing-target":{"nudge":3}}}"#;
         Script::new(expected).play("one/=a!x two/=a!x three/=a!x").expect(RULE, &[(4, Nudge), (5, Observe)]);
         Script::new(expected).play("one/=a!x two/=a!x three/=b!x").expect(RULE, &[]);

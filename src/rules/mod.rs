@@ -26,6 +26,7 @@ mod max_iterations;
 mod max_runtime;
 mod monologue;
 mod negative_answers;
+mod news;
 mod no_effect;
 mod no_new_information;
 mod no_tests;

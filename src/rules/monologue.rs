@@ -1,13 +1,14 @@
 //! Catches: an agent that says the same again and again: without any result in between, or the same long text around
 //! its work.
 //! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent that
-//! hands out work in the same words while the others have news.
+//! hands out work in the same words while the others have news, "Waiting." after each piece of news that the host tells.
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news between, every time counts. With work between only long texts count, however
 //! far apart they are, and the stronger rungs come later: six times like five, twelve like nine.
 
 use crate::model::{Channel, HaltReason, Recommendation};
+use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, evidence, said};
@@ -27,6 +28,7 @@ pub(crate) struct Monologue;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     texts: Ring<Text>,
+    heard: Heard,
     older: Ring<Older>,
 }
 
@@ -92,11 +94,16 @@ impl Rule for Monologue {
         "The agent saying the same text without a result between, or the same long text around its work.";
     const UNIT: &'static str = "times";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
-    const SEES: Facts = Facts::MESSAGE.and(Facts::STEP);
+    const SEES: Facts = Facts::MESSAGE.and(Facts::STEP).and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if let Fact::Step(..) = fact {
+        let news = match fact {
+            Fact::Synthetic(event) => state.heard.is_news(event),
+            Fact::Event(event) => state.heard.is_news(event),
+            _ => false,
+        };
+        if news || matches!(fact, Fact::Step(..)) {
             // Whoever called: agents work for each other.
             state.texts.iter_mut().for_each(|text| text.idle = 0);
             return None;
@@ -170,7 +177,8 @@ impl Rule for Monologue {
     }
 
     fn fits(state: &State) -> bool {
-        state.texts.len() <= TEXTS
+        state.heard.fits()
+            && state.texts.len() <= TEXTS
             && state.older.len() <= OLDER
             && state.texts.iter().all(|text| text.sightings.len() <= EVIDENCE)
     }
@@ -228,6 +236,21 @@ mod tests {
             |n| says(&format!("I found page {}.", ["a", "b", "c", "d"][n])).replacen('{', r#"{"agent":"b","#, 1);
         events("{}", (0..4).flat_map(|n| [hand_over.clone(), answer(n)])).expect(RULE, &[]);
         events("{}", (0..4).flat_map(|_| [hand_over.clone(), answer(0)])).strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn news_of_the_host_between() {
+        let jobs = ["the linter", "the unit tests", "the browser tests", "the documentation", "the benchmark"];
+        let news = |n: usize| {
+            format!(
+                r#"{{"type":"message","role":"user","synthetic":true,"text":"A task in the background has ended: {} of part {}"}}"#,
+                jobs[n % jobs.len()],
+                ["a", "b", "c"][n / jobs.len()]
+            )
+        };
+        let waits = |n: usize| [news(n), says("Waiting for the others to end.")];
+        events("{}", (0..15).flat_map(waits)).expect(RULE, &[]);
+        events("{}", (0..9).flat_map(|_| waits(0))).last(RULE, Halt);
     }
 
     #[test]

@@ -56,6 +56,8 @@ struct Outing {
     target: Option<Key>,
     /// The call only looks something up.
     looks: bool,
+    /// It was to change something.
+    mutates: bool,
     mutations: u64,
     at: Option<i64>,
     /// Milliseconds waited before the call, by the clock or by its own argument.
@@ -159,9 +161,17 @@ impl Tool {
                 }
                 _ => WHOLE,
             };
+        let mutates = call.is_some_and(|call| call.mutates);
         if step.outcome == Outcome::Ok && !facts.failed && target.is_some() {
-            // It works now: what failed on this target before is settled.
-            self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.class = None);
+            // It works now: what failed on this target before is settled. A look at it settles no change that failed:
+            // editors that view and edit by one name would never fail on end.
+            let settled = |call: &&mut Outing| call.target == target && (mutates || !call.mutates);
+            self.calls.iter_mut().filter(settled).for_each(|call| call.class = None);
+        }
+        // Nor does it say anything about how often changes fail.
+        let failed_changes = self.calls.iter().any(|call| call.mutates && call.class.is_some());
+        if !mutates && !facts.failed && failed_changes {
+            return;
         }
         let outing = Outing {
             class,
@@ -171,6 +181,7 @@ impl Tool {
             call: call.map(|call| call.key),
             target,
             looks: call.is_some_and(|call| !call.mutates && !call.silent && call.asks != Asks::View),
+            mutates,
             mutations: step.mutations_after,
             at: step.at,
             waited,
@@ -221,7 +232,7 @@ impl Rule for RepeatedError {
                 let key = step.call.as_ref().map(|call| call.key);
                 let waits = state.waits.take(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
                 tool.took(step, result, waits, cx.limits.window as usize);
-                let class = tool.calls.last().and_then(|call| call.class);
+                let class = tool.calls.last().and_then(|call| call.class).filter(|_| step.facts.failed);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
                 state.tools.push(tool, TOOLS);
@@ -249,7 +260,8 @@ impl Rule for RepeatedError {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Script, events};
+    use alloc::{format, vec::Vec};
 
     const RULE: &str = "repeated-error";
 
@@ -317,6 +329,31 @@ mod tests {
     #[test]
     fn a_human_ends_the_evidence() {
         Script::new("{}").play("a!x b!x | c!x").expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_look_settles_no_change_that_failed() {
+        // An editor that views and edits by one name.
+        let step = |command: &str, text: &str, outcome: &str, output: &str| {
+            [
+                format!(
+                    r#"{{"type":"tool-call","tool":"file_editor","args":{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}}}"#
+                ),
+                format!(r#"{{"type":"tool-result","tool":"file_editor","outcome":"{outcome}","output":"{output}"}}"#),
+            ]
+        };
+        let fails = |n: usize| step("str_replace", &"x".repeat(n + 1), "error", "No match of the old text was found");
+        let looks = |n: usize| step("view", "", "ok", &format!("1: def f(): return {}", "y".repeat(n)));
+        let works = || step("str_replace", "def", "ok", "The file was edited");
+        let lap = |n: usize| [fails(n), looks(n)].concat();
+        let laps = |range: core::ops::Range<usize>| range.flat_map(lap).collect::<Vec<_>>();
+        events("{}", laps(0..2)).expect(RULE, &[]);
+        events("{}", laps(0..6)).strongest(RULE, Block);
+        // A change that works settles them, and so does a look what could not be looked at.
+        let settled: Vec<_> = [laps(0..2), works().to_vec(), laps(2..4)].concat();
+        events("{}", settled).expect(RULE, &[]);
+        let blind = |n: usize| step("view", &"z".repeat(n + 1), "error", "The disk is busy");
+        events("{}", [blind(0), blind(1), looks(0), blind(2), blind(3)].concat()).expect(RULE, &[]);
     }
 
     #[test]

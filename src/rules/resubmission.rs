@@ -23,6 +23,8 @@ pub(crate) struct State {
     /// The latest call, while it waits for its result.
     called: Option<(Key, Tokens)>,
     last: Option<Attempt>,
+    /// Something that is no work has come since the latest attempt.
+    between: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ struct Attempt {
     attempts: Streak,
     /// How many of the latest ones were the same to the byte, with the same error.
     equal: u32,
+    /// Something that is no work lay between two of them: a user's word, a thought written down.
+    apart: bool,
 }
 
 impl State {
@@ -53,11 +57,14 @@ impl State {
             tokens,
             attempts: Streak::default(),
             equal: 1,
+            apart: false,
         };
+        let between = core::mem::take(&mut self.between);
         if let Some(last) = again {
             if last.call == call.key && last.light == step.facts.light {
                 next.equal = last.equal.saturating_add(1);
             }
+            next.apart = last.apart || between;
             next.attempts = last.attempts;
         }
         next.attempts.add(step.sighting, step.onset);
@@ -71,7 +78,7 @@ impl Rule for Resubmission {
     const UNIT: &'static str = "attempts";
     const LIMITS: Limits = Limits::ladder(3, 4, 8, 0);
     const OUTLIVES_EVIDENCE: bool = true;
-    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN).and(Facts::HEARD);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
@@ -93,6 +100,7 @@ impl Rule for Resubmission {
                 let idle = step.outcome == Outcome::Ok && result.output.trim().is_empty();
                 if idle && step.call.as_ref().is_some_and(|call| !call.mutates && !call.silent) {
                     // A thought written down is nothing done.
+                    state.between = true;
                     return None;
                 }
                 let said = step.facts.class.is_some();
@@ -110,6 +118,10 @@ impl Rule for Resubmission {
                 }
                 let name = printable(&call.name, 48);
                 let equal = attempt.equal >= count;
+                // Equal ones right after each other are another rule's.
+                if equal && !attempt.apart {
+                    return None;
+                }
                 let message = if equal {
                     format!(
                         "`{name}` was given the same {count} times in a row and failed with the same error each time"
@@ -142,6 +154,10 @@ impl Rule for Resubmission {
                     signal.extra.threshold = Some(block);
                 }
                 Some(signal)
+            }
+            Fact::Heard(_) => {
+                state.between = true;
+                None
             }
             Fact::NotRun(..) => {
                 state.called = None;
@@ -210,7 +226,7 @@ mod tests {
     #[test]
     fn equal_ones_are_refused() {
         Script::new("{}").play("a!sum_is_462 | a!sum_is_462 | a!sum_is_462").expect(RULE, &[(7, Block)]);
-        Script::new("{}").play("a!sum_is_462 a!sum_is_462 a!sum_is_462 a!sum_is_462").last(RULE, Block);
+        Script::new("{}").play("a!sum_is_462 a!sum_is_462 a!sum_is_462 a!sum_is_462").expect(RULE, &[]);
         Script::new("{}").play("a!429_unavailable a!429_unavailable a!429_unavailable").expect(RULE, &[]);
         Script::new("{}").play("a:x a:x a:x a:x").expect(RULE, &[]);
     }

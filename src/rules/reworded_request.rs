@@ -141,7 +141,7 @@ impl State {
 fn told(call: &Call, reworded: Reworded) -> Signal {
     let Reworded { points, times, chain, kinship, came, seen } = reworded;
     let name = printable(&call.name, 48);
-    let identity = combine("reworded-request", &[chain.into()]);
+    let identity = combine("reworded-request", &[chain]);
     let moving = if kinship.plus { "names something more than" } else { "names nothing that was not in" };
     Streak::of(seen.into_iter()).signal(Told {
         kind: "same-goal",

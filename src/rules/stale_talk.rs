@@ -9,12 +9,12 @@ use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Goal, Key, combine, evidence};
-use alloc::{format, vec, vec::Vec};
+use crate::text::{Goal, Key, Vocabulary, combine, evidence};
+use alloc::format;
 use serde::{Deserialize, Serialize};
 
 /// Messages compared with.
-const MESSAGES: usize = 6;
+const MESSAGES: usize = 5;
 /// Lighter messages say too little, longer ones are plans, reports or code.
 const LIGHTEST: u32 = 6;
 const LONGEST: usize = 500;
@@ -29,15 +29,13 @@ const USER_NEWS: u32 = 1;
 const NEWS: u32 = 4;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
-/// Bits that remember the words of the run; a word sets two of them.
-const WORD_BITS: usize = 16_384;
 
 pub(crate) struct StaleTalk;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     messages: Ring<Said>,
-    words: Vec<u64>,
+    words: Vocabulary,
     /// The user named something since the latest message.
     news: bool,
     /// Messages since the latest result; none where there was no result yet.
@@ -58,20 +56,9 @@ struct Said {
 impl State {
     /// The weight of the words that were not said before, and whether one of them names something.
     fn learn(&mut self, goal: &Goal) -> (u32, bool) {
-        if self.words.is_empty() {
-            self.words = vec![0; WORD_BITS / 64];
-        }
         let (mut fresh, mut named) = (0, false);
         for (word, weight) in goal.parts() {
-            let mut known = true;
-            for bit in [(word >> 2) as usize, (word >> 14 ^ word << 2) as usize] {
-                let bit = bit % WORD_BITS;
-                if let Some(bits) = self.words.get_mut(bit / 64) {
-                    known &= *bits >> (bit % 64) & 1 == 1;
-                    *bits |= 1 << (bit % 64);
-                }
-            }
-            if !known {
+            if self.words.learn(word) {
                 fresh += weight;
                 named |= Goal::names(weight);
             }
@@ -110,7 +97,7 @@ impl State {
             return None;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
-        let identity: Key = combine("stale-talk", &[chain.into()]);
+        let identity: Key = combine("stale-talk", &[chain]);
         Some(Streak::of(same).signal(Told {
             kind: "nobody-acts",
             identity,
@@ -163,7 +150,7 @@ impl Rule for StaleTalk {
     fn fits(state: &State) -> bool {
         state.messages.len() <= MESSAGES
             && state.messages.iter().all(|said| said.goal.fits())
-            && (state.words.is_empty() || state.words.len() == WORD_BITS / 64)
+            && state.words.fits()
     }
 }
 

@@ -30,19 +30,30 @@ impl CallKey {
 }
 
 /// Top-level fields that tell why, not what: they are the payload only where there is nothing else.
-const RATIONALE: [&str; 12] = [
+const RATIONALE: [&str; 23] = [
+    "actionrisk",
     "brief",
     "description",
     "explanation",
+    "intent",
+    "intention",
     "justification",
+    "monologue",
+    "purpose",
     "rationale",
+    "reason",
     "reasoning",
+    "safetyrisk",
     "securityrisk",
+    "summary",
     "taskprogress",
     "thinking",
+    "thought",
+    "thoughts",
     "toolaction",
     "toolcalldescription",
     "toolsummary",
+    "why",
 ];
 
 /// Top-level fields that tell how, or name this one request.

@@ -102,7 +102,8 @@ fn hash(chars: impl Iterator<Item = char>) -> u32 {
         hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
     }
     hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
-    (hash ^ hash >> 12) & !WEIGHT
+    // Three bytes in a snapshot, and chance enough: a goal has at most 64 of them.
+    (hash ^ hash >> 12) & 0x1f_ffff & !WEIGHT
 }
 
 /// A value beside the text, as one object: the same text for eight recipients is a list.

@@ -33,6 +33,7 @@ mod stream;
 mod tape;
 mod target;
 mod token;
+mod vocabulary;
 mod volatile_json;
 mod words;
 
@@ -59,3 +60,4 @@ pub(crate) use similar::{Pattern, gist, is_gist};
 pub(crate) use similarity::Request;
 pub(crate) use stream::{Periods, Repetition};
 pub(crate) use target::target;
+pub(crate) use vocabulary::Vocabulary;

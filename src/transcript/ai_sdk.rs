@@ -2,6 +2,7 @@
 //! those for models, whose `content` does.
 
 use super::content::{content_text, failed, flag, list, output_text, text, text_at, told};
+use super::devtools;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use crate::model::{Context, Outcome, Role, ToolResult};
@@ -9,6 +10,9 @@ use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 pub(super) fn read(out: &mut Out, document: Piece<'_>) {
+    if devtools::read(out, document) {
+        return;
+    }
     out.walk(document, Lists::All(&["messages"]), |out, part| match part {
         Part::Head(map) => {
             let context = out.context();
@@ -18,7 +22,7 @@ pub(super) fn read(out: &mut Out, document: Piece<'_>) {
     });
 }
 
-fn message(out: &mut Out, map: &Map<String, Value>) {
+pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {
     let mut context = out.context();
     context.at = out.time("createdAt", map.get("createdAt"));
     let role = match map.get("role") {

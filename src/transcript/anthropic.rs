@@ -4,7 +4,7 @@
 //! messages. Agents of that vendor also put into user messages what no human wrote. What is known but of the wrong type
 //! is an error, unknown blocks are left out.
 
-use super::content::{content_text, picture, text};
+use super::content::{content_text, output_text, picture, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
@@ -127,8 +127,50 @@ fn user_text(out: &mut Out, context: &Context, text: &str, by_host: bool) {
     if let Some((hook, _)) = trimmed.split_once(" hook feedback").filter(|(hook, _)| by_host && hook.len() < 32) {
         out.host(context, HostKind::HookBlock, Some(hook));
     }
+    if let Some(result) = notification(trimmed) {
+        return out.result(context, result);
+    }
     let synthetic = by_host || written_by_host(trimmed);
     out.message(&Context { synthetic, ..context.clone() }, Role::User, None, text);
+}
+
+/// What a task in the background tells when it gets on or ends: news that the agent waited for, and no prompt. Its call
+/// was answered when the task began, so this is a result of its own.
+pub(super) fn notification(text: &str) -> Option<ToolResult> {
+    const NAME: &str = "task-notification";
+    let after = after_element(text, NAME)?;
+    if !after.is_empty() && !written_by_host(after.trim_start()) {
+        return None;
+    }
+    let body = text.strip_suffix(after).unwrap_or(text);
+    let status = element(body, "status").unwrap_or_default().to_ascii_lowercase();
+    let parts = [Some(status.as_str()), element(body, "summary"), element(body, "result"), element(body, "event")];
+    let mut output = String::new();
+    for part in parts.into_iter().flatten().filter(|part| !part.is_empty()) {
+        if !output.is_empty() {
+            output.push('\n');
+        }
+        output.push_str(part);
+    }
+    if output.is_empty() {
+        output.push_str(
+            body.split_once('>').map_or(body, |(_, inside)| inside).trim_end_matches("</task-notification>").trim(),
+        );
+    }
+    let outcome = if ["failed", "failure", "error", "errored"].contains(&status.as_str()) {
+        Outcome::Error
+    } else if status == "timeout" || status == "timed_out" {
+        Outcome::Timeout
+    } else {
+        Outcome::Ok
+    };
+    Some(ToolResult { tool: Some(NAME.to_owned()), outcome, output, ..ToolResult::default() })
+}
+
+/// What stands in the first element of that name.
+fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once(&format!("</{name}>")).map_or(rest, |(inside, _)| inside).trim())
 }
 
 fn tool_use(out: &mut Out, context: &Context, block: &Value, index: usize) {
@@ -151,6 +193,10 @@ fn tool_result(out: &mut Out, context: &Context, block: &Value, index: usize, ho
         None | Some(Value::Null) => String::new(),
         Some(content) => match content_text(content) {
             Some(output) => output,
+            // Tools of the vendor's answer objects.
+            None if block.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "tool_result") => {
+                output_text(Some(content))
+            }
             None => {
                 return out.fail(&format!("content[{index}].content"), "text or a list of blocks", Some(content));
             }

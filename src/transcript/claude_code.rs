@@ -48,6 +48,7 @@ impl Reader {
                 "user" => self.user(out, map),
                 "assistant" => assistant(out, map),
                 "system" => self.system(out, map),
+                "attachment" => attachment(out, map),
                 _ => {}
             },
             other => out.fail("type", "the type of the line", other),
@@ -91,6 +92,22 @@ impl Reader {
             _ => {}
         }
     }
+}
+
+/// What was waiting for the agent and is put before it in the middle of its turn: the news of a task, or what a human
+/// wrote meanwhile. All other attachments are reminders.
+fn attachment(out: &mut Out, map: &Map<String, Value>) {
+    let Some(Value::Object(queued)) = map.get("attachment") else { return };
+    let Some(prompt) = queued.get("prompt").filter(|_| text(queued, "type") == Some("queued_command")) else { return };
+    let kind = queued.get("origin").and_then(|origin| origin.get("kind")).and_then(Value::as_str);
+    let by_host = flag(queued, "isMeta")
+        || text(queued, "commandMode").is_some_and(|mode| mode != "prompt")
+        || kind.is_some_and(|kind| kind != "human");
+    let context = context(out, map);
+    let length = out.path.len();
+    out.path.push_str("attachment.prompt.");
+    anthropic::user(out, &context, Some(prompt), by_host, None);
+    out.path.truncate(length);
 }
 
 fn assistant(out: &mut Out, map: &Map<String, Value>) {

@@ -1,7 +1,7 @@
 //! What a text is, by its first entries.
 
 use super::pieces::Piece;
-use super::{Format, otel};
+use super::{Format, devtools, langgraph, otel, spans};
 use crate::json;
 use crate::model::ErrorCode;
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
@@ -14,8 +14,22 @@ pub(super) const LOOKED_AT: usize = 100;
 const SMALL: usize = 4096;
 
 /// Lists that hold entries, in any format.
-const LISTS: [&str; 10] =
-    ["messages", "trajectory", "history", "clientHistory", "contents", "input", "items", "events", "output", "choices"];
+const LISTS: [&str; 14] = [
+    "messages",
+    "trajectory",
+    "history",
+    "clientHistory",
+    "contents",
+    "input",
+    "items",
+    "events",
+    "output",
+    "choices",
+    "runs",
+    "observations",
+    "steps",
+    "data",
+];
 
 /// Whether an entry looks like one of a format.
 type Sign = fn(&Map<String, Value>) -> bool;
@@ -41,6 +55,9 @@ const SIGNS: [(Format, Sign); 11] = [
 pub(super) fn detect(documents: &[Piece<'_>]) -> Format {
     let mut messages = false;
     for document in documents.iter().take(LOOKED_AT) {
+        if langgraph::is_tuple(*document) {
+            return Format::LangChain;
+        }
         for map in samples(*document) {
             if let Some((format, _)) = SIGNS.iter().find(|(_, sign)| sign(&map)) {
                 return *format;
@@ -109,10 +126,13 @@ fn block_of(map: &Map<String, Value>, key: &str, types: &[&str]) -> bool {
 }
 
 fn open_telemetry(map: &Map<String, Value>) -> bool {
-    let id = has_any(map, &["spanId", "span_id", "traceId"])
-        || map.get("context").is_some_and(|context| context.get("span_id").is_some());
+    let id = has_any(map, &["spanId", "span_id", "traceId", "context.span_id"])
+        || ["context", "spanContext"]
+            .iter()
+            .any(|key| map.get(*key).is_some_and(|context| context.get("span_id").or(context.get("spanId")).is_some()));
     otel::CONTAINERS.iter().any(|key| map.get(*key).is_some_and(Value::is_array))
-        || (id && has_any(map, &["attributes", "startTimeUnixNano"]))
+        || (id && has_any(map, &["attributes", "startTimeUnixNano", "span_kind", "spanKind"]))
+        || spans::is_one(map)
 }
 
 fn gemini_cli(map: &Map<String, Value>) -> bool {
@@ -122,7 +142,7 @@ fn gemini_cli(map: &Map<String, Value>) -> bool {
     };
     let function = |part: &Value| part.get("functionCall").or_else(|| part.get("functionResponse")).is_some();
     has_any(map, &["projectHash", "$rewindTo", "$set"])
-        || (is_text(map, "sessionId") && map.contains_key("messageId") && is_text(map, "message"))
+        || (has_any(map, &["sessionId"]) && map.contains_key("messageId") && is_text(map, "message"))
         || map.get("attributes").is_some_and(telemetry)
         || word(map, "type") == "gemini"
         || (word(map, "role") == "model" && map.contains_key("parts"))
@@ -135,7 +155,9 @@ fn swe_agent(map: &Map<String, Value>) -> bool {
     word(map, "trajectory_format").starts_with("mini-swe-agent")
         || (map.get("info").is_some_and(info) && has_any(map, &["trajectory", "history", "messages"]))
         || (is_text(map, "action") && is_text(map, "observation") && has_any(map, &["thought", "response", "state"]))
-        || (is_text(map, "message_type") && is_text(map, "role"))
+        || (is_text(map, "message_type") && is_text(map, "role") && map.contains_key("content"))
+        // What mini-swe-agent answers, in a bare list of messages.
+        || (is_text(map, "role") && word(map, "content").trim_start().starts_with("<returncode>"))
 }
 
 fn open_hands(map: &Map<String, Value>) -> bool {
@@ -147,9 +169,24 @@ fn open_hands(map: &Map<String, Value>) -> bool {
         "AgentErrorEvent",
         "ConversationStateUpdateEvent",
     ];
+    // Before 2025, fields of actions and observations stood beside their names.
+    const FLAT: [&str; 8] = [
+        "action_risk",
+        "is_confirmed",
+        "wait_for_response",
+        "images_urls",
+        "keep_prompt",
+        "command_id",
+        "thought",
+        "exit_code",
+    ];
+    const ACTIONS: [&str; 9] =
+        ["run", "run_ipython", "read", "write", "edit", "browse", "browse_interactive", "delegate", "finish"];
     KINDS.contains(&word(map, "kind"))
         || (is_text(map, "action") && has_any(map, &["args", "source"]))
         || (is_text(map, "observation") && has_any(map, &["extras", "cause", "source"]))
+        || ((is_text(map, "action") || is_text(map, "observation")) && has_any(map, &FLAT))
+        || (!has_any(map, &["type", "role"]) && ACTIONS.contains(&word(map, "action")))
 }
 
 fn lang_chain(map: &Map<String, Value>) -> bool {
@@ -183,14 +220,15 @@ fn typed(parts: &[Value]) -> bool {
 }
 
 fn ai_sdk(map: &Map<String, Value>) -> bool {
-    is_text(map, "role")
-        && (typed(elements(map, "parts"))
-            || map.get("toolInvocations").is_some_and(Value::is_array)
-            || block_of(
-                map,
-                "content",
-                &["tool-call", "tool-result", "tool-approval-request", "tool-approval-response"],
-            ))
+    devtools::is_one(map)
+        || is_text(map, "role")
+            && (typed(elements(map, "parts"))
+                || map.get("toolInvocations").is_some_and(Value::is_array)
+                || block_of(
+                    map,
+                    "content",
+                    &["tool-call", "tool-result", "tool-approval-request", "tool-approval-response"],
+                ))
 }
 
 fn anthropic(map: &Map<String, Value>) -> bool {
@@ -207,6 +245,7 @@ fn open_ai(map: &Map<String, Value>) -> bool {
     let function = |call: &Value| call.get("function").or_else(|| call.get("custom")).is_some();
     (LINES.contains(&kind) && map.contains_key("payload"))
         || ITEMS.contains(&kind)
+        || (kind.starts_with("response.") && has_any(map, &["response", "item", "sequence_number"]))
         || kind.ends_with("_call_output")
         || (kind.ends_with("_call") && is_text(map, "id"))
         || (kind == "reasoning" && has_any(map, &["summary", "encrypted_content"]))
@@ -225,8 +264,14 @@ fn claude_code(map: &Map<String, Value>) -> bool {
         || (matches!(kind, "user" | "assistant") && map.get("message").is_some_and(Value::is_object))
 }
 
+/// Documents of many programs have a list of that name: a scenario's holds events of ours.
 fn scenario(map: &Map<String, Value>) -> bool {
-    map.contains_key("events")
+    match map.get("events") {
+        Some(Value::Array(events)) => events.iter().all(|event| event.as_object().is_some_and(trace)),
+        // Where it is no list, the error about it helps only a scenario's author.
+        Some(_) => map.contains_key("id"),
+        None => false,
+    }
 }
 
 fn trace(map: &Map<String, Value>) -> bool {

@@ -48,6 +48,19 @@ impl Reader {
         if let Some(Value::Object(attributes)) = map.get("attributes") {
             return telemetry(out, context, attributes);
         }
+        // Metrics and spans stand in the telemetry file as well.
+        const OTHERS: [&str; 7] = [
+            "dataPoints",
+            "descriptor",
+            "scopeMetrics",
+            "resourceMetrics",
+            "resource",
+            "traceId",
+            "instrumentationScope",
+        ];
+        if OTHERS.iter().any(|key| map.contains_key(*key)) {
+            return;
+        }
         if map.contains_key("$set") || map.contains_key("$rewindTo") {
             return;
         }
@@ -78,8 +91,9 @@ impl Reader {
             Some(message) => ("message", Some(message)),
             None => ("content", map.get("content")),
         };
-        if let Some(session) = text(map, "sessionId") {
-            context.run = Some(session.to_owned());
+        // The first versions counted sessions by their time.
+        if let Some(session) = content::id(map.get("sessionId")) {
+            context.run = Some(session);
         }
         let said = match content {
             None | Some(Value::Null) => String::new(),
@@ -145,7 +159,13 @@ impl Reader {
         let outcome = match status {
             "success" => Outcome::Ok,
             // Somebody said no, or stopped everything.
-            "cancelled" if output.contains("did not allow") || output.contains("rejected") => Outcome::Denied,
+            "cancelled"
+                if ["did not allow", "rejected", "denied execution", "User denied"]
+                    .iter()
+                    .any(|no| output.contains(no)) =>
+            {
+                Outcome::Denied
+            }
             "cancelled" => Outcome::NotExecuted,
             _ => failed(&output),
         };

@@ -1,10 +1,11 @@
 //! Messages of LangChain: as its constructors serialise them (`lc`, `id`, `kwargs`), as it stores them (`type`, `data`)
 //! and plain; alone, in lists, or in the state that LangGraph writes after each node.
 
+use super::Reads;
 use super::content::{self, failed, list, output_text, text, told};
-use super::openai;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::{langgraph, openai};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String};
 use serde_json::{Map, Value};
@@ -12,16 +13,31 @@ use serde_json::{Map, Value};
 /// Keys of a state that are no nodes.
 const NO_NODES: [&str; 6] = ["values", "channel_values", "data", "output", "input", "state"];
 
-pub(super) fn read(out: &mut Out, document: Piece<'_>) {
-    out.walk(document, Lists::All(&["messages"]), |out, part| {
-        if let Part::Entry(map) = part {
-            let context = out.context();
-            entry(out, context, &map);
-        }
-    });
+/// Reads messages, states and streams.
+#[derive(Default)]
+pub(super) struct Reader {
+    stream: langgraph::Stream,
 }
 
-fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        if self.stream.document(out, document) {
+            return;
+        }
+        out.walk(document, Lists::All(&["messages"]), |out, part| {
+            if let Part::Entry(map) = part {
+                let context = out.context();
+                entry(out, context, &map);
+            }
+        });
+    }
+
+    fn end(&mut self, out: &mut Out) {
+        self.stream.end(out);
+    }
+}
+
+pub(super) fn entry(out: &mut Out, context: Context, map: &Map<String, Value>) {
     if let (Some(Value::Object(fields)), Some(Value::Array(id))) = (map.get("kwargs"), map.get("id")) {
         let class = id.last().and_then(Value::as_str).unwrap_or_default();
         return message(out, context, class, fields);

@@ -7,15 +7,21 @@ mod anthropic;
 mod claude_code;
 mod content;
 mod detect;
+mod devtools;
+mod finish;
 mod gemini_cli;
 mod langchain;
+mod langgraph;
 mod openai;
 mod openhands;
 mod otel;
 mod out;
 mod pieces;
+mod rationale;
+mod spans;
 mod stream;
 mod swe_agent;
+mod swe_command;
 mod time;
 mod trace;
 
@@ -37,9 +43,9 @@ pub enum Format {
     OpenAi,
     /// Messages of the Anthropic API.
     Anthropic,
-    /// Messages of Vercel's AI SDK: those of its user interface, or those for models.
+    /// Messages of Vercel's AI SDK: those of its user interface, or those for models; what its devtools keep.
     AiSdk,
-    /// Messages of LangChain, serialised or plain, or the state of LangGraph.
+    /// Messages of LangChain, serialised or plain; the state of LangGraph, or what it streams.
     LangChain,
     /// A trajectory of SWE-agent or mini-swe-agent.
     SweAgent,
@@ -47,7 +53,8 @@ pub enum Format {
     OpenHands,
     /// A gemini-cli chat recording, checkpoint, prompt log or telemetry file.
     GeminiCli,
-    /// OpenTelemetry GenAI spans: OTLP/JSON, or a span a line.
+    /// Spans of agents: OpenTelemetry GenAI as OTLP/JSON or a span a line, exports of Phoenix, observations of Langfuse,
+    /// runs of LangSmith.
     OpenTelemetry,
 }
 
@@ -110,7 +117,7 @@ pub struct LineError {
 pub struct Transcript {
     /// The format it was read as.
     pub format: Format,
-    /// What happened, in file order; spans in the order of time.
+    /// What happened, in file order; spans in the order of time, results behind their calls.
     pub events: Vec<TraceEvent>,
     /// The line each event came from, from 1.
     pub lines: Vec<u32>,

@@ -3,13 +3,14 @@
 //!
 //! Neither form tells whether a tool failed, so an output that begins as errors do counts as one.
 
+use super::Reads;
 use super::content::{self, code, list, number_after, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use crate::json;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
-use alloc::{borrow::ToOwned, string::String};
-use serde_json::{Map, Value};
+use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
+use serde_json::{Map, Value, json};
 
 /// What user messages of Codex that no human wrote begin with.
 const SYNTHETIC: [&str; 4] =
@@ -18,19 +19,58 @@ const SYNTHETIC: [&str; 4] =
 /// Fields of an item of a built-in tool that are not its arguments.
 const NO_ARGUMENTS: [&str; 8] = ["type", "id", "call_id", "status", "results", "outputs", "result", "output"];
 
-pub(super) fn read(out: &mut Out, document: Piece<'_>) {
-    out.walk(document, Lists::All(&["messages", "items", "input", "output", "choices"]), |out, part| match part {
-        Part::Head(map) => {
+/// Reads messages and items.
+#[derive(Default)]
+pub(super) struct Reader {
+    /// Ids of the items that a stream has told: in the end it tells all of them once more.
+    told: BTreeSet<String>,
+}
+
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        out.walk(document, Lists::All(&["messages", "items", "input", "output", "choices"]), |out, part| match part {
+            Part::Head(map) => {
+                let context = out.context();
+                out.said(&context, Role::System, "instructions", map.get("instructions"));
+                // The input of a request may be a plain text.
+                out.said(&context, Role::User, "input", map.get("input"));
+            }
+            Part::Entry(map) => match text(&map, "type").and_then(|kind| kind.strip_prefix("response.")) {
+                Some(kind) => self.streamed(out, kind, &map),
+                None => {
+                    let context = out.context();
+                    entry(out, context, &map);
+                }
+            },
+        });
+    }
+}
+
+impl Reader {
+    /// An event of a stream of the Responses interface.
+    fn streamed(&mut self, out: &mut Out, kind: &str, map: &Map<String, Value>) {
+        let items = match kind {
+            "completed" | "incomplete" | "failed" => map.get("response").and_then(|response| response.get("output")),
+            "output_item.done" => map.get("item"),
+            _ => None,
+        };
+        let items = match items {
+            Some(Value::Array(items)) => items.as_slice(),
+            Some(item) => core::slice::from_ref(item),
+            None => return,
+        };
+        for item in items {
             let context = out.context();
-            out.said(&context, Role::System, "instructions", map.get("instructions"));
-            // The input of a request may be a plain text.
-            out.said(&context, Role::User, "input", map.get("input"));
+            match item {
+                Value::Object(item) => {
+                    if content::id(item.get("id")).is_none_or(|id| self.told.insert(id)) {
+                        entry(out, context, item);
+                    }
+                }
+                other => out.fail("item", "an item", Some(other)),
+            }
         }
-        Part::Entry(map) => {
-            let context = out.context();
-            entry(out, context, &map);
-        }
-    });
+    }
 }
 
 fn entry(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
@@ -153,19 +193,33 @@ fn item(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Value
             args.retain(|key, _| !NO_ARGUMENTS.contains(&key.as_str()));
             // Only the action, where there is one: what stands beside it is the host's.
             let args = args.remove("action").unwrap_or(Value::Object(args));
+            // Rollouts leave the ids of such items out; the answer stands in the same item.
+            let answered_here = call_id.is_none() && text(map, "status") == Some("completed");
+            let call_id = call_id.or_else(|| answered_here.then(|| format!("{kind}:{}", out.count())));
             out.call(&context, tool.to_owned(), Some(&args), call_id.clone());
-            answered(out, &context, call_id, map);
+            if !answered(out, &context, call_id.clone(), map)
+                && text(map, "status") == Some("completed")
+                && kind != "local_shell_call"
+                && kind != "computer_call"
+            {
+                // What it found is not recorded, and so equal to nothing.
+                let details = Some(json!({ "item": out.count() }));
+                let context = Context { round: None, ..context };
+                out.result(&context, ToolResult { call_id, details, ..ToolResult::default() });
+                // The vendor ran it before the model went on.
+                out.end_round();
+            }
         }
     }
 }
 
 /// The result that some calls carry themselves.
-fn answered(out: &mut Out, context: &Context, call_id: Option<String>, map: &Map<String, Value>) {
+fn answered(out: &mut Out, context: &Context, call_id: Option<String>, map: &Map<String, Value>) -> bool {
     let error = map.get("error").filter(|error| !error.is_null());
     let output = ["output", "results", "outputs", "result"].iter().find_map(|key| map.get(*key));
     let status = text(map, "status");
     if error.is_none() && output.is_none_or(Value::is_null) && status != Some("failed") {
-        return;
+        return false;
     }
     let outcome = if error.is_some() || status == Some("failed") { Outcome::Error } else { Outcome::Ok };
     let output = output_text(error.or(output));
@@ -173,6 +227,41 @@ fn answered(out: &mut Out, context: &Context, call_id: Option<String>, map: &Map
         &Context { round: None, ..context.clone() },
         ToolResult { call_id, outcome, output, ..ToolResult::default() },
     );
+    true
+}
+
+/// How a call ended that Codex did not carry out, in its own words.
+fn not_carried_out(output: &str) -> Option<Outcome> {
+    let text = output.trim_start();
+    let starts = |with: &[&str]| with.iter().any(|start| text.starts_with(start));
+    if starts(&["aborted by user", "aborted", "interrupted by user", "turn aborted"]) {
+        Some(Outcome::NotExecuted)
+    } else if starts(&[
+        "patch rejected",
+        "exec command rejected",
+        "command rejected",
+        "rejected by user",
+        "user rejected",
+        "user cancelled MCP tool call",
+        "approval denied",
+        "denied by user",
+    ]) {
+        Some(Outcome::Denied)
+    } else if starts(&["unsupported call:", "unsupported custom tool call:"]) {
+        Some(Outcome::UnknownTool)
+    } else if starts(&["failed to parse function arguments", "failed to parse exec", "invalid arguments"]) {
+        Some(Outcome::Invalid)
+    } else if starts(&[
+        "apply_patch verification failed",
+        "execution error:",
+        "failed to ",
+        "exec_command failed",
+        "write_stdin failed",
+    ]) {
+        Some(Outcome::Error)
+    } else {
+        None
+    }
 }
 
 /// What a tool answered. Shells answer in two forms that tell the exit code.
@@ -182,13 +271,15 @@ fn result(out: &mut Out, context: &Context, call_id: Option<String>, tool: Optio
     let shell_code = shell.as_ref().and_then(|shell| code(content::at(shell, &["metadata", "exit_code"])));
     let result = match (shell.as_ref().and_then(|shell| text_at(shell, &["output"])), shell_code) {
         (Some(output), Some(_)) => {
-            ToolResult { output: output.to_owned(), exit_code: shell_code, ..ToolResult::default() }
+            let outcome = not_carried_out(output).filter(|outcome| *outcome != Outcome::Error).unwrap_or_default();
+            ToolResult { outcome, output: output.to_owned(), exit_code: shell_code, ..ToolResult::default() }
         }
         _ => {
             let text = output_text(output);
             let exit_code =
                 ["Exit code", "Process exited with code"].iter().find_map(|label| number_after(&text, label));
-            ToolResult { outcome: output.map_or(Outcome::Ok, told), exit_code, output: text, ..ToolResult::default() }
+            let outcome = not_carried_out(&text).unwrap_or_else(|| output.map_or(Outcome::Ok, told));
+            ToolResult { outcome, exit_code, output: text, ..ToolResult::default() }
         }
     };
     out.result(context, ToolResult { call_id, tool: tool.map(str::to_owned), ..result });

@@ -15,7 +15,7 @@ use alloc::{
 use serde_json::{Map, Value};
 
 /// Fields of an action's arguments that are not what the tool does.
-const NO_ARGUMENTS: [&str; 9] = [
+const NO_ARGUMENTS: [&str; 12] = [
     "thought",
     "thoughts",
     "hidden",
@@ -23,14 +23,34 @@ const NO_ARGUMENTS: [&str; 9] = [
     "confirmation_state",
     "is_confirmed",
     "security_risk",
+    "action_risk",
+    "keep_prompt",
+    "kernel_init_code",
     "translated_ipython_code",
     "browsergym_send_msg_to_user",
+];
+
+/// Fields of an event itself: in 2024 those of its action stood beside them.
+const EVENT: [&str; 11] = [
+    "action",
+    "id",
+    "timestamp",
+    "source",
+    "message",
+    "cause",
+    "timeout",
+    "tool_call_metadata",
+    "llm_metrics",
+    "images_urls",
+    "wait_for_response",
 ];
 
 #[derive(Default)]
 pub(super) struct Reader {
     /// Call ids, by the id of the action.
     calls: BTreeMap<String, String>,
+    /// The call before, in logs whose events have no ids.
+    unnamed: Option<String>,
     /// Agents that a task was handed to, innermost last.
     delegates: Vec<String>,
 }
@@ -62,10 +82,17 @@ impl Reader {
     }
 
     fn action(&mut self, out: &mut Out, mut context: Context, action: &str, map: &Map<String, Value>) {
-        let none = Map::new();
-        let args = map.get("args").and_then(Value::as_object).unwrap_or(&none);
+        let flat = || map.iter().filter(|(key, _)| !EVENT.contains(&key.as_str()));
+        let flat: Map<String, Value> = if map.contains_key("args") {
+            Map::new()
+        } else {
+            flat().map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        let args = map.get("args").and_then(Value::as_object).unwrap_or(&flat);
         let content = text(args, "content").or_else(|| text(map, "message")).unwrap_or_default();
-        let by_user = text(map, "source") == Some("user");
+        // What waits for no answer was said by whoever gave the task, in logs that do not name who spoke.
+        let by_user = text(map, "source")
+            .map_or(map.get("wait_for_response") == Some(&Value::Bool(false)), |source| source == "user");
         match action {
             "message" if by_user => {
                 out.end_round();
@@ -89,7 +116,10 @@ impl Reader {
         let metadata = map.get("tool_call_metadata").unwrap_or(&Value::Null);
         // The calls of one answer of the model share its id.
         let response = text_at(metadata, &["model_response", "id"]).map(str::to_owned);
-        context.round = response.or_else(|| content::id(map.get("id")));
+        context.round = response.or_else(|| content::id(map.get("id"))).or_else(|| {
+            out.end_round();
+            Some(out.round())
+        });
         match action {
             "message" => return out.message(&context, Role::Assistant, None, content),
             "finish" | "reject" => {
@@ -116,6 +146,7 @@ impl Reader {
             }
             _ => text_at(metadata, &["function_name"]).unwrap_or(action).to_owned(),
         };
+        self.unnamed = id.is_none().then(|| tool.clone());
         if let (Some(id), Some(call_id)) = (id, &call_id) {
             self.calls.insert(id, call_id.clone());
         }
@@ -128,6 +159,9 @@ impl Reader {
     }
 
     fn observation(&mut self, out: &mut Out, mut context: Context, observation: &str, map: &Map<String, Value>) {
+        if matches!(observation, "agent_state_changed" | "null" | "recall") {
+            return;
+        }
         if observation == "delegate" {
             self.delegates.pop();
             context.agent = self.delegates.last().cloned();
@@ -140,15 +174,17 @@ impl Reader {
         let extras = map.get("extras").unwrap_or(&Value::Null);
         let named = text_at(map.get("tool_call_metadata").unwrap_or(&Value::Null), &["tool_call_id"]);
         let cause = content::id(map.get("cause"));
-        let call_id = named.map(str::to_owned).or_else(|| self.calls.get(&cause?).cloned());
-        if call_id.is_none() {
+        let call_id = named.map(str::to_owned).or_else(|| self.calls.get(&cause.clone()?).cloned());
+        let unnamed = self.unnamed.take().filter(|_| call_id.is_none() && cause.is_none());
+        if call_id.is_none() && unnamed.is_none() {
             // What the host tells the agent of an answer that was no call.
             if observation == "error" && !output.is_empty() {
                 out.not_executed(&context, output);
             }
             return;
         }
-        let exit_code = code(at(extras, &["metadata", "exit_code"]).or_else(|| extras.get("exit_code")));
+        let exit_code = at(extras, &["metadata", "exit_code"]).or_else(|| extras.get("exit_code"));
+        let exit_code = code(exit_code.or_else(|| map.get("exit_code")));
         let suffix = text_at(extras, &["metadata", "suffix"]).unwrap_or_default();
         let timed_out = exit_code == Some(-1) && (suffix.contains("timed out") || suffix.contains("no new output"));
         let outcome = match observation {
@@ -162,7 +198,27 @@ impl Reader {
         };
         // -1 stands for a command that has not ended.
         let exit_code = exit_code.filter(|code| *code != -1);
-        out.result(&context, ToolResult { call_id, outcome, output, exit_code, ..ToolResult::default() });
+        out.result(
+            &context,
+            ToolResult { call_id, tool: unnamed, outcome, output, exit_code, ..ToolResult::default() },
+        );
+    }
+}
+
+/// Arguments without what the SDK asks of the model with every call: how risky it is, and what it is for. A tool whose
+/// only argument has that name means it.
+fn without_summary(args: Option<Value>) -> Value {
+    let (parsed, raw) = arguments(args.as_ref());
+    match parsed {
+        Some(Value::Object(mut map)) => {
+            map.remove("security_risk");
+            if map.len() > 1 {
+                map.remove("summary");
+            }
+            Value::Object(map)
+        }
+        Some(other) => other,
+        None => raw.map_or(Value::Null, Value::String),
     }
 }
 
@@ -204,7 +260,7 @@ fn sdk_event(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, 
                 }
                 (_, written) => written.cloned(),
             };
-            out.call(&context, tool, args.as_ref(), call_id.or_else(|| content::id(map.get("id"))));
+            out.call(&context, tool, Some(&without_summary(args)), call_id.or_else(|| content::id(map.get("id"))));
         }
         "ObservationEvent" => {
             let observation = map.get("observation").unwrap_or(&Value::Null);

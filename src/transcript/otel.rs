@@ -1,5 +1,6 @@
 //! Spans of OpenTelemetry's GenAI conventions: OTLP/JSON (`resourceSpans`, whole or one export a line), and plain spans
-//! as the SDKs' exporters print them. Names that OpenInference, the AI SDK and Pydantic AI used before are known too.
+//! as the SDKs' exporters print them. Names that OpenInference, OpenLLMetry, the AI SDK and Pydantic AI use are known too,
+//! and so is what Phoenix, Langfuse and LangSmith make of spans (`spans.rs`).
 //!
 //! A span is written when it ends, so events are put in the order of time. A call that was recorded without its
 //! arguments is like no other call: telling them all alike would see loops where there is only a setting.
@@ -7,25 +8,45 @@
 use super::content::{self, arguments, at, content_text, failed, output_text, text_at};
 use super::out::Out;
 use super::pieces::Piece;
-use super::{Reads, unexpected};
-use crate::model::{Body, Channel, Context, Event, Message, Outcome, Role, ToolCall, ToolResult, TraceEvent};
+use super::{Reads, spans, unexpected};
+use crate::model::{
+    Body, Channel, Context, Error, ErrorCode, Event, Message, Outcome, Role, ToolCall, ToolResult, TraceEvent,
+};
 use alloc::{
     borrow::ToOwned,
     collections::{BTreeMap, BTreeSet},
+    format,
     string::String,
     vec::Vec,
 };
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
+const INPUT: &str = "gen_ai.input.messages";
+const OUTPUT: &str = "gen_ai.output.messages";
+
 /// Keys whose lists hold spans, or what holds spans.
 pub(super) const CONTAINERS: [&str; 6] =
     ["resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "resource_spans", "scope_spans", "spans"];
 
-const TOOL: [&str; 3] = ["gen_ai.tool.name", "ai.toolCall.name", "tool.name"];
-const CALL_ID: [&str; 3] = ["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"];
-const ARGUMENTS: [&str; 4] = ["gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "input.value"];
-const RESULT: [&str; 4] = ["gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value"];
+/// Keys of lists in what the interfaces of tracing tools answer.
+const LISTS: [&str; 3] = ["observations", "runs", "data"];
+
+/// Below a run stand the runs it made.
+const CHILDREN: &str = "child_runs";
+
+const TOOL: [&str; 4] = ["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "traceloop.entity.name"];
+const CALL_ID: [&str; 4] = ["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id"];
+const ARGUMENTS: [&str; 6] = [
+    "gen_ai.tool.call.arguments",
+    "ai.toolCall.args",
+    "tool_arguments",
+    "tool.parameters",
+    "input.value",
+    "traceloop.entity.input",
+];
+const RESULT: [&str; 5] =
+    ["gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value", "traceloop.entity.output"];
 
 /// A span is told of when it ends, so none can be read before all are there.
 #[derive(Default)]
@@ -42,12 +63,30 @@ impl Reads for Spans {
             self.0.sort_by_key(|span| span.start);
         }
         Reader::new(&self.0).read(out, &self.0);
+        if let (Some(first), 0) = (self.0.first(), out.count()) {
+            out.transcript.fail(first.line, Error::new(ErrorCode::InvalidEvent, nothing_told(&self.0)));
+        }
     }
+}
+
+/// Why spans told nothing.
+fn nothing_told(spans: &[Span]) -> String {
+    let of = |kind: Kind| spans.iter().filter(|span| span.kind == kind).count();
+    let (models, agents) = (of(Kind::Model), of(Kind::Agent));
+    let without =
+        if models + agents > 0 { "; those of models and agents were recorded without their messages" } else { "" };
+    format!(
+        "{} spans: {} of tools, {models} of models, {agents} of agents, {} of no known kind (`gen_ai.operation.name`, `openinference.span.kind` or `span_kind` would tell){without}",
+        spans.len(),
+        of(Kind::Tool),
+        of(Kind::Other),
+    )
 }
 
 struct Span {
     line: u32,
     id: String,
+    name: String,
     parent: String,
     trace: String,
     /// Nanoseconds since the epoch.
@@ -57,6 +96,13 @@ struct Span {
     attributes: Map<String, Value>,
     /// What went wrong, where something did.
     error: Option<String>,
+}
+
+impl Span {
+    /// Whether the name is that of a tool and not of the operation.
+    fn named_after_tool(&self) -> bool {
+        !self.name.is_empty() && self.name != "execute_tool" && self.name != "ai.toolCall"
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,8 +125,10 @@ fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Vec<Span>, depth: u32) {
     for (key, inner) in &inside.pieces {
         if piece.is_list() {
             collect(out, *inner, spans, depth + 1);
-        } else if CONTAINERS.contains(key) && inner.is_list() {
+        } else if (CONTAINERS.contains(key) || (depth == 0 && LISTS.contains(key))) && inner.is_list() {
             container = true;
+            collect(out, *inner, spans, depth + 1);
+        } else if *key == CHILDREN && inner.is_list() {
             collect(out, *inner, spans, depth + 1);
         }
     }
@@ -91,12 +139,20 @@ fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Vec<Span>, depth: u32) {
         return;
     }
     match piece.object() {
-        Ok(map) => match span(piece.line, &map) {
+        // Metrics and resources of a telemetry file are told beside the spans.
+        Ok(map) if is_no_span(&map) => {}
+        Ok(map) => match span(piece.line, spans::plain(&map).as_ref().unwrap_or(&map)) {
             Ok(span) => spans.push(span),
             Err((field, found)) => out.transcript.fail(piece.line, unexpected(field, "an id", found)),
         },
         Err(error) => out.transcript.fail(piece.line, error),
     }
+}
+
+fn is_no_span(map: &Map<String, Value>) -> bool {
+    const OTHERS: [&str; 6] =
+        ["resourceMetrics", "scopeMetrics", "dataPoints", "descriptor", "resourceLogs", "logRecords"];
+    OTHERS.iter().any(|key| map.contains_key(*key))
 }
 
 fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Option<&Value>)> {
@@ -108,28 +164,50 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     };
     let name = |paths| content::id(whole(paths));
     let found = whole([&["spanId"], &["span_id"], &["context", "span_id"]]);
+    let found = found.or_else(|| whole([&["context", "spanId"], &["spanContext", "spanId"], &["context.span_id"]]));
     let id = content::id(found).ok_or(("spanId", found))?;
-    let attributes = attributes(map.get("attributes"));
+    let mut attributes = attributes(map.get("attributes"));
+    // Tables of spans have a column for each attribute.
+    for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
+        if let Some(name) = key.strip_prefix("attributes.") {
+            attributes.entry(name).or_insert_with(|| value.clone());
+        }
+    }
     let status = map.get("status");
-    let failed = status.is_some_and(|status| {
-        let code = status.get("code").or_else(|| status.get("status_code")).or(Some(status));
-        matches!(code.and_then(Value::as_str), Some("STATUS_CODE_ERROR" | "ERROR" | "Error"))
-            || code.and_then(Value::as_i64) == Some(2)
+    let code = status.map(|status| status.get("code").or_else(|| status.get("status_code")).unwrap_or(status));
+    let codes = [code, map.get("status_code"), map.get("statusCode")];
+    let failed = codes.into_iter().flatten().any(|code| match code {
+        Value::String(code) => {
+            matches!(code.to_ascii_uppercase().as_str(), "STATUS_CODE_ERROR" | "ERROR" | "STATUSCODE.ERROR")
+        }
+        code => code.as_i64() == Some(2),
     });
-    let kind = attributes.get("error.type").and_then(Value::as_str);
     let exception = content::list(map, "events").iter().find_map(|event| {
-        Some(self::attributes(event.get("attributes")).get("exception.message")?.as_str()?.to_owned())
+        let told = self::attributes(event.get("attributes"));
+        Some(lookup(&told, "exception.message").or_else(|| event.get("message"))?.as_str()?.to_owned())
     });
+    let kind = attributes.get("error.type").and_then(Value::as_str).map(str::to_owned);
     let message = status.and_then(|status| status.get("message").or_else(|| status.get("description"))?.as_str());
+    let message = message.filter(|text| !text.is_empty());
+    let message =
+        message.or_else(|| ["status_message", "statusMessage"].iter().find_map(|key| map.get(*key)?.as_str()));
+    for event in content::list(map, "events") {
+        said_in_event(&mut attributes, event);
+    }
     let error = (failed || kind.is_some()).then(|| {
         let text = message.filter(|text| !text.is_empty()).map(str::to_owned).or(exception);
-        text.or_else(|| kind.map(str::to_owned)).unwrap_or_default()
+        text.or_else(|| kind.clone()).unwrap_or_default()
     });
     Ok(Span {
         line,
         id,
-        parent: name([&["parentSpanId"], &["parent_id"], &["parent_span_id"]]).unwrap_or_default(),
-        trace: name([&["traceId"], &["trace_id"], &["context", "trace_id"]]).unwrap_or_default(),
+        name: map.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        parent: name([&["parentSpanId"], &["parent_id"], &["parent_span_id"]])
+            .or_else(|| name([&["parentId"], &["parentSpanContext", "spanId"], &["parent", "span_id"]]))
+            .unwrap_or_default(),
+        trace: name([&["traceId"], &["trace_id"], &["context", "trace_id"]])
+            .or_else(|| name([&["context", "traceId"], &["spanContext", "traceId"], &["context.trace_id"]]))
+            .unwrap_or_default(),
         start: nanos(whole([&["startTimeUnixNano"], &["start_time"], &["startTime"]])),
         end: nanos(whole([&["endTimeUnixNano"], &["end_time"], &["endTime"]])),
         kind: kind_of(map, &attributes),
@@ -139,19 +217,86 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
 }
 
 fn kind_of(map: &Map<String, Value>, attributes: &Map<String, Value>) -> Kind {
-    let given = |key: &str| attributes.get(key).and_then(Value::as_str);
+    let given = |key: &str| lookup(attributes, key).and_then(Value::as_str);
     let name = map.get("name").and_then(Value::as_str).unwrap_or_default();
-    match given("gen_ai.operation.name").or_else(|| given("openinference.span.kind")) {
-        Some("execute_tool" | "TOOL") => Kind::Tool,
-        Some("chat" | "text_completion" | "generate_content" | "LLM") => Kind::Model,
-        Some("invoke_agent" | "create_agent" | "AGENT") => Kind::Agent,
-        _ if name == "ai.toolCall"
-            || name.starts_with("execute_tool ")
-            || attributes.contains_key("gen_ai.tool.name") =>
-        {
-            Kind::Tool
-        }
+    let column = ["span_kind", "spanKind", "kind"].iter().find_map(|key| map.get(*key)?.as_str());
+    let told = given("gen_ai.operation.name").or_else(|| given("openinference.span.kind"));
+    let told = told.or_else(|| given("traceloop.span.kind")).or(column).unwrap_or_default();
+    match told.to_ascii_lowercase().as_str() {
+        "execute_tool" | "tool" => Kind::Tool,
+        "chat" | "text_completion" | "generate_content" | "llm" => Kind::Model,
+        "invoke_agent" | "create_agent" | "agent" => Kind::Agent,
+        _ if is_tool(name, attributes) => Kind::Tool,
+        _ if matches!(name, "ai.generateText.doGenerate" | "ai.streamText.doStream") => Kind::Model,
+        _ if given("llm.request.type") == Some("chat") => Kind::Model,
         _ => Kind::Other,
+    }
+}
+
+/// Whether a span is a tool's by its name or its attributes.
+pub(super) fn is_tool(name: &str, attributes: &Map<String, Value>) -> bool {
+    name == "ai.toolCall"
+        || name.starts_with("execute_tool ")
+        || lookup(attributes, "openinference.span.kind").and_then(Value::as_str) == Some("TOOL")
+        || lookup(attributes, "gen_ai.operation.name").and_then(Value::as_str) == Some("execute_tool")
+        || ["gen_ai.tool.name", "ai.toolCall.name"].iter().any(|key| attributes.contains_key(*key))
+}
+
+/// An attribute by its whole name, or by the path that its name is.
+fn lookup<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+    let nested = || {
+        let (first, rest) = key.split_once('.')?;
+        rest.split('.').try_fold(attributes.get(first)?, |value, key| value.get(key))
+    };
+    attributes.get(key).or_else(nested).filter(|value| !value.is_null())
+}
+
+/// What an event of a span says: instrumentations before the present conventions told messages that way.
+fn said_in_event(attributes: &mut Map<String, Value>, event: &Value) {
+    let name = event.get("name").and_then(Value::as_str).unwrap_or_default();
+    let told = self::attributes(event.get("attributes"));
+    let text_of = |key: &str| told.get(key).cloned();
+    let (list, role) = match name {
+        "gen_ai.user.message" => (INPUT, "user"),
+        "gen_ai.system.message" => (INPUT, "system"),
+        "gen_ai.assistant.message" => (INPUT, "assistant"),
+        "gen_ai.tool.message" => (INPUT, "tool"),
+        "gen_ai.choice" => (OUTPUT, "assistant"),
+        "gen_ai.content.prompt" => (INPUT, "user"),
+        "gen_ai.content.completion" => (OUTPUT, "assistant"),
+        "gen_ai.client.inference.operation.details" => {
+            for key in [INPUT, OUTPUT] {
+                if let Some(value) = text_of(key) {
+                    attributes.entry(key).or_insert(value);
+                }
+            }
+            return;
+        }
+        _ => return,
+    };
+    let whole = ["message", "gen_ai.prompt", "gen_ai.completion"].iter().find_map(|key| text_of(key));
+    let said = match whole {
+        Some(Value::String(text)) => crate::json::value(&text).unwrap_or(Value::String(text)),
+        Some(value) => value,
+        None => {
+            let mut message = told.clone();
+            message.insert("role".to_owned(), role.into());
+            for key in ["tool_calls", "content"] {
+                if let Some(Value::String(text)) = message.get(key)
+                    && let Ok(parsed @ (Value::Array(_) | Value::Object(_))) = crate::json::value(text)
+                {
+                    message.insert(key.to_owned(), parsed);
+                }
+            }
+            if role == "tool" && !message.contains_key("tool_call_id") {
+                message.insert("tool_call_id".to_owned(), told.get("id").cloned().unwrap_or_default());
+            }
+            Value::Object(message)
+        }
+    };
+    let messages = spans::conversation(&said, role, 0);
+    if let Value::Array(known) = attributes.entry(list).or_insert_with(|| Value::Array(Vec::new())) {
+        known.extend(messages);
     }
 }
 
@@ -159,6 +304,11 @@ fn kind_of(map: &Map<String, Value>, attributes: &Map<String, Value>) -> Kind {
 fn attributes(given: Option<&Value>) -> Map<String, Value> {
     match given {
         Some(Value::Object(map)) => map.clone(),
+        // Some interfaces answer them as the text of an object.
+        Some(Value::String(text)) => match crate::json::value(text) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        },
         Some(Value::Array(list)) => list
             .iter()
             .filter_map(|pair| Some((pair.get("key")?.as_str()?.to_owned(), any_value(pair.get("value")?, 0))))
@@ -213,6 +363,8 @@ struct Reader<'a> {
     tools: bool,
     /// Whether models have spans of their own; otherwise those of agents tell what was said.
     chats: bool,
+    /// Spans around a model's: what they say, it says.
+    around: BTreeSet<&'a str>,
     /// The newest answer of a model, by trace.
     models: BTreeMap<&'a str, &'a str>,
     /// Messages told already, by run: each request repeats the conversation.
@@ -223,8 +375,21 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(spans: &'a [Span]) -> Self {
+        let by_id: BTreeMap<_, _> = spans.iter().map(|span| (span.id.as_str(), span)).collect();
+        let mut around = BTreeSet::new();
+        for span in spans.iter().filter(|span| span.kind == Kind::Model) {
+            let mut above = span.parent.as_str();
+            // As deep as agents call agents; what is above is known already where this was.
+            for _ in 0..64 {
+                match by_id.get(above) {
+                    Some(parent) if around.insert(parent.id.as_str()) => above = &parent.parent,
+                    _ => break,
+                }
+            }
+        }
         Self {
-            by_id: spans.iter().map(|span| (span.id.as_str(), span)).collect(),
+            by_id,
+            around,
             tools: spans.iter().any(|span| span.kind == Kind::Tool),
             chats: spans.iter().any(|span| span.kind == Kind::Model),
             models: BTreeMap::new(),
@@ -238,6 +403,7 @@ impl<'a> Reader<'a> {
             let context = self.context(span);
             match span.kind {
                 Kind::Tool => self.tool(out, span, context),
+                Kind::Model if self.around.contains(span.id.as_str()) => {}
                 Kind::Model => self.model(span, &context),
                 Kind::Agent if !self.chats => self.model(span, &context),
                 Kind::Agent | Kind::Other => {}
@@ -252,9 +418,10 @@ impl<'a> Reader<'a> {
     }
 
     fn context(&self, span: &Span) -> Context {
-        let of = |span: &Span, key: &str| span.attributes.get(key).and_then(Value::as_str).map(str::to_owned);
+        let of = |span: &Span, key: &str| lookup(&span.attributes, key).and_then(Value::as_str).map(str::to_owned);
+        let of_conversation = |span: &Span| of(span, "gen_ai.conversation.id").or_else(|| of(span, "session.id"));
         let mut agent = of(span, "gen_ai.agent.name").or_else(|| of(span, "gen_ai.agent.id"));
-        let mut conversation = of(span, "gen_ai.conversation.id");
+        let mut conversation = of_conversation(span);
         let mut above = span;
         // As deep as agents call agents.
         for _ in 0..64 {
@@ -266,7 +433,7 @@ impl<'a> Reader<'a> {
                 None => break,
             }
             agent = agent.or_else(|| of(above, "gen_ai.agent.name")).or_else(|| of(above, "gen_ai.agent.id"));
-            conversation = conversation.or_else(|| of(above, "gen_ai.conversation.id"));
+            conversation = conversation.or_else(|| of_conversation(above));
         }
         let run = conversation.or_else(|| Some(span.trace.clone()).filter(|trace| !trace.is_empty()));
         Context { run, agent, ..Context::default() }
@@ -278,10 +445,11 @@ impl<'a> Reader<'a> {
     }
 
     fn tool(&mut self, out: &mut Out, span: &Span, context: Context) {
-        let given =
-            |keys: &[&str]| keys.iter().find_map(|key| span.attributes.get(*key).filter(|value| !value.is_null()));
+        let given = |keys: &[&str]| keys.iter().find_map(|key| lookup(&span.attributes, key));
         let tool = match given(&TOOL) {
             Some(Value::String(tool)) => tool.clone(),
+            // The span itself is named after its tool.
+            None if span.named_after_tool() => span.name.trim_start_matches("execute_tool ").to_owned(),
             other => {
                 return out.transcript.fail(span.line, unexpected("gen_ai.tool.name", "the name of a tool", other));
             }
@@ -315,8 +483,8 @@ impl<'a> Reader<'a> {
         if span.kind == Kind::Model {
             self.models.insert(&span.trace, &span.id);
         }
-        let inputs = messages(span, "gen_ai.input.messages");
-        let outputs = messages(span, "gen_ai.output.messages");
+        let inputs = messages(span, INPUT);
+        let outputs = messages(span, OUTPUT);
         for (of_model, list) in [(false, inputs), (true, outputs)] {
             let nanos = if of_model { span.end.or(span.start) } else { span.start };
             for message in list {
@@ -359,7 +527,8 @@ impl<'a> Reader<'a> {
                 }
                 Some("tool_call_response") if !self.tools => {
                     let answer = part.get("response").or_else(|| part.get("result"));
-                    let outcome = answer.map_or(Outcome::Ok, content::told);
+                    let failed = part.get("is_error") == Some(&Value::Bool(true));
+                    let outcome = if failed { Outcome::Error } else { answer.map_or(Outcome::Ok, content::told) };
                     let (call_id, output) = (content::id(part.get("id")), output_text(answer));
                     let result = ToolResult { call_id, outcome, output, ..ToolResult::default() };
                     self.push(nanos, span.line, &context, Body::ToolResult(result));
@@ -378,15 +547,30 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A list of messages in an attribute: structured, or as JSON text.
+/// The messages of a span: structured, as JSON text, or in attributes with numbers in their names.
 fn messages(span: &Span, key: &str) -> Vec<Value> {
-    let given = match span.attributes.get(key) {
-        Some(Value::String(text)) => crate::json::value(text).unwrap_or(Value::Null),
+    let (role, lists, whole): (_, [&str; 2], _) = if key == INPUT {
+        ("user", ["llm.input_messages", "gen_ai.prompt"], ["ai.prompt.messages", "gen_ai.prompt"])
+    } else {
+        ("assistant", ["llm.output_messages", "gen_ai.completion"], ["ai.response.text", "gen_ai.completion"])
+    };
+    let parsed = |key: &str| match lookup(&span.attributes, key) {
+        Some(Value::String(text)) => crate::json::value(text).unwrap_or_else(|_| Value::String(text.clone())),
         Some(other) => other.clone(),
         None => Value::Null,
     };
-    match given {
-        Value::Array(list) => list,
-        _ => Vec::new(),
+    match parsed(key) {
+        // Said in plain words, it is not of these conventions.
+        Value::String(_) | Value::Null => {}
+        given => return spans::conversation(&given, role, 0),
     }
+    let listed = lists.iter().map(|prefix| spans::listed(&span.attributes, prefix)).find(|list| !list.is_empty());
+    if let Some(list) = listed {
+        return list.iter().filter_map(|message| spans::message(message, role)).collect();
+    }
+    let mut messages: Vec<Value> = whole.iter().flat_map(|key| spans::conversation(&parsed(key), role, 0)).collect();
+    if key == OUTPUT {
+        messages.extend(spans::conversation(&parsed("ai.response.toolCalls"), role, 0));
+    }
+    messages
 }

@@ -3,19 +3,23 @@
 use super::content::{arguments, content_text};
 use super::pieces::Piece;
 use super::{Transcript, time, unexpected};
+use crate::json;
 use crate::model::{
     Body, Channel, Context, Error, ErrorCode, Event, Host, HostKind, Message, Outcome, Role, ToolCall, ToolResult,
     TraceEvent,
 };
 use alloc::{
     borrow::ToOwned,
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     format,
     string::{String, ToString},
     vec::Vec,
 };
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
+
+/// Conversations of a file that are remembered, to tell which one a request goes on with.
+const CONVERSATIONS: usize = 64;
 
 /// The transcript so far, and where its reader is.
 pub(super) struct Out {
@@ -134,21 +138,24 @@ impl Out {
     fn enter(&mut self, head: &Map<String, Value>, entries: Option<Piece<'_>>) -> usize {
         const NAMES: [&str; 7] =
             ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "id"];
-        let digests: Vec<u64> = if self.several {
-            entries
-                .iter()
-                .flat_map(|list| list.inside().pieces)
-                .map(|(_, piece)| xxh3_64(piece.text.as_bytes()))
-                .collect()
+        let entries: Vec<u64> = if self.several {
+            entries.iter().flat_map(|list| list.inside().pieces).map(|(_, piece)| digest(piece)).collect()
         } else {
             Vec::new()
         };
-        let known = self.known.before.len();
-        // A system prompt alone makes no conversation.
-        let goes_on = known > 1 && digests.starts_with(&self.known.before);
-        self.known.before = digests;
-        if goes_on {
-            return known;
+        // Requests of several agents may take turns. A system prompt alone makes no conversation.
+        let known = &mut self.known.known;
+        let goes_on = known.iter().enumerate().filter(|(_, known)| known.entries.len() > 1);
+        let goes_on = goes_on.filter(|(_, known)| entries.starts_with(&known.entries));
+        if let Some((index, _)) = goes_on.max_by_key(|(_, known)| known.entries.len())
+            && let Some(Conversation { entries: before, run }) = known.remove(index)
+        {
+            known.push_back(Conversation { entries, run: run.clone() });
+            if self.run != run {
+                self.end_round();
+                self.run = run;
+            }
+            return before.len();
         }
         // The answer of an API is a part of whatever conversation is in the file.
         if head.get("object").is_some_and(Value::is_string) {
@@ -158,6 +165,12 @@ impl Out {
         let id = NAMES.iter().find_map(|name| super::content::id(head.get(*name)));
         self.run = id.or_else(|| self.several.then(|| self.known.count.to_string()));
         self.end_round();
+        if entries.len() > 1 {
+            self.known.known.push_back(Conversation { entries, run: self.run.clone() });
+            if self.known.known.len() > CONVERSATIONS {
+                self.known.known.pop_front();
+            }
+        }
         0
     }
 
@@ -292,10 +305,39 @@ fn seconds_text(text: &str) -> Option<i64> {
     seconds.parse::<i64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
 }
 
+/// The digest of an entry; marks of what a provider may cache move on with every request.
+fn digest(piece: Piece<'_>) -> u64 {
+    match piece.value() {
+        Ok(mut value) => {
+            unmark(&mut value);
+            xxh3_64(json::to_string(&value).as_bytes())
+        }
+        Err(_) => xxh3_64(piece.text.as_bytes()),
+    }
+}
+
+/// As deep as JSON is accepted.
+fn unmark(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.remove("cache_control");
+            map.values_mut().for_each(unmark);
+        }
+        Value::Array(items) => items.iter_mut().for_each(unmark),
+        _ => {}
+    }
+}
+
 /// Keeps the conversations of a file apart.
 #[derive(Default)]
 struct Conversations {
     count: u64,
-    /// Digests of the entries of the conversation before: logs of requests repeat all of it in each.
-    before: Vec<u64>,
+    /// Those that may go on, the oldest first.
+    known: VecDeque<Conversation>,
+}
+
+struct Conversation {
+    /// Digests of the entries so far: logs of requests repeat all of them in each.
+    entries: Vec<u64>,
+    run: Option<String>,
 }

@@ -3,12 +3,15 @@
 use super::out::Out;
 use super::pieces::{Documents, Piece};
 use super::{
-    Format, LineError, Reads, Transcript, ai_sdk, anthropic, claude_code, detect, gemini_cli, langchain, openai,
-    openhands, otel, swe_agent, trace,
+    Format, LineError, Reads, Transcript, ai_sdk, anthropic, claude_code, detect, finish, gemini_cli, langchain,
+    openai, openhands, otel, swe_agent, trace,
 };
 use crate::model::TraceEvent;
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::Serialize;
+
+/// Events that are looked at together for what no single entry can tell.
+const WINDOW: usize = 4096;
 
 /// Bytes of the beginning that are kept until a format is told.
 const BEGINNING: usize = 4 << 20;
@@ -39,6 +42,9 @@ pub struct Reader {
     format: Option<Format>,
     reads: Option<Box<dyn Reads>>,
     out: Out,
+    finish: finish::Finish,
+    /// What is read and put in order.
+    ready: Vec<(TraceEvent, u32)>,
 }
 
 impl core::fmt::Debug for Reader {
@@ -57,7 +63,17 @@ impl Reader {
             lines: Vec::new(),
             errors: Vec::new(),
         };
-        Self { rest: String::new(), line: 1, enough: 0, begun: false, format, reads: None, out: Out::new(transcript) }
+        Self {
+            rest: String::new(),
+            line: 1,
+            enough: 0,
+            begun: false,
+            format,
+            reads: None,
+            out: Out::new(transcript),
+            finish: finish::Finish::default(),
+            ready: Vec::new(),
+        }
     }
 
     /// Takes the next piece of the text, cut anywhere, and tells what can be read by now.
@@ -89,7 +105,9 @@ impl Reader {
         let text = self.unmarked(text);
         self.documents(text, true);
         self.end();
-        self.out.transcript
+        let mut transcript = self.out.transcript;
+        (transcript.events, transcript.lines) = self.ready.into_iter().unzip();
+        transcript
     }
 
     /// The beginning without its byte order mark.
@@ -154,10 +172,10 @@ impl Reader {
         self.reads = Some(match format {
             Format::Trace => Box::new(trace::Reader::default()),
             Format::ClaudeCode => Box::new(claude_code::Reader::default()),
-            Format::OpenAi => Box::new(openai::read),
+            Format::OpenAi => Box::new(openai::Reader::default()),
             Format::Anthropic => Box::new(anthropic::read),
             Format::AiSdk => Box::new(ai_sdk::read),
-            Format::LangChain => Box::new(langchain::read),
+            Format::LangChain => Box::new(langchain::Reader::default()),
             Format::SweAgent => Box::new(swe_agent::Reader::default()),
             Format::OpenHands => Box::new(openhands::Reader::default()),
             Format::GeminiCli => Box::new(gemini_cli::Reader::default()),
@@ -169,6 +187,10 @@ impl Reader {
         if let Some(reads) = &mut self.reads {
             reads.document(&mut self.out, piece);
         }
+        self.finish.documents = self.finish.documents.saturating_add(1);
+        if self.out.transcript.events.len() >= WINDOW || self.format == Some(Format::Trace) {
+            self.put_in_order(false);
+        }
     }
 
     fn end(&mut self) {
@@ -176,16 +198,23 @@ impl Reader {
         if let Some(reads) = &mut self.reads {
             reads.end(&mut self.out);
         }
+        self.put_in_order(true);
+    }
+
+    /// Puts in order what was read since the last time. Where that is done does not depend on how the text was cut.
+    fn put_in_order(&mut self, last: bool) {
+        let transcript = &mut self.out.transcript;
+        if self.format != Some(Format::Trace) {
+            self.finish.window(transcript, last);
+        }
+        self.out.gone += transcript.events.len();
+        let lines = core::mem::take(&mut transcript.lines);
+        self.ready.extend(core::mem::take(&mut transcript.events).into_iter().zip(lines));
     }
 
     fn part(&mut self) -> Part {
-        let transcript = &mut self.out.transcript;
-        self.out.gone += transcript.events.len();
-        Part {
-            format: self.format,
-            events: core::mem::take(&mut transcript.events),
-            lines: core::mem::take(&mut transcript.lines),
-            errors: core::mem::take(&mut transcript.errors),
-        }
+        self.finish.told |= !self.out.transcript.errors.is_empty();
+        let (events, lines) = core::mem::take(&mut self.ready).into_iter().unzip();
+        Part { format: self.format, events, lines, errors: core::mem::take(&mut self.out.transcript.errors) }
     }
 }

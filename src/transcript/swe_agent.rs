@@ -9,103 +9,28 @@ use super::content::{self, code, content_text, flag, list, number_after, text, t
 use super::openai;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::swe_command::{self, Command};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
 use serde_json::{Map, Value, json};
 
-/// Commands that SWE-agent brings to the shell: each is a tool.
-const COMMANDS: [&str; 20] = [
-    "open",
-    "goto",
-    "scroll_up",
-    "scroll_down",
-    "create",
-    "edit",
-    "insert",
-    "search_dir",
-    "search_file",
-    "find_file",
-    "submit",
-    "exit_forfeit",
-    "exit_cost",
-    "str_replace_editor",
-    "view_image",
-    "filemap",
-    "click_mouse",
-    "open_site",
-    "set_cursors",
-    "type_text",
-];
-
 impl Reads for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        // A bare list of messages says by its answers whose it is.
+        self.mini |= document.text.contains("<returncode>");
         out.walk(document, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
             Part::Head(map) => {
                 let format = text(&map, "trajectory_format").unwrap_or_default();
                 let info = map.get("info").and_then(|info| info.get("mini_version"));
                 *self = Self { mini: format.starts_with("mini") || info.is_some(), ..Self::default() };
             }
-            Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => step(out, &map),
+            Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => self.step(out, &map),
             Part::Entry(map) => self.message(out, &map),
         });
     }
 }
 
-/// A step: what was thought, done and seen.
-fn step(out: &mut Out, map: &Map<String, Value>) {
-    let context = out.context();
-    out.end_round();
-    let called = Context { round: Some(out.round()), ..context.clone() };
-    let thought = ["thought", "response"].iter().find_map(|key| text(map, key).filter(|text| !text.trim().is_empty()));
-    if let Some(thought) = thought {
-        out.message(&called, Role::Assistant, None, thought.trim());
-    }
-    let observed = match map.get("observation") {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        other => return out.fail("observation", "text", other),
-    };
-    match map.get("action") {
-        Some(Value::String(action)) if action.trim().is_empty() => {
-            if !observed.is_empty() {
-                out.not_executed(&context, observed);
-            }
-        }
-        Some(Value::String(action)) => {
-            let tool = command(out, &called, action, None);
-            answer(out, &context, ToolResult { tool: Some(tool), ..ToolResult::default() }, observed);
-        }
-        other => out.fail("action", "the text of the action", other),
-    }
-}
-
-/// The call of a command, and the name of its tool.
-fn command(out: &mut Out, context: &Context, action: &str, call_id: Option<String>) -> String {
-    let action = action.trim();
-    let word = action.split_whitespace().next().unwrap_or_default();
-    let tool = if COMMANDS.contains(&word) { word } else { "bash" };
-    out.call(context, tool.to_owned(), Some(&json!({ "command": action })), call_id);
-    tool.to_owned()
-}
-
-/// The result of a command.
-fn answer(out: &mut Out, context: &Context, result: ToolResult, observed: String) {
-    let starts = |with: &[&str]| with.iter().any(|start| observed.trim_start().starts_with(start));
-    let outcome = if starts(&["EXECUTION TIMED OUT", "COMMAND TIMED OUT", "The command '", "The last command"])
-        && (observed.contains("TIMED OUT") || observed.contains("timed out") || observed.contains("cancelled because"))
-    {
-        Outcome::Timeout
-    } else if starts(&["Operation '"]) && observed.contains("is not supported by this environment") {
-        Outcome::Denied
-    } else if starts(&["Your proposed edit has introduced new syntax error", "Your edit was not applied", "Invalid"]) {
-        Outcome::Error
-    } else {
-        told(&Value::String(observed.clone()))
-    };
-    out.result(context, ToolResult { outcome, output: observed, ..result });
-}
-
-/// Reads a list of messages.
+/// Reads steps, or a list of messages.
 #[derive(Default)]
 pub(super) struct Reader {
     /// Calls of the last assistant message that have no answer yet: id and tool.
@@ -113,8 +38,86 @@ pub(super) struct Reader {
     /// Whether the last message was the assistant's.
     spoke: bool,
     mini: bool,
+    /// The file that the editor's window shows.
+    open: Option<String>,
+    /// What the command before opens, where it works.
+    opening: Option<String>,
 }
 
+impl Reader {
+    /// A step: what was thought, done and seen.
+    fn step(&mut self, out: &mut Out, map: &Map<String, Value>) {
+        let context = out.context();
+        out.end_round();
+        let called = Context { round: Some(out.round()), ..context.clone() };
+        let acts = map.get("action").and_then(Value::as_str).is_none_or(|action| !action.trim().is_empty());
+        // The whole answer is what was said only where nothing was called: otherwise it is the call once more.
+        let said = |key| text(map, key).filter(|text| !text.trim().is_empty());
+        if let Some(thought) = said("thought").or_else(|| said("response").filter(|_| !acts)) {
+            out.message(&called, Role::Assistant, None, thought.trim());
+        }
+        let observed = match map.get("observation") {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            other => return out.fail("observation", "text", other),
+        };
+        match map.get("action") {
+            Some(Value::String(action)) if action.trim().is_empty() => {
+                if !observed.is_empty() {
+                    out.not_executed(&context, observed);
+                }
+            }
+            Some(Value::String(action)) => {
+                let tool = self.command(out, &called, action, None);
+                self.answered(out, &context, ToolResult { tool: Some(tool), ..ToolResult::default() }, observed);
+            }
+            other => out.fail("action", "the text of the action", other),
+        }
+    }
+
+    /// The call of a command, and the name of its tool.
+    fn command(&mut self, out: &mut Out, context: &Context, action: &str, call_id: Option<String>) -> String {
+        let action = action.trim();
+        let own = (!self.mini).then(|| swe_command::command(action, self.open.as_deref())).flatten();
+        self.opening = None;
+        let (tool, args) = match own {
+            Some(Command { tool, args }) => {
+                if matches!(tool, "open" | "create") {
+                    self.opening = text(&args, "path").map(str::to_owned);
+                }
+                (tool, Value::Object(args))
+            }
+            None => ("bash", json!({ "command": action })),
+        };
+        out.call(context, tool.to_owned(), Some(&args), call_id);
+        tool.to_owned()
+    }
+
+    /// The result of a command.
+    fn answered(&mut self, out: &mut Out, context: &Context, result: ToolResult, observed: String) {
+        let starts = |with: &[&str]| with.iter().any(|start| observed.trim_start().starts_with(start));
+        let shell = matches!(result.tool.as_deref(), None | Some("bash"));
+        let outcome = if starts(&["EXECUTION TIMED OUT", "COMMAND TIMED OUT", "The command '", "The last command"])
+            && (observed.contains("TIMED OUT")
+                || observed.contains("timed out")
+                || observed.contains("cancelled because"))
+        {
+            Outcome::Timeout
+        } else if starts(&["Operation '"]) && observed.contains("is not supported by this environment") {
+            Outcome::Denied
+        } else if !shell && swe_command::was_refused(&observed) {
+            Outcome::Error
+        } else {
+            told(&Value::String(observed.clone()))
+        };
+        if let Some(opening) = self.opening.take().filter(|_| outcome == Outcome::Ok) {
+            self.open = Some(opening);
+        }
+        out.result(context, ToolResult { outcome, output: observed, ..result });
+    }
+}
+
+/// Of a list of messages.
 impl Reader {
     fn message(&mut self, out: &mut Out, map: &Map<String, Value>) {
         // The demonstration is not the agent's run.
@@ -146,9 +149,15 @@ impl Reader {
         context.round = Some(out.round());
         self.calls.clear();
         let content = map.get("content").and_then(content_text).unwrap_or_default();
-        let said = text(map, "thought").unwrap_or(&content);
-        if !said.is_empty() {
-            out.message(&context, Role::Assistant, None, said);
+        let block = self.mini.then(|| shell_block(&content)).flatten();
+        // What is called is no part of what is said.
+        let said = match (text(map, "thought"), block) {
+            (Some(thought), _) => thought.to_owned(),
+            (None, Some(block)) => content.replacen(block.whole, "", 1),
+            (None, None) => content.clone(),
+        };
+        if !said.trim().is_empty() {
+            out.message(&context, Role::Assistant, None, said.trim());
         }
         let written = map.get("extra").and_then(|extra| extra.get("actions")).and_then(Value::as_array);
         if !list(map, "tool_calls").is_empty() {
@@ -158,13 +167,12 @@ impl Reader {
             for action in actions {
                 let (id, action) = (content::id(action.get("tool_call_id")), action.get("command").unwrap_or(action));
                 if let Some(action) = action.as_str() {
-                    let tool = command(out, &context, action, id.clone());
+                    let tool = self.command(out, &context, action, id.clone());
                     self.calls.push_back((id, Some(tool)));
                 }
             }
-        } else if let Some(action) = text(map, "action").or_else(|| self.mini.then(|| shell_block(&content)).flatten())
-        {
-            let tool = command(out, &context, action, None);
+        } else if let Some(action) = text(map, "action").or_else(|| block.map(|block| block.action)) {
+            let tool = self.command(out, &context, action, None);
             self.calls.push_back((None, Some(tool)));
         }
     }
@@ -188,7 +196,7 @@ impl Reader {
                     .or_else(|| number_after(&content, "<returncode>"));
                 let raw = extra.and_then(|extra| text_at(extra, &["raw_output"]));
                 let result = ToolResult { call_id, tool, exit_code, ..ToolResult::default() };
-                answer(out, context, result, raw.map_or(content, str::to_owned));
+                self.answered(out, context, result, raw.map_or(content, str::to_owned));
             }
             // An answer to a message without an action says what was wrong with it.
             None if observed || (self.spoke && self.mini) => out.not_executed(context, content),
@@ -197,10 +205,24 @@ impl Reader {
     }
 }
 
+/// What an assistant calls within its message.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    /// With its fences.
+    whole: &'a str,
+    action: &'a str,
+}
+
 /// The shell block of a message; none where there are several, which are not run.
-fn shell_block(content: &str) -> Option<&str> {
-    let mut blocks =
-        ["```bash\n", "```mswea_bash_command\n", "```sh\n"].iter().flat_map(|open| content.split(open).skip(1));
-    let (action, _) = blocks.next()?.split_once("\n```")?;
-    blocks.next().is_none().then_some(action)
+fn shell_block(content: &str) -> Option<Block<'_>> {
+    const OPENINGS: [&str; 3] = ["```bash\n", "```mswea_bash_command\n", "```sh\n"];
+    let mut found = OPENINGS.iter().flat_map(|open| content.match_indices(open));
+    let (start, open) = found.next()?;
+    if found.next().is_some() {
+        return None;
+    }
+    let inside = content.get(start + open.len()..)?;
+    let (action, _) = inside.split_once("\n```")?;
+    let whole = content.get(start..start + open.len() + action.len() + "\n```".len())?;
+    Some(Block { whole, action })
 }

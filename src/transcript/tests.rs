@@ -6,11 +6,17 @@ fn claude(lines: &[&str]) -> Transcript {
     read(&lines.join("\n"), Some(Format::ClaudeCode))
 }
 
+/// Whether it says that the whole file told nothing.
+fn says_nothing(found: &LineError) -> bool {
+    found.error.message.contains("tells of a message") || found.error.message.contains("of no known kind")
+}
+
 /// The events of Claude Code lines as JSON, and no errors.
 #[track_caller]
 fn events(lines: &[&str]) -> Vec<String> {
     let transcript = claude(lines);
-    assert_eq!(transcript.errors, [], "{lines:#?}");
+    let told = transcript.errors.iter().filter(|found| !says_nothing(found));
+    assert_eq!(told.collect::<Vec<_>>(), [] as [&LineError; 0], "{lines:#?}");
     transcript.events.iter().map(crate::json::to_string).collect()
 }
 
@@ -27,7 +33,7 @@ fn failures(transcript: &Transcript) -> Vec<String> {
         let field = found.error.field.as_deref().unwrap_or("-");
         format!("{}:{}:{field}", found.line, found.error.code.name())
     };
-    transcript.errors.iter().map(show).collect()
+    transcript.errors.iter().filter(|found| !says_nothing(found)).map(show).collect()
 }
 
 #[test]
@@ -573,8 +579,11 @@ fn sound(text: &str, transcript: &Transcript) -> Result<(), TestCaseError> {
     for line in lines {
         prop_assert!((1..=last).contains(&line), "line {} of {}", line, last);
     }
+    // Spans are put in the order of time, and results behind their calls.
+    let moves = |event: &TraceEvent| matches!(event.event.body, crate::model::Body::ToolResult(_));
     if transcript.format != Format::OpenTelemetry {
-        prop_assert!(transcript.lines.is_sorted());
+        let lines = transcript.lines.iter().zip(&transcript.events).filter(|(_, event)| !moves(event));
+        prop_assert!(lines.map(|(line, _)| line).is_sorted());
     }
     for event in &transcript.events {
         let event = crate::json::to_string(event);
@@ -616,7 +625,8 @@ proptest! {
                 continue;
             }
             let [whole, broken] = [&lines, &broken].map(|lines| read(&lines.join("\n"), Some(format)));
-            prop_assert_eq!(broken.errors.len(), whole.errors.len() + 1);
+            let told = |transcript: &Transcript| transcript.errors.iter().filter(|found| !says_nothing(found)).count();
+            prop_assert_eq!(told(&broken), told(&whole) + 1);
             prop_assert_eq!(broken.events.len(), whole.events.len());
         }
     }

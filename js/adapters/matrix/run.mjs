@@ -15,7 +15,7 @@ const MATRIX = {
   "ai-sdk": { name: "ai", versions: ["5.0.0", "5", "6.0.0", "6", "7.0.0", "7"], beside: ["zod"] },
   langchain: {
     name: "langchain",
-    versions: ["1.0.1", "1.1", "1.2", "1.3", "1.4", "1"],
+    versions: ["1.0.1", "1.2", "1.3", "1.4", "1"],
     beside: ["@langchain/core", "@langchain/langgraph", "zod"],
   },
   "openai-agents": {

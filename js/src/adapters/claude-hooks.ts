@@ -83,6 +83,12 @@ export function answerHook(guard: Guard, input: HookInput, options: HookOptions 
       if (input.source === "resume") guard.record({ type: "host", kind: "resume" });
       return {};
     case "UserPromptSubmit": {
+      const news = notification(input.prompt);
+      if (news !== undefined) {
+        guard.record({ type: "tool-result", ...news });
+        guard.turn();
+        return context(guard, "UserPromptSubmit");
+      }
       const human = prompts === "human" && ["user", "sdk", undefined].includes(input.source);
       guard.message("user", input.prompt, { synthetic: !human });
       guard.turn();
@@ -129,6 +135,20 @@ export function answerHook(guard: Guard, input: HookInput, options: HookOptions 
     default:
       return {};
   }
+}
+
+/**
+ * What a task in the background tells when it gets on or ends: news that the agent waited for, and nobody's prompt. Its
+ * call was answered when the task began, so this is a result of its own.
+ */
+function notification(prompt: string): { tool: string; outcome: "ok" | "error"; output: string } | undefined {
+  const tool = "task-notification";
+  const text = prompt.trim();
+  if (!text.startsWith(`<${tool}>`) || !text.endsWith(`</${tool}>`)) return undefined;
+  const element = (name: string) => text.split(`<${name}>`)[1]?.split(`</${name}>`)[0]?.trim() ?? "";
+  const told = ["status", "summary", "result", "event"].map(element).filter((part) => part !== "");
+  const output = told.length > 0 ? told.join("\n") : text.slice(tool.length + 2, -tool.length - 3).trim();
+  return { tool, outcome: /^(?:fail|error)/i.test(element("status")) ? "error" : "ok", output };
 }
 
 function after(

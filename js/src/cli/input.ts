@@ -3,6 +3,7 @@ import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import type { Readable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
 import { createGunzip } from "node:zlib";
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-parser";
 import { LoopwardenError } from "../errors.ts";
@@ -62,7 +63,12 @@ const EVERY = 200;
 
 /** A file's bytes, whose way is shown where it is long. */
 function watched(file: string, size: number): Readable {
-  const stream = createReadStream(file, { highWaterMark: 1 << 17 });
+  const stream = createReadStream(file, { highWaterMark: 1 << 16 });
+  if (size >= LONG) {
+    // What a long file leaves behind is garbage at once: room for much of it at a time would only be memory in use.
+    setFlagsFromString("--max-semi-space-size=2");
+    setFlagsFromString("--semi-space-growth-factor=1");
+  }
   if (size < LONG || process.stderr.isTTY !== true) return stream;
   const began = performance.now();
   let told = began;

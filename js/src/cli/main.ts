@@ -98,7 +98,8 @@ try {
     const command = process.argv[2] ?? "";
     const more = Object.hasOwn(COMMANDS, command) ? `loopwarden ${command} --help` : "loopwarden --help";
     failed(`${error.message}\nSee ${more}`);
-    process.exitCode = 2;
+    // Claude Code takes a hook's 2 for a refusal of the call; 1 it shows, and goes on.
+    process.exitCode = process.env["CLAUDE_PROJECT_DIR"] === undefined ? 2 : 1;
   } else if (error instanceof InputError || error instanceof LoopwardenError) {
     failed(error.message);
     process.exitCode = 1;

@@ -41,7 +41,7 @@ Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage,
 /** How wide the quoted arguments and outputs may be. */
 const WIDTH = 96;
 /** Events that are remembered to be quoted. */
-const REMEMBERED = 20_000;
+const REMEMBERED = 4_000;
 
 const OWN = {
   ...OPTIONS,

@@ -2,6 +2,7 @@
 export type {
   AgentLoops,
   AttemptEvent,
+  AttemptEvidence,
   AttemptStanding,
   AttemptStatus,
   Attempts,

@@ -33,7 +33,6 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"denied-call","about":"Calls that a person or a policy refused, made again.","unit":"refusals","nudge":2,"block":3,"gate":0,"halt":5,"window":0,"most":8},
   {"id":"unanswered-call","about":"The same call again although none of it was answered.","unit":"calls","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
   {"id":"call-flood","about":"Copies of one call within one round.","unit":"copies","nudge":4,"block":8,"gate":0,"halt":16,"window":0,"most":4294967295},
-  {"id":"repeated-failure","about":"Attempts at one task failing alike.","unit":"failures","nudge":3,"block":6,"gate":0,"halt":12,"window":0,"most":4294967295},
   {"id":"failing-target","about":"One target failing in the same way through any tool or agent.","unit":"failures","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"negative-answers","about":"One tool that finds nothing nearly every time.","unit":"negative answers","nudge":5,"block":0,"gate":0,"halt":0,"window":7,"most":7},
   {"id":"harness-rejection","about":"The harness turning calls away unrun, for the same reason each time.","unit":"rejections","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
@@ -65,6 +64,7 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"unchanged-failures","about":"Iterations in which the same tests fail, or no fewer of them.","unit":"iterations in a row","nudge":0,"block":0,"gate":3,"halt":0,"window":0,"most":4294967295},
   {"id":"task-loop","about":"One task failing in the same way, moving away from its goal, or asked about again and again.","unit":"loops of the task","nudge":2,"block":0,"gate":3,"halt":0,"window":0,"most":4294967295},
   {"id":"external-failure","about":"A dependency, network or account that keeps failing; never counted against the agent.","unit":"external failures in a row","nudge":0,"block":0,"gate":5,"halt":0,"window":0,"most":4294967295},
+  {"id":"repeated-failure","about":"Attempts at one task failing alike.","unit":"failures","nudge":3,"block":6,"gate":0,"halt":12,"window":0,"most":4294967295},
   {"id":"no-tests","about":"One task failing again and again without tests or measured progress.","unit":"failures of the task","nudge":5,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"consecutive-errors","about":"Failures in a row, of whatever kind.","unit":"failures in a row","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
 ];

@@ -641,6 +641,10 @@ export interface Budgets {
    */
   maxTurnsPerNode?: number | null;
   /**
+   * Turns of one node for one task, 0 or at least 2: beside the limit of the run, which may be 0.
+   */
+  maxTurnsPerNodeAndTask?: number;
+  /**
    * Milliseconds of one turn; by default 600,000.
    */
   turnTimeoutMs?: number | null;
@@ -2091,7 +2095,7 @@ export interface ErrorRecord {
  */
 export interface Metrics {
   /**
-   * Recorded transitions that were refused because the walk oscillates.
+   * The same because the walk oscillates.
    */
   cyclesDetected: number;
   /**
@@ -2117,7 +2121,7 @@ export interface Metrics {
    */
   loops: LoopMetrics;
   /**
-   * Recorded transitions that were refused because a phase had all of its visits.
+   * Transitions that were refused because a phase had all of its visits: recorded ones, and those of which the host told with a `hook-block` and the rule's name that it obeyed a `check`.
    */
   phaseVisitsBlocked: number;
   /**
@@ -2159,7 +2163,7 @@ export interface Metrics {
    */
   tasksEvicted: number;
   /**
-   * Recorded transitions that were refused because they had been made too often.
+   * The same because they had been made too often.
    */
   transitionsBlocked: number;
   /**
@@ -2186,7 +2190,7 @@ export interface LoopMetrics {
    */
   averageLoopsPerTask: number;
   /**
-   * Loops counted.
+   * Failures and requests that were loops, each once.
    */
   detected: number;
   /**
@@ -2231,7 +2235,7 @@ export interface AgentLoops {
    */
   events: number;
   /**
-   * Loops counted.
+   * Those that were loops, by themselves or as a judge saw them.
    */
   loops: number;
   /**
@@ -2286,13 +2290,25 @@ export interface LevelCounts {
  */
 export interface Report {
   /**
+   * Of a loop of attempts, the latest ones, oldest first.
+   */
+  attempts?: AttemptEvidence[];
+  /**
    * The latest finding of every loop seen in the scope, newest first, at most 8.
    */
   findings: Finding[];
   /**
+   * The latest occurrences of the strongest of them in words, oldest first, where its rule keeps them: its iterations, failures or attempts.
+   */
+  history?: string[];
+  /**
    * The strongest level reached in the scope since its last reset.
    */
   level: Level;
+  /**
+   * Of a loop of attempts, what an orchestrator logs about it: that it was found, and what was done.
+   */
+  log?: string[];
   /**
    * What a person can answer.
    */
@@ -2301,6 +2317,39 @@ export interface Report {
    * The scope asked about.
    */
   scope: Scope;
+}
+/**
+ * One attempt at a task, as evidence.
+ */
+export interface AttemptEvidence {
+  /**
+   * Event time in milliseconds since the Unix epoch, where the event carried one.
+   */
+  at?: number;
+  /**
+   * What the attempt was blocked by, at most 16 and together about 240 characters.
+   */
+  blockers: string[];
+  /**
+   * How many more blockers there were.
+   */
+  moreBlockers?: number;
+  /**
+   * The event's sequence number.
+   */
+  seq: number;
+  /**
+   * The session, where the event named one; at most 64 characters.
+   */
+  session?: string;
+  /**
+   * The status that the host gave.
+   */
+  status: AttemptStatus;
+  /**
+   * The host's step number, where the event carried one.
+   */
+  step?: number;
 }
 /**
  * A rule that fired.
@@ -2346,6 +2395,10 @@ export interface Finding {
    * Steps of one lap, for cycles.
    */
   period?: number;
+  /**
+   * Why it counts, where that was decided: the reason in a word, and what a judge gave as his, at most 300 characters.
+   */
+  reasoning?: string;
   /**
    * The rule's id.
    */
@@ -2437,7 +2490,7 @@ export interface Status {
    */
   budgetsLeft: BudgetsLeft;
   /**
-   * Every cycle of the workflow.
+   * Every cycle of the workflow; of one that is learned, those that the scope's task went through.
    */
   cycles?: CycleStatus[];
   /**
@@ -2445,7 +2498,7 @@ export interface Status {
    */
   events: number;
   /**
-   * Whether the detector knows the scope.
+   * Whether any event was of the scope.
    */
   known: boolean;
   /**
@@ -2461,7 +2514,7 @@ export interface Status {
    */
   loopReason?: string;
   /**
-   * Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the task that was last active where the scope names none.
+   * Every node of the workflow by its name, and every other one that has had a turn: as the scope's task stands, or the whole run where the scope names none. What is left of a budget is what the whole run leaves.
    */
   nodes?: {
     [k: string]: NodeStanding;
@@ -2473,7 +2526,7 @@ export interface Status {
     [k: string]: PhaseStanding;
   };
   /**
-   * Every enabled rule that holds evidence.
+   * Every enabled rule that holds evidence about the scope. Of a scope that names a task or an agent these are the rules that keep their evidence by task, and the ones about outputs; the others are the run's.
    */
   rules: RuleStanding[];
   /**
@@ -2485,7 +2538,7 @@ export interface Status {
    */
   steps: number;
   /**
-   * The latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
+   * The scope's latest numbers of failing tests, oldest first, as `7 → 4 → 2`.
    */
   trend?: string;
 }

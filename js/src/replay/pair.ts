@@ -2,6 +2,9 @@
 
 import type { TraceEvent } from "../generated/types.ts";
 
+/** Ids of calls that are remembered: an answer does not come later than so many other calls. */
+const REMEMBERED = 10_000;
+
 /** Finds the call of each result as events come: by call id, else the oldest unanswered call of the tool. */
 export class Pairs {
   /** Calls by run and id; of a repeated id the latest one. */
@@ -14,7 +17,10 @@ export class Pairs {
     if (event.pending) return undefined;
     const key = (name: string) => JSON.stringify([event.run ?? "", name]);
     if (event.type === "tool-call") {
-      if (event.callId) this.#byId.set(key(event.callId), { index, tool: event.tool });
+      if (event.callId) {
+        this.#byId.set(key(event.callId), { index, tool: event.tool });
+        if (this.#byId.size > REMEMBERED) this.#byId.delete(this.#byId.keys().next().value as string);
+      }
       const list = this.#waiting.get(key(event.tool));
       if (list === undefined) this.#waiting.set(key(event.tool), [index]);
       else list.push(index);

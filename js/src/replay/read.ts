@@ -51,7 +51,7 @@ export interface Trace extends Head {
 export type Complain = (line: number, message: string) => void;
 
 /** Characters that are read at once. */
-const PIECE = 1 << 17;
+const PIECE = 1 << 15;
 /** Characters at the beginning of a document among which a scenario shows itself. */
 const BEGINNING = 1 << 16;
 /** Lists that hold a whole run in one line. */

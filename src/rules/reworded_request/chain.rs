@@ -6,8 +6,8 @@
 use crate::model::ToolResult;
 use crate::rules::Cx;
 use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Effect, Goal, Key, Kinship, Moved, has_digit, word_hashes};
-use alloc::{vec, vec::Vec};
+use crate::text::{Asks, Effect, Goal, Key, Kinship, Moved, Vocabulary, has_digit, word_hashes};
+use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 /// Requests compared with.
@@ -20,8 +20,6 @@ const ANSWERS: usize = 16;
 const LIGHTEST: u32 = 6;
 /// What a rewording adds that nothing came of.
 pub(super) const WHOLE: u32 = 12;
-/// Bits that remember the words of answers; a word sets two of them.
-const WORD_BITS: usize = 8192;
 /// Words of an answer that are looked at, and the fewest of which the share of new ones says something.
 const WORDS: usize = 200;
 const FEW: usize = 4;
@@ -31,7 +29,7 @@ pub(super) struct Chain {
     requests: Ring<Asked>,
     states: Ring<Known>,
     answers: Ring<Key>,
-    words: Vec<u64>,
+    words: Vocabulary,
     /// A request has no result yet.
     waiting: bool,
     /// What the latest result was, for a person.
@@ -244,21 +242,10 @@ impl Chain {
 
     /// Whether a text says something new; its words are known from now on.
     fn news(&mut self, output: &str) -> bool {
-        if self.words.is_empty() {
-            self.words = vec![0; WORD_BITS / 64];
-        }
         let (mut all, mut new, mut figure) = (0_usize, 0_usize, false);
         for word in word_hashes(output).take(WORDS) {
             all += 1;
-            let mut known = true;
-            for bit in [word as usize, (word >> 16 ^ word << 3) as usize] {
-                let bit = bit % WORD_BITS;
-                if let Some(bits) = self.words.get_mut(bit / 64) {
-                    known &= *bits >> (bit % 64) & 1 == 1;
-                    *bits |= 1 << (bit % 64);
-                }
-            }
-            if !known {
+            if self.words.learn(word) {
                 new += 1;
                 figure |= has_digit(word);
             }
@@ -276,7 +263,7 @@ impl Chain {
             && self.states.len() <= STATES
             && self.states.iter().all(|known| known.state.fits())
             && self.answers.len() <= ANSWERS
-            && (self.words.is_empty() || self.words.len() == WORD_BITS / 64)
+            && self.words.fits()
     }
 }
 

@@ -1,4 +1,5 @@
-import { copyFile, mkdir, rename, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +9,7 @@ import { HOOKS } from "../../adapters/claude-hooks.ts";
 import { UsageError } from "../args.ts";
 import { InputError } from "../input.ts";
 import { configText } from "../settings.ts";
-import { contents } from "./sessions.ts";
+import { readSettings, writeSettings } from "./settings-file.ts";
 
 /** Seconds that the host waits for one hook; it takes tenths of one. */
 const TIMEOUT = 10;
@@ -34,44 +35,75 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   if (scopes.length > 1) throw new UsageError(`hook ${action}: only one of --project, --local and --user`);
   const scope = scopes[0] ?? "project";
   const name = scope === "local" ? "settings.local.json" : "settings.json";
-  const file = join(scope === "user" ? homedir() : process.cwd(), ".claude", name);
-  const before = await contents(file);
+  const path = join(scope === "user" ? homedir() : process.cwd(), ".claude", name);
+  const file = readSettings(path);
+  const before = file.text ?? "{}\n";
   const entry = action === "install" ? ours(await command(scope, options.config)) : undefined;
-  const after = edited(file, before ?? "{}\n", entry);
-  if (after === (before ?? "{}\n")) {
-    console.log(`${file}: nothing to change`);
+  const after = edited(path, before, entry);
+  if (after === before) {
+    console.log(`${path}: nothing to change`);
     return 0;
   }
-  console.log(
-    createTwoFilesPatch(file, file, before ?? "", after, before === undefined ? "new file" : "", "").trimEnd(),
-  );
+  // Written before anything is said: whoever reads may stop reading after the first line.
+  const backup = options["dry-run"] ? undefined : writeSettings(file, after);
+  const title = file.text === undefined ? "new file" : "";
+  console.log(createTwoFilesPatch(path, path, file.text ?? "", after, title, "").trimEnd());
   if (options["dry-run"]) return 0;
-  await mkdir(dirname(file), { recursive: true });
-  if (before !== undefined) {
-    const backup = `${file}.${new Date().toISOString().replaceAll(/[:.]/g, "-")}.bak`;
-    await copyFile(file, backup);
-    console.log(`\nAs it was: ${backup}`);
-  }
-  const whole = `${file}.${process.pid}.tmp`;
-  await writeFile(whole, after);
-  await rename(whole, file);
-  console.log(`${action === "install" ? "Installed in" : "Removed from"} ${file}; new sessions use it.`);
+  if (backup !== undefined) console.log(`\nAs it was: ${backup}`);
+  console.log(`${action === "install" ? "Installed in" : "Removed from"} ${path}; new sessions use it.`);
   return 0;
 }
 
-/** The command line of the hook. What a team shares must not name a place on one person's machine. */
+/**
+ * The command line of the hook. What a team shares must not name a place on one person's machine.
+ *
+ * @throws {InputError} where that command would not run.
+ */
 async function command(scope: "project" | "local" | "user", config: string | undefined): Promise<string> {
   if (config !== undefined) await configText(config);
   const shared = scope === "project";
-  const program = shared
-    ? '"$CLAUDE_PROJECT_DIR"/node_modules/.bin/loopwarden'
-    : `${quoted(process.execPath)} ${quoted(fileURLToPath(import.meta.url))}`;
+  const program = shared ? ofProject() : ofPerson();
+  runs(program);
   if (config === undefined) return `${program} hook`;
   if (!shared) return `${program} hook --config ${quoted(resolve(config))}`;
   const within = relative(process.cwd(), resolve(config));
   if (within.startsWith("..") || isAbsolute(within))
     throw new UsageError(`--config ${config}: for --project it must be a file of the project`);
   return `${program} hook --config "$CLAUDE_PROJECT_DIR"/${quoted(within)}`;
+}
+
+/** The program of the project's own node_modules, or of a workspace's above it. */
+function ofProject(): string {
+  const folder = process.cwd();
+  let up = "";
+  for (let at = folder; ; at = dirname(at), up += "../") {
+    const bin = "node_modules/.bin/loopwarden";
+    if (existsSync(join(at, bin))) return `"$CLAUDE_PROJECT_DIR"/${up}${bin}`;
+    if (existsSync(join(at, ".git")) || dirname(at) === at || at === homedir()) break;
+  }
+  throw new InputError(
+    `${folder}: has no node_modules/.bin/loopwarden, so that the hook would not run; install the package there (npm install --save-dev loopwarden), or use --local or --user`,
+  );
+}
+
+/** This very program, by its place. */
+function ofPerson(): string {
+  const program = fileURLToPath(import.meta.url);
+  // What npx and its kin unpack is gone again some day.
+  if (/[\\/](?:_npx|dlx-[^\\/]*|bunx-[^\\/]*)[\\/]/.test(program))
+    throw new InputError(
+      `${program}: is a copy for one run, so that the hook would stop to run; install the package (npm install --global loopwarden) and install the hooks with it`,
+    );
+  return `${quoted(process.execPath)} ${quoted(program)}`;
+}
+
+/** Tries the program as the host would run it. */
+function runs(program: string): void {
+  const env = { ...process.env, CLAUDE_PROJECT_DIR: process.cwd() };
+  const tried = spawnSync(`${program} --version`, { shell: true, env, encoding: "utf8", timeout: 120_000 });
+  if (tried.status === 0) return;
+  const why = (tried.stderr ?? "").trim().split("\n").at(-1) || tried.error?.message || `exit code ${tried.status}`;
+  throw new InputError(`${program}: does not run here, and so would not as a hook: ${why}`);
 }
 
 function quoted(path: string): string {

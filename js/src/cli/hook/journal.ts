@@ -1,0 +1,422 @@
+// What the hooks of one session tell each other: every hook appends what it was called with to a journal and folds the
+// journal into the session's state. Nobody waits for anybody and nothing is locked, so nothing can be stale.
+//
+// A session is a folder of segments (`000001.log`) and states (`000001-000000004711.state`: everything before byte 4711
+// of segment 1). A record is one append of one line; it begins with a line end, so that one that was cut off by a kill or
+// a full disk spoils nothing but itself. What a state says follows from the records before it alone, so it does not
+// matter who writes it, or whether two do: the one that covers most counts, and none is ever overwritten by less.
+//
+// A segment ends with a seal. What is appended behind it does not count and is appended again to the next one by the hook
+// that finds it there; so a hook has told what it has to tell as soon as its record stands before any seal. Answers stand
+// beside the state, for a hook whose record another one has folded in meanwhile.
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { InputError } from "../input.ts";
+
+/** Bytes from which a segment that others still write to is sealed. */
+const SEGMENT = 64 * 1024;
+/** Answers kept beside a state: more hooks of one session do not run at once. */
+const ANSWERS = 512;
+/** How often a hook looks again for what others move on at the same time. Each turn means that one of them got further. */
+const TURNS = 10_000;
+/** What every file of ours begins with, apart from a line end. */
+const MARK = '{"loopwarden":';
+
+/** What a hook was called with. */
+export interface Entry {
+  /** The time of the hook, in milliseconds since the Unix epoch. */
+  at: number;
+  [key: string]: unknown;
+}
+
+/** Everything that is known after some entries. */
+export interface Folded<A> {
+  state: string;
+  /** What is answered to each of the entries that were folded in now, in their order. */
+  answers: A[];
+}
+
+interface Place {
+  segment: number;
+  offset: number;
+}
+
+interface Known<A> extends Place {
+  state: string | undefined;
+  answers: [id: string, answer: A][];
+}
+
+interface Record_ {
+  id: string;
+  entry: Entry;
+}
+
+/** The journal of one session. */
+export class Journal<A> {
+  readonly #folder: string;
+  /** What went wrong although the entry counts. */
+  readonly warnings: string[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Whether nothing of the session is kept yet. */
+  get isNew(): boolean {
+    return this.#list().states.length === 0;
+  }
+
+  /**
+   * Tells the session of an entry and answers it. `fold` must follow from its arguments alone.
+   *
+   * @throws {InputError} where the entry could not be written; then it counts for nobody.
+   */
+  add(entry: Entry, fold: (state: string | undefined, entries: Entry[]) => Folded<A>): A {
+    makeFolder(this.#folder);
+    const id = randomUUID();
+    const record = `\n${MARK}"hook","id":${JSON.stringify(id)},"entry":${JSON.stringify(entry)}}\n`;
+    for (let turn = 0; turn < TURNS; turn++) {
+      const open = this.#open();
+      if (open === undefined || !append(join(this.#folder, segmentName(open)), record)) continue;
+      const answer = this.#settle(id, open, fold);
+      if (answer !== undefined) return answer.answer;
+    }
+    throw new InputError(`${this.#folder}: other hooks move on faster than this one can write`);
+  }
+
+  /** The segment to append to, made if there is none; undefined where others move on at this moment. */
+  #open(): number | undefined {
+    const { segments, states } = this.#list();
+    const newest = Math.max(1, ...segments, ...states.map(({ segment }) => segment));
+    if (segments.includes(newest)) {
+      const found = readFrom(join(this.#folder, segmentName(newest)), 0);
+      if (found === undefined) return undefined;
+      if (records(found).sealed === undefined) return newest;
+      create(join(this.#folder, segmentName(newest + 1)));
+      return newest + 1;
+    }
+    create(join(this.#folder, segmentName(newest)));
+    return newest;
+  }
+
+  /** Folds in what the journal holds, and answers the record; undefined where it stands behind a seal. */
+  #settle(
+    id: string,
+    segment: number,
+    fold: (state: string | undefined, entries: Entry[]) => Folded<A>,
+  ): { answer: A } | undefined {
+    for (let turn = 0; turn < TURNS; turn++) {
+      const known = this.#known();
+      const told = known.answers.find(([other]) => other === id);
+      if (told !== undefined) return { answer: told[1] };
+      // Everything of the segment that counts is in that state, and this record is not: it stands behind the seal.
+      if (known.segment > segment) return undefined;
+      const found: Record_[] = [];
+      let place: Place = known;
+      let sealed = false;
+      let moved = false;
+      for (;;) {
+        const text = readFrom(join(this.#folder, segmentName(place.segment)), place.offset);
+        if (text === undefined) {
+          // The next segment may not be there yet; one that was is gone because a newer state covers it.
+          moved = place.segment === known.segment && known.offset > 0;
+          break;
+        }
+        const read = records(text);
+        found.push(...read.records);
+        sealed = read.sealed !== undefined;
+        place = sealed
+          ? { segment: place.segment + 1, offset: 0 }
+          : { segment: place.segment, offset: place.offset + read.length };
+        if (!sealed) break;
+      }
+      if (moved) continue;
+      const mine = found.findIndex((record) => record.id === id);
+      if (mine < 0) {
+        // Behind a seal, or in a segment that was made again after it had been folded in.
+        const newer = this.#known();
+        if (newer.segment > known.segment || newer.offset > known.offset) continue;
+        return undefined;
+      }
+      const folded = fold(
+        known.state,
+        found.map(({ entry }) => entry),
+      );
+      const answers = [
+        ...known.answers,
+        ...found.map(({ id }, index): [string, A] => [id, folded.answers[index] as A]),
+      ].slice(-ANSWERS);
+      const alone = found.length === 1 && place.segment === segment;
+      try {
+        if (!sealed && (alone || place.offset >= SEGMENT)) this.#seal(id, place, folded.state, answers);
+        else this.#keep({ ...place, state: folded.state, answers });
+      } catch (error) {
+        // The record stands in the journal: the next hook folds it in.
+        if (!(error instanceof InputError)) throw error;
+        this.warnings.push(error.message);
+      }
+      return { answer: folded.answers[mine] as A };
+    }
+    return undefined;
+  }
+
+  /** Ends a segment whose records are folded in, so that what tools said does not stay; others may have come between. */
+  #seal(id: string, place: Place, state: string, answers: [string, A][]): void {
+    const file = join(this.#folder, segmentName(place.segment));
+    const sealed = append(file, `\n${MARK}"seal","id":${JSON.stringify(id)}}\n`);
+    const rest = sealed ? readFrom(file, place.offset) : undefined;
+    const read = rest === undefined ? undefined : records(rest);
+    if (read === undefined || read.records.length > 0 || read.sealed === undefined) {
+      this.#keep({ ...place, state, answers });
+      return;
+    }
+    create(join(this.#folder, segmentName(place.segment + 1)));
+    this.#keep({ segment: place.segment + 1, offset: 0, state, answers });
+  }
+
+  /** Keeps what is known, unless more is known already, and removes what is not needed any more. */
+  #keep(known: Known<A>): void {
+    const before = this.#list();
+    if (before.states.some((state) => compare(state, known) >= 0)) return;
+    const whole = join(this.#folder, `${randomUUID()}.tmp`);
+    const text = `${MARK}"state","state":${JSON.stringify(known.state)},"answers":${JSON.stringify(known.answers)}}\n`;
+    try {
+      const file = openSync(whole, "wx", 0o600);
+      try {
+        writeWhole(file, Buffer.from(text));
+        fdatasyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+      renameSync(whole, join(this.#folder, stateName(known)));
+    } catch (error) {
+      quietly(() => unlinkSync(whole));
+      throw failure(this.#folder, error, "the state of the session is kept by the next hook that can");
+    }
+    for (const segment of before.segments)
+      if (segment < known.segment) quietly(() => unlinkSync(join(this.#folder, segmentName(segment))));
+    for (const state of before.states)
+      if (compare(state, known) < 0) quietly(() => unlinkSync(join(this.#folder, stateName(state))));
+  }
+
+  /** The state that covers most. */
+  #known(): Known<A> {
+    for (let turn = 0; turn < TURNS; turn++) {
+      const newest = this.#list().states.sort(compare).at(-1);
+      if (newest === undefined) return { segment: 1, offset: 0, state: undefined, answers: [] };
+      const text = readFrom(join(this.#folder, stateName(newest)), 0);
+      // It is gone because a newer one is there.
+      if (text === undefined) continue;
+      return { ...newest, ...stateOf(text.toString("utf8")) };
+    }
+    throw new InputError(`${this.#folder}: other hooks move on faster than this one can read`);
+  }
+
+  #list(): { segments: number[]; states: Place[] } {
+    const segments: number[] = [];
+    const states: Place[] = [];
+    let names: string[];
+    try {
+      names = readdirSync(this.#folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return { segments, states };
+      throw failure(this.#folder, error);
+    }
+    for (const name of names) {
+      const segment = SEGMENT_NAME.exec(name)?.[1];
+      if (segment !== undefined) segments.push(Number(segment));
+      const [, of, offset] = STATE_NAME.exec(name) ?? [];
+      if (of !== undefined && offset !== undefined) states.push({ segment: Number(of), offset: Number(offset) });
+    }
+    return { segments, states };
+  }
+}
+
+const SEGMENT_NAME = /^(\d{6,12})\.log$/;
+const STATE_NAME = /^(\d{6,12})-(\d{12})\.state$/;
+const TEMPORARY_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+
+const segmentName = (segment: number): string => `${String(segment).padStart(6, "0")}.log`;
+const stateName = ({ segment, offset }: Place): string =>
+  `${String(segment).padStart(6, "0")}-${String(offset).padStart(12, "0")}.state`;
+
+const compare = (a: Place, b: Place): number => a.segment - b.segment || a.offset - b.offset;
+
+/** The records of a piece of a segment up to its seal; the last line may still be written, and what is no record is none. */
+function records(text: Buffer): { records: Record_[]; sealed: true | undefined; length: number } {
+  const length = text.lastIndexOf(10) + 1;
+  const found: Record_[] = [];
+  for (const line of text.toString("utf8", 0, length).split("\n")) {
+    if (!line.startsWith(MARK)) continue;
+    let read: { loopwarden?: unknown; id?: unknown; entry?: unknown };
+    try {
+      read = JSON.parse(line);
+    } catch {
+      continue;
+    }
+    if (read.loopwarden === "seal") return { records: found, sealed: true, length };
+    if (read.loopwarden === "hook" && typeof read.id === "string" && typeof read.entry === "object" && read.entry)
+      found.push({ id: read.id, entry: read.entry as Entry });
+  }
+  return { records: found, sealed: undefined, length };
+}
+
+/** What a state's file holds; one that was spoilt stands for a state that cannot be read, which whoever folds will say. */
+function stateOf<A>(text: string): Pick<Known<A>, "state" | "answers"> {
+  try {
+    const read = JSON.parse(text);
+    if (read.loopwarden === "state" && typeof read.state === "string" && Array.isArray(read.answers))
+      return { state: read.state, answers: read.answers };
+  } catch {
+    // As below.
+  }
+  return { state: text, answers: [] };
+}
+
+/** Appends in one write; false where the file is gone. */
+function append(path: string, text: string): boolean {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw failure(path, error);
+  }
+  try {
+    const bytes = Buffer.from(text);
+    // What was written in part is no record.
+    if (writeSync(file, bytes) !== bytes.length)
+      throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+    return true;
+  } catch (error) {
+    throw failure(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Makes an empty file, unless it is there. */
+function create(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw failure(path, error);
+  }
+}
+
+/** What is in a file from an offset on; undefined where it is gone. */
+function readFrom(path: string, offset: number): Buffer | undefined {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw failure(path, error);
+  }
+  try {
+    const { size } = fstatSync(file);
+    const bytes = Buffer.alloc(Math.max(0, size - offset));
+    let read = 0;
+    while (read < bytes.length) {
+      const more = readSync(file, bytes, read, bytes.length - read, offset + read);
+      if (more === 0) break;
+      read += more;
+    }
+    return bytes.subarray(0, read);
+  } catch (error) {
+    throw failure(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeWhole(file: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) {
+    const more = writeSync(file, bytes, written);
+    if (more === 0) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+    written += more;
+  }
+}
+
+/** Makes a folder and those above it. Step by step: where a file system refuses, `recursive` may try for ever. */
+function makeFolder(path: string): void {
+  const made = () => mkdirSync(path, { mode: 0o700 });
+  try {
+    try {
+      made();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) throw error;
+      makeFolder(dirname(path));
+      made();
+    }
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw failure(path, error);
+  }
+}
+
+/** One sentence about what the file system refused. */
+export function failure(path: string, error: unknown, more?: string): InputError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const reasons: Record<string, string> = {
+    ENOSPC: "the disk is full",
+    EDQUOT: "the disk quota is used up",
+    EROFS: "the file system is read-only",
+    EACCES: "may not be written",
+    EPERM: "may not be written",
+    ENOTDIR: "a part of the path is no folder",
+  };
+  return new InputError(`${path}: ${reasons[code ?? ""] ?? message}${more === undefined ? "" : `; ${more}`}`);
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // Somebody else was here before, or a later hook will be.
+  }
+}
+
+/** Removes a session's folder that nothing was written to since then: of what is in it only files of our own making. */
+export function forget(folder: string, before: number): void {
+  quietly(() => {
+    const names = readdirSync(folder);
+    const files = names.map((name) => ({ name, path: join(folder, name) }));
+    const newest = Math.max(...[folder, ...files.map(({ path }) => path)].map((path) => lstatSync(path).mtimeMs));
+    if (newest >= before) return;
+    for (const { name, path } of files) if (isOurs(name, path)) quietly(() => unlinkSync(path));
+    // Stays where anything else is in it.
+    rmdirSync(folder);
+  });
+}
+
+/** By its name and by what it begins with; a file that was made and not yet written to is empty. */
+function isOurs(name: string, path: string): boolean {
+  if (![SEGMENT_NAME, STATE_NAME, TEMPORARY_NAME].some((known) => known.test(name))) return false;
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  try {
+    if (!fstatSync(file).isFile()) return false;
+    const bytes = Buffer.alloc(MARK.length + 1);
+    const head = bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, 0)).replace(/^\n/, "");
+    return MARK.startsWith(head.slice(0, MARK.length));
+  } catch {
+    return false;
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,132 @@
+// Writing a file that belongs to the user: through links, with its own mode, whole or not at all, and nothing but it.
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fdatasyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { InputError } from "../input.ts";
+import { failure } from "./journal.ts";
+
+/** A settings file, and where it really is. */
+export interface SettingsFile {
+  /** As the user names it. */
+  path: string;
+  /** Behind all links; the same where there are none. */
+  real: string;
+  /** What is in it; undefined where there is no such file yet. */
+  text: string | undefined;
+  mode: number | undefined;
+}
+
+/** @throws {InputError} for what is no file of the user's own. */
+export function readSettings(path: string): SettingsFile {
+  let real: string;
+  try {
+    real = realpathSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw failure(path, error);
+    if (isThere(path)) throw new InputError(`${path}: is a link to a file that is not there`);
+    return { path, real: join(realFolder(dirname(path)), basename(path)), text: undefined, mode: undefined };
+  }
+  try {
+    const found = statSync(real);
+    if (!found.isFile()) throw new InputError(`${path}: is no file`);
+    ownedByUser(path, found);
+    return { path, real, text: readFileSync(real, "utf8"), mode: found.mode & 0o7777 };
+  } catch (error) {
+    throw error instanceof InputError ? error : failure(path, error);
+  }
+}
+
+/**
+ * Replaces the file by another text and answers where the one before is kept, if there was one.
+ *
+ * @throws {InputError} where somebody else has changed it meanwhile, or the file system refuses; the file is then as it was.
+ */
+export function writeSettings(file: SettingsFile, text: string): string | undefined {
+  const whole = `${file.real}.${randomUUID()}.tmp`;
+  const backup = `${file.real}.${new Date().toISOString().replaceAll(/[:.]/g, "-")}.bak`;
+  let kept: string | undefined;
+  try {
+    mkdirSync(dirname(file.real), { recursive: true });
+    ownedByUser(dirname(file.path), statSync(dirname(file.real)));
+    if (file.text !== undefined) {
+      write(backup, file.text, file.mode);
+      kept = backup;
+    }
+    write(whole, text, file.mode);
+    if (now(file.real) !== file.text) throw new InputError(`${file.path}: was changed by somebody else meanwhile`);
+    renameSync(whole, file.real);
+    return kept;
+  } catch (error) {
+    for (const made of [whole, kept]) {
+      try {
+        if (made !== undefined) unlinkSync(made);
+      } catch {
+        // It was never made.
+      }
+    }
+    throw error instanceof InputError ? error : failure(file.path, error);
+  }
+}
+
+/** Writes a new file; what is there already, a link as well, is an error. */
+function write(path: string, text: string, mode: number | undefined): void {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+  const file = openSync(path, flags, mode ?? 0o666);
+  try {
+    // Whatever the umask says.
+    if (mode !== undefined) fchmodSync(file, mode);
+    writeFileSync(file, text);
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function now(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A folder behind all links, as far as it is there. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) throw failure(path, error);
+    if (isThere(path)) throw new InputError(`${path}: is a link to a folder that is not there`);
+    return join(realFolder(dirname(path)), basename(path));
+  }
+}
+
+function ownedByUser(path: string, found: Stats): void {
+  const user = process.getuid?.();
+  if (user !== undefined && found.uid !== user) throw new InputError(`${path}: belongs to somebody else`);
+}

@@ -1,0 +1,46 @@
+//! What the host tells an agent of its own accord: an order to go on, or news.
+
+use crate::model::{Body, Event, Role};
+use crate::state::Ring;
+use crate::text::{Key, said};
+use serde::{Deserialize, Serialize};
+
+/// Texts of the host remembered; a host has few fixed ones.
+const HEARD: usize = 8;
+/// Words from which a text can carry news: shorter ones are orders, in whatever words.
+const WORDS: usize = 6;
+/// What this library says itself begins with it.
+const OWN: &str = "Loopwarden";
+
+/// What the host has said.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Heard {
+    texts: Ring<Key>,
+}
+
+impl Heard {
+    /// Whether an event of the host carries content that was not heard before. The first text cannot be compared and is
+    /// taken for an order.
+    pub(crate) fn is_news(&mut self, event: &Event) -> bool {
+        let text = match &event.body {
+            Body::Message(message) if event.context.synthetic && message.role != Role::Assistant => &message.text,
+            Body::Host(host) => match &host.detail {
+                Some(detail) => detail,
+                None => return false,
+            },
+            _ => return false,
+        };
+        if text.trim_start().starts_with(OWN) || text.split_whitespace().nth(WORDS - 1).is_none() {
+            return false;
+        }
+        let Some(said) = said(text) else { return false };
+        let first = self.texts.len() == 0;
+        let known = self.texts.take(|known| *known == said.key).is_some();
+        self.texts.push(said.key, HEARD);
+        !known && !first
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.texts.len() <= HEARD
+    }
+}

@@ -1,0 +1,406 @@
+//! Spans and messages as tracing tools keep them, in the shape of a plain GenAI span: observations of Langfuse, runs of
+//! LangSmith, exports of Phoenix; and messages of whatever API a model was called with.
+
+use super::content::{at, content_text, flag, id, list, text, text_at};
+use crate::json;
+use alloc::{
+    borrow::ToOwned,
+    collections::BTreeMap,
+    string::{String, ToString},
+    vec::Vec,
+};
+use serde_json::{Map, Value, json};
+
+/// As deep as messages are wrapped in messages.
+const DEPTH: u32 = 8;
+
+/// Whether a record is a span of one of these tools.
+pub(super) fn is_one(map: &Map<String, Value>) -> bool {
+    is_run(map) || is_observation(map)
+}
+
+/// A run of LangSmith.
+fn is_run(map: &Map<String, Value>) -> bool {
+    text(map, "run_type").is_some()
+        && ["trace_id", "dotted_order", "parent_run_id", "start_time", "child_runs", "inputs"]
+            .iter()
+            .any(|key| map.contains_key(*key))
+}
+
+/// An observation of Langfuse.
+fn is_observation(map: &Map<String, Value>) -> bool {
+    const TYPES: [&str; 10] =
+        ["SPAN", "GENERATION", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EVALUATOR", "GUARDRAIL", "EMBEDDING"];
+    text(map, "type").is_some_and(|kind| TYPES.contains(&kind))
+        && ["traceId", "trace_id"].iter().any(|key| map.contains_key(*key))
+        && ["parentObservationId", "parent_observation_id", "startTime", "start_time"]
+            .iter()
+            .any(|key| map.contains_key(*key))
+}
+
+/// A record as a plain span, where it is one of another tool's.
+pub(super) fn plain(map: &Map<String, Value>) -> Option<Map<String, Value>> {
+    if is_run(map) {
+        Some(run(map))
+    } else if is_observation(map) {
+        Some(observation(map))
+    } else {
+        None
+    }
+}
+
+fn observation(map: &Map<String, Value>) -> Map<String, Value> {
+    let either = |keys: &[&str]| keys.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null())).cloned();
+    let metadata = unpacked(map.get("metadata"));
+    let mut attributes = match unpacked(metadata.get("attributes")) {
+        Value::Object(attributes) => attributes,
+        _ => Map::new(),
+    };
+    let [input, output] = ["input", "output"].map(|key| unpacked(map.get(key)));
+    let name = text(map, "name").unwrap_or_default();
+    match text(map, "type") {
+        Some("TOOL" | "RETRIEVER") => tool(&mut attributes, name, input, output),
+        Some("GENERATION") => model(&mut attributes, input, output),
+        Some("AGENT") => {
+            attributes.entry("gen_ai.operation.name").or_insert_with(|| "invoke_agent".into());
+        }
+        // Older exports tell only in their attributes what a span is.
+        _ if super::otel::is_tool(name, &attributes) => tool(&mut attributes, name, input, output),
+        _ => {}
+    }
+    let mut span = plain_span(
+        either(&["id"]),
+        either(&["parentObservationId", "parent_observation_id"]),
+        either(&["traceId", "trace_id"]),
+        either(&["startTime", "start_time"]),
+        either(&["endTime", "end_time"]),
+    );
+    span.insert("name".to_owned(), name.into());
+    if text(map, "level") == Some("ERROR") {
+        let message = either(&["statusMessage", "status_message"]).unwrap_or_default();
+        span.insert("status".to_owned(), json!({ "code": "ERROR", "message": message }));
+    }
+    span.insert("attributes".to_owned(), Value::Object(attributes));
+    span
+}
+
+fn run(map: &Map<String, Value>) -> Map<String, Value> {
+    let given = |key: &str| map.get(key).filter(|value| !value.is_null()).cloned();
+    let name = text(map, "name").unwrap_or_default();
+    let [inputs, outputs] = ["inputs", "outputs"].map(|key| unpacked(map.get(key)));
+    let mut attributes = Map::new();
+    let mut failed = given("error").map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+    match text(map, "run_type") {
+        Some("tool" | "retriever") => {
+            let answer = alone(outputs, &["output", "outputs"]);
+            if let Some(message) = answer.as_object().map(|answer| fields(answer).1) {
+                if let Some(call) = id(message.get("tool_call_id")) {
+                    attributes.insert("gen_ai.tool.call.id".to_owned(), call.into());
+                }
+                if text(message, "status") == Some("error") && failed.is_none() {
+                    failed = Some(String::new());
+                }
+            }
+            let answer = match answer.as_object().map(|answer| fields(answer).1) {
+                Some(message) if message.contains_key("content") => message.get("content").cloned().unwrap_or_default(),
+                _ => answer,
+            };
+            tool(&mut attributes, name, alone(inputs, &["input"]), answer);
+        }
+        Some("llm" | "chat_model") => model(&mut attributes, inputs, outputs),
+        Some("agent") => {
+            attributes.insert("gen_ai.operation.name".to_owned(), "invoke_agent".into());
+        }
+        _ => {}
+    }
+    let mut span =
+        plain_span(given("id"), given("parent_run_id"), given("trace_id"), given("start_time"), given("end_time"));
+    span.insert("name".to_owned(), name.into());
+    if failed.is_some() || text(map, "status") == Some("error") {
+        span.insert("status".to_owned(), json!({ "code": "ERROR", "message": failed.unwrap_or_default() }));
+    }
+    span.insert("attributes".to_owned(), Value::Object(attributes));
+    span
+}
+
+fn plain_span(
+    id: Option<Value>,
+    parent: Option<Value>,
+    trace: Option<Value>,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Map<String, Value> {
+    let fields =
+        [("span_id", id), ("parent_id", parent), ("trace_id", trace), ("start_time", start), ("end_time", end)];
+    fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+fn tool(attributes: &mut Map<String, Value>, name: &str, input: Value, output: Value) {
+    attributes.insert("gen_ai.operation.name".to_owned(), "execute_tool".into());
+    attributes.entry("gen_ai.tool.name").or_insert_with(|| name.into());
+    for (key, value) in [("gen_ai.tool.call.arguments", input), ("gen_ai.tool.call.result", output)] {
+        if !value.is_null() {
+            attributes.entry(key).or_insert(value);
+        }
+    }
+}
+
+fn model(attributes: &mut Map<String, Value>, input: Value, output: Value) {
+    attributes.insert("gen_ai.operation.name".to_owned(), "chat".into());
+    for (key, role, value) in
+        [("gen_ai.input.messages", "user", input), ("gen_ai.output.messages", "assistant", output)]
+    {
+        let messages = conversation(&value, role, 0);
+        if !messages.is_empty() {
+            attributes.entry(key).or_insert(Value::Array(messages));
+        }
+    }
+}
+
+/// JSON that was written as text, once or twice.
+fn unpacked(value: Option<&Value>) -> Value {
+    let mut value = value.cloned().unwrap_or_default();
+    for _ in 0..2 {
+        match value.as_str().filter(|text| text.trim_start().starts_with(['{', '[', '"'])).map(json::value) {
+            Some(Ok(inner)) => value = inner,
+            _ => break,
+        }
+    }
+    value
+}
+
+/// What is under the only key of an object, where it has one of these names.
+fn alone(value: Value, names: &[&str]) -> Value {
+    match &value {
+        Value::Object(map) if map.len() == 1 => {
+            names.iter().find_map(|name| map.get(*name)).map_or(value.clone(), |inner| unpacked(Some(inner)))
+        }
+        _ => value,
+    }
+}
+
+/// The messages that a model was given or gave: in a list, or in what APIs wrap them in.
+pub(super) fn conversation(value: &Value, role: &str, depth: u32) -> Vec<Value> {
+    const WRAPPERS: [&str; 9] =
+        ["messages", "input", "output", "choices", "generations", "message", "candidates", "content", "prompt"];
+    if depth > DEPTH {
+        return Vec::new();
+    }
+    match value {
+        Value::String(said) if !said.trim().is_empty() => {
+            alloc::vec![json!({ "role": role, "parts": [{ "type": "text", "content": said }] })]
+        }
+        Value::Array(items) => {
+            // Parts of one message, and not messages.
+            if !items.is_empty() && items.iter().all(is_part) {
+                return message(&json!({ "role": role, "content": items }), role).into_iter().collect();
+            }
+            items.iter().flat_map(|item| conversation(item, role, depth + 1)).collect()
+        }
+        Value::Object(map) => {
+            if let Some(message) = message(value, role) {
+                return alloc::vec![message];
+            }
+            let Some(inner) = WRAPPERS.iter().find_map(|key| map.get(*key).filter(|inner| !inner.is_null())) else {
+                return Vec::new();
+            };
+            let mut messages = Vec::new();
+            if let Some(system) = map.get("system").filter(|_| role == "user") {
+                messages.extend(conversation(system, "system", depth + 1));
+            }
+            messages.extend(conversation(inner, role, depth + 1));
+            messages
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_part(value: &Value) -> bool {
+    let Some(map) = value.as_object() else { return false };
+    let role = map.contains_key("role") || map.contains_key("kwargs") || map.contains_key("data");
+    let call = map.contains_key("toolCallId") && map.contains_key("toolName");
+    let part = matches!(
+        text(map, "type"),
+        Some(
+            "text"
+                | "tool_use"
+                | "tool_result"
+                | "tool-call"
+                | "tool-result"
+                | "thinking"
+                | "reasoning"
+                | "image"
+                | "function_call"
+        )
+    );
+    !role && (call || part)
+}
+
+/// A message in the shape of the conventions, from that of any API; none for what is no message.
+pub(super) fn message(value: &Value, role: &str) -> Option<Value> {
+    let (kind, fields) = fields(value.as_object()?);
+    let kind = kind.unwrap_or(role);
+    let kind = kind.trim_end_matches("Chunk").trim_end_matches("Message").to_ascii_lowercase();
+    let role = match kind.as_str() {
+        "human" | "user" => "user",
+        "system" | "developer" => "system",
+        "tool" | "function" => "tool",
+        "ai" | "assistant" | "model" | "agent" => "assistant",
+        _ => return None,
+    };
+    let own = fields.get("parts").or_else(|| fields.get("content"));
+    let calls = list(fields, "tool_calls");
+    let calls = if calls.is_empty() { list(fields, "toolCalls") } else { calls };
+    if own.is_none() && calls.is_empty() && !fields.contains_key("function_call") {
+        return None;
+    }
+    let mut parts: Vec<Value> = Vec::new();
+    if role == "tool" {
+        let answer = match own {
+            Some(Value::Array(blocks)) => blocks.iter().filter_map(part).next().map_or(Value::Null, |part| {
+                part.get("response").or_else(|| part.get("content")).cloned().unwrap_or(part)
+            }),
+            other => other.cloned().unwrap_or_default(),
+        };
+        let call = id(fields.get("tool_call_id")).or_else(|| id(fields.get("toolCallId"))).or_else(|| {
+            let Some(Value::Array(blocks)) = own else { return None };
+            blocks.iter().find_map(|block| id(part(block)?.get("id")))
+        });
+        parts.push(json!({ "type": "tool_call_response", "id": call, "response": answer }));
+        return Some(json!({ "role": "tool", "parts": parts }));
+    }
+    match own {
+        Some(Value::String(said)) if !said.is_empty() => parts.push(json!({ "type": "text", "content": said })),
+        Some(Value::Array(blocks)) => parts.extend(blocks.iter().filter_map(part)),
+        _ => {}
+    }
+    let called = parts.iter().any(|part| text_at(part, &["type"]) == Some("tool_call"));
+    if !called {
+        parts.extend(calls.iter().filter_map(call));
+        parts.extend(fields.get("function_call").filter(|call| !call.is_null()).and_then(call));
+    }
+    (!parts.is_empty()).then(|| json!({ "role": role, "parts": parts }))
+}
+
+/// The role and the fields of a message, however it is wrapped.
+fn fields(map: &Map<String, Value>) -> (Option<&str>, &Map<String, Value>) {
+    if let (Some(Value::Object(fields)), Some(Value::Array(class))) = (map.get("kwargs"), map.get("id")) {
+        return (class.last().and_then(Value::as_str), fields);
+    }
+    if let (Some(Value::Object(fields)), Some(kind)) = (map.get("data"), text(map, "type")) {
+        return (Some(kind), fields);
+    }
+    if let Some(Value::Object(inner)) = map.get("message")
+        && !map.contains_key("role")
+        && !map.contains_key("content")
+    {
+        return fields(inner);
+    }
+    (text(map, "role").or_else(|| text(map, "type").filter(|kind| *kind != "message")), map)
+}
+
+/// A part of a message.
+fn part(block: &Value) -> Option<Value> {
+    if let Some(said) = block.as_str() {
+        return Some(json!({ "type": "text", "content": said }));
+    }
+    let map = block.as_object()?;
+    if let Some(Value::Object(inner)) = map.get("message_content") {
+        return part(&Value::Object(inner.clone()));
+    }
+    let kind = text(map, "type").unwrap_or_default();
+    let first = |keys: &[&str]| keys.iter().find_map(|key| map.get(*key)).cloned();
+    match kind {
+        "tool_call" | "tool_call_response" => Some(block.clone()),
+        "tool_use" | "tool-call" | "function_call" => call(block),
+        "tool_result" | "tool-result" | "function_call_output" => {
+            let answer = first(&["content", "output", "result"]);
+            let answer = match answer {
+                Some(Value::Object(wrapped)) if wrapped.contains_key("value") => wrapped.get("value").cloned(),
+                other => other,
+            };
+            let failed = flag(map, "is_error") || flag(map, "isError");
+            let call = first(&["tool_use_id", "toolCallId", "call_id"]);
+            Some(json!({ "type": "tool_call_response", "id": call, "response": answer, "is_error": failed }))
+        }
+        "thinking" | "reasoning" => {
+            let thought =
+                first(&["thinking", "reasoning", "content", "text"]).and_then(|thought| content_text(&thought))?;
+            Some(json!({ "type": "reasoning", "content": thought }))
+        }
+        _ if map.contains_key("functionCall") || map.contains_key("function_call") => {
+            call(map.get("functionCall").or_else(|| map.get("function_call"))?)
+        }
+        _ if map.contains_key("functionResponse") || map.contains_key("function_response") => {
+            let answer = map.get("functionResponse").or_else(|| map.get("function_response"))?;
+            let (call, response) = (answer.get("id"), answer.get("response"));
+            Some(json!({ "type": "tool_call_response", "id": call, "response": response }))
+        }
+        _ => {
+            let said = first(&["text", "content", "refusal"]).and_then(|said| content_text(&said))?;
+            Some(json!({ "type": "text", "content": said }))
+        }
+    }
+}
+
+/// A call of a model, in any of its shapes.
+fn call(value: &Value) -> Option<Value> {
+    let value = value.get("tool_call").unwrap_or(value);
+    let function = value.get("function").unwrap_or(value);
+    let name = ["name", "toolName"].iter().find_map(|key| function.get(*key).or_else(|| value.get(*key)))?;
+    let args = ["arguments", "args", "input"].iter().find_map(|key| function.get(*key).or_else(|| value.get(*key)));
+    let id = ["id", "call_id", "toolCallId"].iter().find_map(|key| value.get(*key));
+    Some(json!({ "type": "tool_call", "id": id, "name": name, "arguments": args }))
+}
+
+/// Attributes under a prefix with numbers in their names, such as `llm.input_messages.0.message.role`, as a list; or
+/// the list that stands at that path.
+pub(super) fn listed(attributes: &Map<String, Value>, prefix: &str) -> Vec<Value> {
+    let path: Vec<&str> = prefix.split('.').collect();
+    if let Some((first, rest)) = path.split_first()
+        && let Some(Value::Array(items)) = attributes.get(*first).and_then(|value| at(value, rest))
+    {
+        return items.clone();
+    }
+    let mut tree = Tree::default();
+    for (key, value) in attributes {
+        if let Some(rest) = key.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.')) {
+            tree.put(rest, value, 0);
+        }
+    }
+    match tree.value() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+/// Values by the parts of their names.
+#[derive(Default)]
+struct Tree {
+    value: Option<Value>,
+    inside: BTreeMap<String, Tree>,
+}
+
+impl Tree {
+    fn put(&mut self, path: &str, value: &Value, depth: u32) {
+        match path.split_once('.') {
+            Some((first, rest)) if depth < 16 => {
+                self.inside.entry(first.to_owned()).or_default().put(rest, value, depth + 1);
+            }
+            _ => self.inside.entry(path.to_owned()).or_default().value = Some(value.clone()),
+        }
+    }
+
+    fn value(self) -> Value {
+        if let Some(value) = self.value {
+            return value;
+        }
+        if self.inside.keys().all(|key| key.parse::<u32>().is_ok()) {
+            let mut items: Vec<(u32, Tree)> =
+                self.inside.into_iter().filter_map(|(key, tree)| Some((key.parse().ok()?, tree))).collect();
+            items.sort_by_key(|(index, _)| *index);
+            return items.into_iter().map(|(_, tree)| tree.value()).collect();
+        }
+        Value::Object(self.inside.into_iter().map(|(key, tree)| (key, tree.value())).collect())
+    }
+}
