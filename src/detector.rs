@@ -91,8 +91,9 @@ impl Detector {
         if !self.settings.config.enabled {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
-        let (run, forgotten) = self.state.store.enter(&event.context, &self.settings.config.memory);
+        let (run, forgotten) = self.state.store.enter(&event.context, seq, &self.settings.config.memory);
         metrics::forgot(metrics, forgotten);
+        let Some(run) = run else { return Ok(Verdict { seq, ..Verdict::default() }) };
         let before = (run.rules.task_totals(), run.evicted);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
         metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
@@ -201,10 +202,13 @@ impl Detector {
     pub fn declare_graph(&mut self, scope: &Scope, graph: &model::Graph) -> Result<(), Error> {
         let graph = Graph::declare(graph, ErrorCode::InvalidArgument, "graph.")?;
         let context = model::Context { run: scope.run.clone(), ..model::Context::default() };
-        let (run, forgotten) = self.state.store.enter(&context, &self.settings.config.memory);
-        // As recently used as the latest event: a run must not be forgotten before its first one.
-        run.touched = run.touched.max(self.state.seq.saturating_sub(1));
-        run.workflow.declare(graph);
+        let seq = self.state.seq;
+        let (run, forgotten) = self.state.store.enter(&context, seq, &self.settings.config.memory);
+        if let Some(run) = run {
+            // As recently used as the latest event: a run must not be forgotten before its first one.
+            run.touched = run.touched.max(seq.saturating_sub(1));
+            run.workflow.declare(graph);
+        }
         metrics::forgot(&mut self.state.metrics, forgotten);
         Ok(())
     }
@@ -245,7 +249,7 @@ impl Detector {
     /// The whole state with its configuration, versioned and compact.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        seal(&(json::to_string(self.config()), &self.state), RULES_VERSION)
+        seal(&(json::config_text(self.config()), &self.state), RULES_VERSION)
     }
 
     /// A detector from a snapshot: it goes on as the one that was snapshot would have.
@@ -380,7 +384,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
             run.work_on(task, owner(context.task.as_deref(), context.parent_task.as_deref()));
         }
         let moment = Moment {
-            here: Sighting { seq, step: context.step, key: 0 },
+            here: Sighting { seq, step: context.step.into(), key: 0 },
             onset: run.onset(),
             iterations: run.standings.iteration(),
             task: owner(context.task.as_deref(), context.parent_task.as_deref()),
@@ -501,7 +505,7 @@ impl Judging<'_> {
     }
 
     fn sighting(&self, key: Key) -> Sighting {
-        Sighting { seq: self.run.touched, step: self.event.context.step, key }
+        Sighting { seq: self.run.touched, step: self.event.context.step.into(), key }
     }
 
     /// What is said about a tool comes before everything else about its calls.

@@ -5,7 +5,7 @@ use crate::model::{
     RuleMetrics, Verdict,
 };
 use crate::policy::Judgement;
-use crate::rules::{Cleared, Totals, is_about_phases};
+use crate::rules::{Cleared, RULES, Totals, index_of, is_about_phases};
 use crate::state::{Evicted, Forgotten, Sum};
 use crate::text::printable;
 use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
@@ -144,8 +144,9 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event,
     let recorded = reasons.find(|rule| is_about_phases(rule)).map(|rule| (rule, verdict.label.is_some()));
     let announced = || obeyed(event, config).map(|rule| (rule, config.phases.trigger_hitl));
     if let Some((rule, escalated)) = recorded.or_else(announced)
-        && let Some(blocked) = phase_counter(metrics, rule)
+        && let Some(counter) = index_of(rule).and_then(|index| RULES.get(index)?.refused)
     {
+        let blocked = counter(metrics);
         *blocked = blocked.saturating_add(1);
         metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(u64::from(escalated));
     }
@@ -156,16 +157,6 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event,
         if let Some(detections) = of_agent(&mut metrics.detections_by_agent, event.context.agent.as_deref()) {
             *detections = detections.saturating_add(1);
         }
-    }
-}
-
-/// The counter of transitions that a rule about phases refused.
-fn phase_counter<'a>(metrics: &'a mut Metrics, rule: &str) -> Option<&'a mut u64> {
-    match rule {
-        "phase-visits" => Some(&mut metrics.phase_visits_blocked),
-        "phase-transitions" => Some(&mut metrics.transitions_blocked),
-        "phase-cycle" => Some(&mut metrics.cycles_detected),
-        _ => None,
     }
 }
 

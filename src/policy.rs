@@ -308,7 +308,7 @@ fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, ru
             shown.push((sighting.key, digest.clone()));
             digest
         });
-        Evidence { seq: sighting.seq, step: sighting.step, digest, excerpt: None }
+        Evidence { seq: sighting.seq, step: sighting.step.get(), digest, excerpt: None }
     });
     Finding {
         rule: rule.id.to_string(),
@@ -333,7 +333,7 @@ fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, ru
 /// What was spent since the onset: by the task, or by the agent alone where what repeats is its own; by everybody where
 /// the run as a whole has a limit.
 fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
-    let elapsed = run.now.zip(onset.at).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
+    let elapsed = run.now.zip(onset.at.get()).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
     let (task, own) = run.standings.spent();
     let of_run = Spent { events: run.events, tokens: run.tokens, cost_micros: run.cost_micros };
     let (spent, before) = match rule.id {

@@ -215,8 +215,11 @@ fn a_crowd_of_runs_is_bounded() {
         record(&mut detector, &format!(r#"{{"type":"output","text":"x","run":"{run}","at":{run}}}"#));
     }
     assert_eq!((detector.metrics().runs, detector.metrics().runs_evicted), (8, 12));
+    // A clock that is ahead says nothing about the others; two that agree do.
     record(&mut detector, r#"{"type":"output","text":"x","run":"late","at":5000}"#);
-    assert_eq!((detector.metrics().runs, detector.metrics().runs_collected), (1, 8));
+    assert_eq!((detector.metrics().runs, detector.metrics().runs_collected), (8, 0));
+    record(&mut detector, r#"{"type":"output","text":"x","run":"later","at":5001}"#);
+    assert_eq!((detector.metrics().runs, detector.metrics().runs_collected), (2, 7));
 }
 
 #[test]
@@ -252,6 +255,27 @@ fn a_bad_snapshot_is_a_clear_error() {
         flipped[index] ^= 0x10;
         assert_eq!(Detector::restore(&flipped).unwrap_err().code, ErrorCode::InvalidSnapshot, "byte {index}");
     }
+}
+
+#[test]
+fn a_snapshot_keeps_every_configuration() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let mut configs = 0;
+    for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for line in text.lines().filter(|_| file.extension().is_some_and(|extension| extension == "jsonl")) {
+            // Some carry what JSON text can and serde does not read.
+            let Ok(scenario) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+            let Some(config) = scenario.get("config") else { continue };
+            let Ok(detector) = json::detector(&config.to_string()) else { continue };
+            let restored = Detector::restore(&detector.snapshot()).unwrap();
+            assert_eq!(restored.config(), detector.config(), "{config}");
+            configs += 1;
+        }
+    }
+    assert!(configs > 50, "{configs}");
+    // What is as by default takes no room.
+    assert!(detector("{}").snapshot().len() < 200);
 }
 
 #[test]

@@ -133,7 +133,7 @@ export class LoopDetector {
    * The whole state, configuration included: versioned, compact and free of payloads, but for the last 3 KB at most of a
    * text that is streaming (`delta`) when it is taken. For hosts that keep no memory between calls.
    */
-  snapshot(): Uint8Array<ArrayBuffer> {
+  snapshot(): ReturnType<Uint8ArrayConstructor["of"]> {
     // The glue copies the bytes out of the core's memory into a buffer of their own.
     return this.#ask((core) => core.snapshot()) as Uint8Array<ArrayBuffer>;
   }

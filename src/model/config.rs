@@ -193,9 +193,11 @@ pub struct Budgets {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Memory {
-    /// Runs kept at once, 1 to 4096; the least recently used goes first.
+    /// Runs kept at once, 1 to 1000000. Where more come, the least recently used goes first: one in which no loop was
+    /// found before one with a loop. An event costs the same however many there are.
     pub max_runs: u32,
-    /// Milliseconds of event time after which an idle run is forgotten.
+    /// Milliseconds of event time after which an idle run is forgotten: at its own next event, or while new runs come as
+    /// soon as the clocks of two other runs say so.
     pub idle_ms: u64,
 }
 

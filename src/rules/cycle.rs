@@ -6,7 +6,7 @@
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, combine, evidence, printable};
+use crate::text::{Key, combine, evidence, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,8 @@ struct Walk {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Seen {
     symbol: Key,
-    call: Option<Key>,
+    /// Mark of the call; 0 for none.
+    call: u32,
     patient: bool,
     sighting: Sighting,
     onset: Onset,
@@ -92,7 +93,7 @@ impl Walk {
         }
         let seen = Seen {
             symbol,
-            call: call.map(|call| call.key),
+            call: call.map_or(0, |call| mark(call.key)),
             patient: step.facts.waiting || call.is_some_and(|call| call.polling),
             sighting: step.sighting,
             onset: step.onset,
@@ -148,7 +149,7 @@ impl Rule for Cycle {
                 let walk = &state.calls;
                 let (period, ..) = walk.lap(cx)?;
                 let mut lap = walk.steps.iter().rev().take(period as usize);
-                lap.any(|seen| seen.call == Some(call.key)).then(|| walk.signal(&call.name, cx))?
+                lap.any(|seen| seen.call == mark(call.key)).then(|| walk.signal(&call.name, cx))?
             }
             Fact::Step(step, _) => {
                 state.calls.step(step, cx);

@@ -4,11 +4,6 @@
 //! lowest rung of its ladder. It knows neither levels nor verdicts: `policy` turns signals into those. To add a
 //! rule, write its file and add one line to the [`registry!`] below.
 
-mod blank_turns;
-mod blind_repeat;
-mod call_flood;
-mod compaction_loop;
-mod consecutive_errors;
 mod continuation_loop;
 mod cycle;
 mod cycle_budget;
@@ -16,14 +11,9 @@ mod denied_call;
 mod duplicate_delegation;
 mod empty_handed;
 mod external_failure;
-mod failing_target;
-mod failure_streak;
 mod harness_rejection;
-mod hook_loop;
 mod identical_output;
 mod limits;
-mod max_iterations;
-mod max_runtime;
 mod monologue;
 mod negative_answers;
 mod news;
@@ -44,11 +34,13 @@ mod repeated_error;
 mod repeated_failure;
 mod resubmission;
 mod reworded_request;
+mod run_budgets;
 mod same_answer;
 mod settings;
 mod stale_talk;
 mod stall;
 mod streak;
+mod streaks;
 mod stream_novelty;
 mod stream_period;
 mod streams;
@@ -58,7 +50,6 @@ mod task_loop;
 #[cfg(test)]
 pub(crate) mod testing;
 mod turn_budget;
-mod unanswered_call;
 mod unchanged_diff;
 mod unchanged_failures;
 
@@ -70,8 +61,8 @@ pub(crate) use settings::{Settings, ToolSettings};
 pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::model::{
-    AttemptEvidence, AttemptStanding, Body, Config, Event, HaltReason, Host, Level, Message, Outcome, PhaseStanding,
-    Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
+    AttemptEvidence, AttemptStanding, Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome,
+    PhaseStanding, Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
 use crate::text::{Key, printable};
@@ -356,6 +347,11 @@ pub(crate) trait Rule {
     /// The facts that change the rule's mind or memory; it is not shown others.
     const SEES: Facts = Facts::ALL;
 
+    /// The budget that is the rule's halt threshold.
+    const BUDGET: Option<Budget> = None;
+    /// The counter of events that the rule refused, beside its own.
+    const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = None;
+
     /// The rule's memory of a run, bounded.
     type State: Clone + core::fmt::Debug + Default + Serialize + DeserializeOwned;
 
@@ -389,6 +385,13 @@ pub(crate) trait Rule {
     }
 }
 
+/// A field of the configuration's `budgets`; 0 for no budget.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) field: &'static str,
+    pub(crate) of: fn(&Budgets) -> u64,
+}
+
 /// A rule's constants, for settings, documentation and errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Description {
@@ -400,6 +403,8 @@ pub(crate) struct Description {
     /// Its evidence is a task's, whoever works on it; that of the others is an agent's.
     pub(crate) outlives: bool,
     pub(crate) reach: fn(u32) -> u32,
+    pub(crate) budget: Option<Budget>,
+    pub(crate) refused: Option<fn(&mut Metrics) -> &mut u64>,
     /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
     pub(crate) per_tool: bool,
 }
@@ -424,6 +429,8 @@ macro_rules! registry {
             max_window: <$rule>::MAX_WINDOW,
             outlives: <$rule>::OUTLIVES_EVIDENCE,
             reach: <$rule>::reach,
+            budget: <$rule>::BUDGET,
+            refused: <$rule>::REFUSED,
             per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];
 
@@ -517,8 +524,8 @@ macro_rules! registry {
 }
 
 registry! {
-    max_iterations: max_iterations::MaxIterations,
-    max_runtime: max_runtime::MaxRuntime,
+    max_iterations: run_budgets::MaxIterations,
+    max_runtime: run_budgets::MaxRuntime,
     turn_budget: turn_budget::TurnBudget,
     node_budget: node_budget::NodeBudget,
     cycle_budget: cycle_budget::CycleBudget,
@@ -527,11 +534,11 @@ registry! {
     rejected_arguments: rejected_arguments::RejectedArguments,
     repeated_error: repeated_error::RepeatedError,
     resubmission: resubmission::Resubmission,
-    failure_streak: failure_streak::FailureStreak,
+    failure_streak: streaks::FailureStreak,
     denied_call: denied_call::DeniedCall,
-    unanswered_call: unanswered_call::UnansweredCall,
-    call_flood: call_flood::CallFlood,
-    failing_target: failing_target::FailingTarget,
+    unanswered_call: streaks::UnansweredCall,
+    call_flood: streaks::CallFlood,
+    failing_target: streaks::FailingTarget,
     negative_answers: negative_answers::NegativeAnswers,
     harness_rejection: harness_rejection::HarnessRejection,
     reworded_request: reworded_request::RewordedRequest,
@@ -540,15 +547,15 @@ registry! {
     no_effect: no_effect::NoEffect,
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     empty_handed: empty_handed::EmptyHanded,
-    blind_repeat: blind_repeat::BlindRepeat,
+    blind_repeat: streaks::BlindRepeat,
     stream_period: stream_period::StreamPeriod,
     stream_novelty: stream_novelty::StreamNovelty,
     monologue: monologue::Monologue,
     stale_talk: stale_talk::StaleTalk,
-    blank_turns: blank_turns::BlankTurns,
+    blank_turns: streaks::BlankTurns,
     continuation_loop: continuation_loop::ContinuationLoop,
-    hook_loop: hook_loop::HookLoop,
-    compaction_loop: compaction_loop::CompactionLoop,
+    hook_loop: streaks::HookLoop,
+    compaction_loop: streaks::CompactionLoop,
     output_signature: output_signature::OutputSignature,
     task_attempts: task_attempts::TaskAttempts,
     task_cycle: task_cycle::TaskCycle,
@@ -564,7 +571,7 @@ registry! {
     external_failure: external_failure::ExternalFailure,
     repeated_failure: repeated_failure::RepeatedFailure,
     no_tests: no_tests::NoTests,
-    consecutive_errors: consecutive_errors::ConsecutiveErrors,
+    consecutive_errors: streaks::ConsecutiveErrors,
 }
 
 impl States {

@@ -5,7 +5,7 @@
 //! Idea: the cycle detection of the document about loop prevention. Its palindromes fit none of its examples and would
 //! refuse the first honest rework; what its examples have in common is a lap that is walked twice.
 
-use crate::model::{HaltReason, PhaseStanding};
+use crate::model::{HaltReason, Metrics, PhaseStanding};
 use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
@@ -145,6 +145,7 @@ impl Rule for PhaseCycle {
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
     const SEES: Facts = Facts::REPORT;
+    const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = Some(|metrics| &mut metrics.cycles_detected);
     type State = State;
 
     /// The thresholds are those of the `phases` section.

@@ -7,7 +7,7 @@
 //! last. Both hold here: where the way back has been used up a moment ago, the round trip is complete, and what would
 //! lead into a phase that can only be left by a refused transition is refused already.
 
-use crate::model::HaltReason;
+use crate::model::{HaltReason, Metrics};
 use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
@@ -62,6 +62,7 @@ impl Rule for PhaseTransitions {
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
     const SEES: Facts = Facts::REPORT;
+    const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = Some(|metrics| &mut metrics.transitions_blocked);
     type State = State;
 
     /// The thresholds are those of the `phases` section.

@@ -3,7 +3,7 @@
 //! Must not catch: other phases, other tasks, a phase without a limit (`maxVisits` 0), counts that a human has cleared.
 //! Idea: the visit limits of the document about loop prevention, with its per-phase overrides and its message.
 
-use crate::model::{HaltReason, PhaseStanding};
+use crate::model::{HaltReason, Metrics, PhaseStanding};
 use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
 use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
@@ -70,6 +70,7 @@ impl Rule for PhaseVisits {
     const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
     const SEES: Facts = Facts::REPORT;
+    const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = Some(|metrics| &mut metrics.phase_visits_blocked);
     type State = State;
 
     /// The thresholds are those of the `phases` section.

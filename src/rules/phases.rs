@@ -9,7 +9,7 @@
 //! retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
 use crate::model::{Body, Error, ErrorCode, HaltReason, Level, Phases, Recommendation, Transition};
-use crate::rules::{Advice, Cx, Extra, Fact, LONGEST_NAME, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, LONGEST_NAME, RULES, Signal, index_of};
 use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
@@ -19,7 +19,7 @@ const NAME: usize = LONGEST_NAME;
 
 /// Whether a rule refuses transitions between phases.
 pub(crate) fn is_about_phases(rule: &str) -> bool {
-    matches!(rule, "phase-visits" | "phase-transitions" | "phase-cycle")
+    index_of(rule).and_then(|index| RULES.get(index)?.refused).is_some()
 }
 
 /// # Errors

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Key, Refusal, combine, printable};
+use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +39,9 @@ struct Outing {
     /// Set where the call was turned away and that still counts.
     rejected: Option<Kind>,
     round: Option<Key>,
-    call: Option<Key>,
-    target: Option<Key>,
+    /// Marks of the call and of what it acts upon; 0 for none.
+    call: u32,
+    target: u32,
     sighting: Sighting,
     onset: Onset,
 }
@@ -73,8 +74,8 @@ impl Tool {
     /// Takes a call in; false where it tells nothing that was not told.
     fn took(&mut self, step: &Step, rejected: Option<Kind>, window: usize) -> bool {
         let call = step.call.as_ref();
-        let target = call.and_then(|call| call.target);
-        if rejected.is_none() && !step.facts.failed && target.is_some() {
+        let target = call.and_then(|call| call.target).map_or(0, mark);
+        if rejected.is_none() && !step.facts.failed && target != 0 {
             // The tool is understood now, as far as this target goes.
             self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.rejected = None);
         }
@@ -84,7 +85,7 @@ impl Tool {
         if round.is_some() && rejected.is_some() && self.calls.iter().any(told) {
             return false;
         }
-        let call = call.map(|call| call.key);
+        let call = call.map_or(0, |call| mark(call.key));
         self.calls.push(Outing { rejected, round, call, target, sighting: step.sighting, onset: step.onset }, window);
         true
     }
@@ -170,7 +171,7 @@ impl Rule for RejectedArguments {
                 let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
                 // Other arguments deserve their chance; another call of a tool that does not exist does not.
                 let alike = tool.calls.iter().rev().find(|seen| match seen.rejected {
-                    Some(Kind::Arguments) => seen.call == Some(call.key),
+                    Some(Kind::Arguments) => seen.call == mark(call.key),
                     Some(Kind::UnknownTool) => true,
                     None => false,
                 })?;

@@ -10,8 +10,8 @@
 
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
-use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Key, combine, evidence, printable, transient};
+use crate::state::{Call, Onset, Ring, Sighting, Step, Time};
+use crate::text::{Key, combine, evidence, mark, printable, transient};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
 
@@ -50,19 +50,21 @@ struct Entry {
     points: u32,
     /// Occurrences since the onset.
     times: u32,
-    exact: Key,
-    light: Key,
-    shape: Option<Key>,
+    exact: u32,
+    light: u32,
+    /// 0 for none.
+    shape: u32,
     outcome: OutcomeKind,
     /// Waiting is expected of this call, so thresholds are trebled.
     patient: bool,
     /// Where the latest occurrence was.
     index: u64,
     mutations: u64,
-    at: Option<i64>,
+    at: Time,
     /// Milliseconds between the latest two occurrences.
     gap: i64,
-    round: Option<Key>,
+    /// 0 for none.
+    round: Key,
     onset: Onset,
     sightings: Ring<Sighting>,
 }
@@ -82,16 +84,16 @@ impl Entry {
             agent: step.agent,
             points: 0,
             times: 1,
-            exact: step.facts.exact,
-            light: step.facts.light,
-            shape: step.facts.shape,
+            exact: mark(step.facts.exact),
+            light: mark(step.facts.light),
+            shape: step.facts.shape.map_or(0, mark),
             outcome: OutcomeKind { outcome: step.outcome, failed: step.facts.failed },
             patient: call.polling || step.facts.waiting,
             index: step.index,
             mutations: step.mutations_after,
-            at: step.at,
+            at: step.at.into(),
             gap: 0,
-            round: call.round,
+            round: call.round.unwrap_or(0),
             onset: step.onset,
             sightings,
         }
@@ -100,8 +102,9 @@ impl Entry {
     /// Points that a further occurrence adds; `None` when its outcome is another one.
     fn worth(&self, step: &Step, result: Option<&ToolResult>) -> Option<u32> {
         let facts = &step.facts;
-        let near = facts.shape.is_some() && facts.shape == self.shape;
-        if facts.light != self.light && facts.exact != self.exact && !near {
+        let (exact, light) = (mark(facts.exact) == self.exact, mark(facts.light) == self.light);
+        let near = facts.shape.is_some_and(|shape| mark(shape) == self.shape);
+        if !light && !exact && !near {
             return None;
         }
         let mut points = if step.mutations_before > self.mutations {
@@ -111,10 +114,10 @@ impl Entry {
         } else {
             2
         };
-        if facts.exact != self.exact {
-            points = if facts.light == self.light { points.saturating_sub(1) } else { points.min(1) };
+        if !exact {
+            points = if light { points.saturating_sub(1) } else { points.min(1) };
         }
-        if let (Some(last), Some(now)) = (self.at, step.at)
+        if let (Some(last), Some(now)) = (self.at.get(), step.at)
             && now.saturating_sub(last) >= if self.patient { PAUSE } else { PATIENT }
         {
             points = points.min(1);
@@ -148,16 +151,16 @@ impl Entry {
                 self.sightings.push(step.sighting, EVIDENCE);
             }
         }
-        self.exact = step.facts.exact;
-        self.light = step.facts.light;
-        self.shape = step.facts.shape;
+        self.exact = mark(step.facts.exact);
+        self.light = mark(step.facts.light);
+        self.shape = step.facts.shape.map_or(0, mark);
         self.outcome = OutcomeKind { outcome: step.outcome, failed: step.facts.failed };
         self.patient = call.polling || step.facts.waiting;
         self.index = step.index;
         self.mutations = step.mutations_after;
-        self.at = step.at;
+        self.at = step.at.into();
         self.gap = gap;
-        self.round = call.round;
+        self.round = call.round.unwrap_or(0);
     }
 
     fn signal(&self, call: &Call, custom: bool, cx: &Cx<'_>) -> Option<Signal> {
@@ -239,7 +242,7 @@ impl Rule for RepeatedCall {
                 let entry = match known.and_then(|index| entries.remove(index)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
                     // The copies of a call within one round are one decision of the agent.
-                    Some(entry) if entry.round.is_some() && entry.round == call.round => entry,
+                    Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
                         let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
                         entry.again(step, call, result);

@@ -5,8 +5,8 @@
 
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Key, backoff, combine, evidence, printable, transient};
+use crate::state::{Onset, Ring, Sighting, Step, Time};
+use crate::text::{Asks, Key, backoff, combine, evidence, mark, printable, transient};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -51,15 +51,16 @@ struct Outing {
     class: Option<Key>,
     weight: u8,
     round: Option<Key>,
-    light: Key,
-    call: Option<Key>,
-    target: Option<Key>,
-    /// The call only looks something up.
-    looks: bool,
+    light: u32,
+    /// Marks of the call and of what it acts upon; 0 for none.
+    call: u32,
+    target: u32,
     /// It was to change something.
     mutates: bool,
+    /// The call only looks something up.
+    looks: bool,
     mutations: u64,
-    at: Option<i64>,
+    at: Time,
     /// Milliseconds waited before the call, by the clock or by its own argument.
     waited: i64,
     sighting: Sighting,
@@ -87,9 +88,9 @@ impl Tool {
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
         // What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
-        let on = |target: Option<Key>| same.clone().filter(|call| call.target == target).count();
+        let on = |target: u32| same.clone().filter(|call| call.target == target).count();
         let most = same.clone().map(|call| on(call.target)).max().unwrap_or(0);
-        let batch = same.clone().all(|call| call.looks && call.target.is_some()) && most < ON_ONE;
+        let batch = same.clone().all(|call| call.looks && call.target != 0) && most < ON_ONE;
         let tool = printable(name, 48);
         let arguments = if different { "different arguments" } else { "the same arguments" };
         let message = if batch {
@@ -133,36 +134,37 @@ impl Tool {
     fn took(&mut self, step: &Step, result: &ToolResult, waits: Option<i64>, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
-        let target = call.and_then(|call| call.target);
+        let target = call.and_then(|call| call.target).map_or(0, mark);
+        let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.
         let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
         let round = call.and_then(|call| call.round);
-        let by_clock = before.and_then(|before| Some(step.onset.at?.saturating_sub(before.at?))).unwrap_or(0);
+        let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
+        let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
         let waited = waits.unwrap_or(0).max(by_clock);
-        let weight =
-            match before {
-                // The calls of a round were made before any of them was answered: one mistake.
-                Some(before) if round.is_some() && before.round == round => 0,
-                Some(before) if step.mutations_before > before.mutations => {
-                    if before.light == facts.light {
-                        HALF
-                    } else {
-                        0
-                    }
+        let weight = match before {
+            // The calls of a round were made before any of them was answered: one mistake.
+            Some(before) if round.is_some() && before.round == round => 0,
+            Some(before) if step.mutations_before > before.mutations => {
+                if before.light == light {
+                    HALF
+                } else {
+                    0
                 }
-                // Waiting before the same try again is what load and a network ask for, and nothing else does.
-                Some(before)
-                    if before.call == call.map(|call| call.key)
-                        && (by_clock >= PAUSE || grows(before.waited, waited))
-                        || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited) =>
-                {
-                    if transient(result) { THIRD } else { WHOLE }
-                }
-                _ => WHOLE,
-            };
+            }
+            // Waiting before the same try again is what load and a network ask for, and nothing else does.
+            Some(before)
+                if (before.call == key && (by_clock >= PAUSE || grows(before.waited, waited))
+                    || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited))
+                    && transient(result) =>
+            {
+                THIRD
+            }
+            _ => WHOLE,
+        };
         let mutates = call.is_some_and(|call| call.mutates);
-        if step.outcome == Outcome::Ok && !facts.failed && target.is_some() {
+        if step.outcome == Outcome::Ok && !facts.failed && target != 0 {
             // It works now: what failed on this target before is settled. A look at it settles no change that failed:
             // editors that view and edit by one name would never fail on end.
             let settled = |call: &&mut Outing| call.target == target && (mutates || !call.mutates);
@@ -177,13 +179,13 @@ impl Tool {
             class,
             weight,
             round,
-            light: facts.light,
-            call: call.map(|call| call.key),
+            light,
+            call: key,
             target,
-            looks: call.is_some_and(|call| !call.mutates && !call.silent && call.asks != Asks::View),
             mutates,
+            looks: call.is_some_and(|call| !call.mutates && !call.silent && call.asks != Asks::View),
             mutations: step.mutations_after,
-            at: step.at,
+            at: step.at.into(),
             waited,
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
             onset: step.onset,
@@ -220,7 +222,8 @@ impl Rule for RepeatedError {
                 // Only what looks like one more of the same; another target deserves its chance.
                 let alike = tool.calls.iter().rev().find(|failed| {
                     failed.class.is_some()
-                        && (failed.call == Some(call.key) || (call.target.is_some() && failed.target == call.target))
+                        && (failed.call == mark(call.key)
+                            || call.target.is_some_and(|target| failed.target == mark(target)))
                 })?;
                 tool.signal(&call.name, alike.class?, u32::from(cx.config.conventions.expect_failure), cx)
             }

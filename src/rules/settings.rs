@@ -1,6 +1,6 @@
 use crate::model::{Budgets, Config, Error, ErrorCode, Level, ToolConfig};
-use crate::rules::task_loop::HISTORY;
-use crate::rules::{Limits, RULES, index_of, phases, task_attempts as attempts};
+use crate::rules::task_loop::{HISTORY, TaskLoop};
+use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
 use crate::text::{Signatures, Volatile, nearest};
 use alloc::{format, string::String, vec::Vec};
@@ -10,7 +10,7 @@ type Table = [Limits; RULES.len()];
 
 /// The longest passage that can be found, in ASCII.
 const LONGEST_PASSAGE: u32 = 3072;
-const TASK_LOOP: &str = "task-loop";
+const TASK_LOOP: &str = <TaskLoop as Rule>::ID;
 
 /// A validated configuration, compiled: thresholds per rule, tools by pattern, regular expressions.
 #[derive(Clone, Debug)]
@@ -67,8 +67,8 @@ impl Settings {
             return fail("unattendedLevel", "expected nudge, block or halt")
                 .map_err(|error: Error| error.with(config.unattended_level));
         }
-        if !(1..=4096).contains(&config.memory.max_runs) {
-            return fail("memory.maxRuns", "expected 1 to 4096")
+        if !(1..=1_000_000).contains(&config.memory.max_runs) {
+            return fail("memory.maxRuns", "expected 1 to 1000000")
                 .map_err(|error: Error| error.with(config.memory.max_runs));
         }
         if config.memory.idle_ms == 0 {
@@ -194,15 +194,6 @@ fn gate_threshold(table: &mut Table, config: &Config) -> Result<(), Error> {
 
 /// A budget is the halt threshold of the rule that watches it.
 fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
-    let Ok(runtime) = u32::try_from(budgets.max_runtime_ms) else {
-        let error = Error::new(ErrorCode::InvalidConfig, "expected at most 4294967295 (49 days)");
-        return Err(error.at("budgets.maxRuntimeMs").with(budgets.max_runtime_ms));
-    };
-    let spent = [
-        ("max-iterations", "budgets.maxIterations", budgets.max_iterations),
-        ("max-runtime", "budgets.maxRuntimeMs", runtime),
-        ("consecutive-errors", "budgets.consecutiveErrors", budgets.consecutive_errors),
-    ];
     let counts = [
         ("budgets.maxTurnsPerNode", budgets.max_turns_per_node),
         ("budgets.maxTurnsPerNodeAndTask", Some(budgets.max_turns_per_node_and_task)),
@@ -214,15 +205,17 @@ fn budgets(table: &mut Table, budgets: &Budgets) -> Result<(), Error> {
             return Err(error.at(field).with(1));
         }
     }
-    for (id, field, budget) in spent {
-        if budget == 1 {
-            let error = Error::new(ErrorCode::InvalidConfig, "1 would end the run at once, expected 0 or at least 2");
-            return Err(error.at(field).with(budget));
-        }
-        for (limits, rule) in table.iter_mut().zip(RULES) {
-            if rule.id == id && budget != 0 {
-                limits.halt = budget;
-            }
+    for (limits, rule) in table.iter_mut().zip(RULES) {
+        let Some(budget) = rule.budget else { continue };
+        let amount = (budget.of)(budgets);
+        let fail = |message: &str| {
+            Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("budgets.{}", budget.field)).with(amount))
+        };
+        match u32::try_from(amount) {
+            Ok(0) => {}
+            Ok(1) => return fail("1 would end the run at once, expected 0 or at least 2"),
+            Ok(amount) => limits.halt = amount,
+            Err(_) => return fail("expected at most 4294967295 (49 days)"),
         }
     }
     Ok(())
@@ -341,6 +334,7 @@ mod tests {
             (r#"{"graph":{"nodes":["a",{"id":"b","drives":true}]}}"#, "graph.nodes[1].drives"),
             (r#"{"graph":{"nodes":[4]}}"#, "graph.nodes[0]"),
             (r#"{"memory":{"maxRuns":0}}"#, "memory.maxRuns"),
+            (r#"{"memory":{"maxRuns":1000001}}"#, "memory.maxRuns"),
             (r#"{"unattendedLevel":"gate"}"#, "unattendedLevel"),
             (r#"{"attempts":{"maxAttempts":1}}"#, "attempts.maxAttempts"),
             (r#"{"attempts":{"maxAttempts":13,"maxAttemptsBeforeForceNext":20}}"#, "attempts.maxAttempts"),

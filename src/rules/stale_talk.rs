@@ -148,9 +148,7 @@ impl Rule for StaleTalk {
     }
 
     fn fits(state: &State) -> bool {
-        state.messages.len() <= MESSAGES
-            && state.messages.iter().all(|said| said.goal.fits())
-            && state.words.fits()
+        state.messages.len() <= MESSAGES && state.messages.iter().all(|said| said.goal.fits()) && state.words.fits()
     }
 }
 

@@ -40,6 +40,10 @@ impl Streak {
         self.sightings.push(sighting, EVIDENCE);
     }
 
+    pub(super) fn onset(&self) -> Onset {
+        self.onset
+    }
+
     /// A streak of what is kept elsewhere, oldest first.
     pub(super) fn of(seen: impl Iterator<Item = (Sighting, Onset)>) -> Self {
         let mut streak = Self::default();

@@ -112,7 +112,7 @@ impl Seen {
     fn evidence(&self) -> AttemptEvidence {
         AttemptEvidence {
             seq: self.sighting.seq,
-            step: self.sighting.step,
+            step: self.sighting.step.get(),
             at: self.at,
             status: self.status,
             blockers: self.named.clone(),

@@ -4,6 +4,7 @@
 //! [`Run::fits`] lets a restored snapshot be refused where it exceeds one.
 
 mod graph;
+mod marks;
 mod pairing;
 mod ring;
 mod snapshot;
@@ -12,6 +13,7 @@ mod store;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
+use marks::Marks;
 pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
 pub(crate) use ring::Ring;
 use snapshot::json_text;
@@ -23,7 +25,7 @@ pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow};
 use crate::model::Context;
 use crate::policy::Ladder;
 use crate::rules::States;
-use crate::text::Key;
+use crate::text::{Key, mark};
 use serde::{Deserialize, Serialize};
 
 /// Mutations remembered, to tell a new change from one made before.
@@ -43,6 +45,49 @@ const fn varint(number: u64) -> usize {
     (70 - (number | 1).leading_zeros() as usize) / 7
 }
 
+/// A number or none, in eight bytes: 0 is none, any other one more than the number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Maybe(u64);
+
+impl Maybe {
+    pub(crate) fn get(self) -> Option<u64> {
+        self.0.checked_sub(1)
+    }
+
+    fn weight(self) -> usize {
+        varint(self.0)
+    }
+}
+
+impl From<Option<u64>> for Maybe {
+    fn from(number: Option<u64>) -> Self {
+        Self(number.map_or(0, |number| number.saturating_add(1)))
+    }
+}
+
+/// A time or none, in eight bytes; folded at 0, so that times soon after it are small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Time(Maybe);
+
+impl Time {
+    pub(crate) fn get(self) -> Option<i64> {
+        let folded = self.0.get()?;
+        Some((folded >> 1).cast_signed() ^ -(folded & 1).cast_signed())
+    }
+
+    pub(crate) fn zip<T>(self, other: Option<T>) -> Option<(i64, T)> {
+        self.get().zip(other)
+    }
+}
+
+impl From<Option<i64>> for Time {
+    fn from(at: Option<i64>) -> Self {
+        Self(at.map(|at| ((at << 1) ^ (at >> 63)).cast_unsigned()).into())
+    }
+}
+
 /// What a run had consumed when something happened: the difference to now is what has been spent since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Onset {
@@ -54,20 +99,14 @@ pub(crate) struct Onset {
     /// What the task had consumed.
     pub(crate) tokens: u64,
     pub(crate) cost_micros: u64,
-    pub(crate) at: Option<i64>,
+    pub(crate) at: Time,
 }
 
 impl Onset {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
-        let at = self.at.map_or(0, |at| varint(at.unsigned_abs().saturating_mul(2)));
-        varint(self.seq)
-            + varint(self.events)
-            + varint(self.own)
-            + varint(self.tokens)
-            + varint(self.cost_micros)
-            + 1
-            + at
+        let Self { seq, events, own, tokens, cost_micros, at } = *self;
+        [seq, events, own, tokens, cost_micros].into_iter().map(varint).sum::<usize>() + at.0.weight()
     }
 }
 
@@ -75,15 +114,16 @@ impl Onset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sighting {
     pub(crate) seq: u64,
-    pub(crate) step: Option<u64>,
+    pub(crate) step: Maybe,
     /// Key of what was compared; only a digest of it leaves.
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) key: Key,
 }
 
 impl Sighting {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
-        varint(self.seq) + 1 + self.step.map_or(0, varint) + KEY_BYTES
+        varint(self.seq) + self.step.weight() + KEY_BYTES
     }
 }
 
@@ -107,7 +147,7 @@ pub(crate) struct Run {
     pub(crate) cost_micros: Option<u64>,
     /// New mutations so far: successful changes that were not among the latest [`MUTATIONS`].
     pub(crate) new_mutations: u64,
-    mutations: Ring<Key>,
+    mutations: Marks,
     pub(crate) pairing: Pairing,
     /// Iterations counted in each of the ways a host may show them.
     pub(crate) iterations: Iterations,
@@ -223,14 +263,15 @@ impl Run {
             own: own.events.saturating_sub(1),
             tokens: spent.tokens.unwrap_or(0),
             cost_micros: spent.cost_micros.unwrap_or(0),
-            at: self.now,
+            at: self.now.into(),
         }
     }
 
     /// Remembers a successful change; true when it was not made before among the latest ones.
     pub(crate) fn mutation(&mut self, key: Key) -> bool {
-        let new = !self.mutations.iter().any(|known| *known == key);
-        self.mutations.push(key, MUTATIONS);
+        let mark = mark(key);
+        let new = !self.mutations.holds(mark);
+        self.mutations.push(mark, MUTATIONS);
         if new {
             self.new_mutations = self.new_mutations.saturating_add(1);
         }

@@ -1,22 +1,24 @@
 use crate::model::{Context, Outcome, ToolResult};
-use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key};
+use crate::state::{Marks, Onset, Ring, Sighting};
+use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, key, mark};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
+/// Of those, how many may keep what an error may repeat of them.
+const ECHOES: usize = 8;
 /// Call ids remembered, to tell a replay.
 const SEEN: usize = 128;
 /// Loops that a call is refused for: one of each rule that judges calls before they run.
 const REFUSED_FOR: usize = 8;
-/// Characters of a tool name kept for results that do not repeat it.
+/// Bytes of a tool name kept for results that do not repeat it.
 const NAME: usize = 64;
 
 /// A call: what the rules see before it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Call {
-    /// The tool's name, at most [`NAME`] characters.
+    /// The tool's name, at most [`NAME`] bytes.
     pub(crate) name: String,
     pub(crate) tool: Key,
     pub(crate) key: Key,
@@ -67,7 +69,7 @@ impl Call {
     /// A call that is not yet looked at closely: without target, hints and onset.
     pub(crate) fn new(name: &str, keys: CallKey, call_id: Option<&str>, context: &Context) -> Self {
         Self {
-            name: name.chars().take(NAME).collect(),
+            name: name.get(..name.floor_char_boundary(NAME)).unwrap_or_default().into(),
             tool: key("tool", name.as_bytes()),
             key: keys.key,
             raw: keys.raw,
@@ -108,25 +110,31 @@ pub(crate) enum Matched {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pairing {
     pending: Ring<Call>,
-    /// Combined keys of (call id, call), and call ids alone.
-    seen: Ring<(Key, Key)>,
+    /// Call ids that were seen, and of each the call that came with it.
+    ids: Marks,
+    calls: Marks,
 }
 
 impl Pairing {
     /// Takes note of a call; false when it is a replay of one seen before.
     pub(crate) fn call(&mut self, call: &Call) -> bool {
         if let Some(id) = call.id {
-            let pair = combine("replay", &[id, call.raw]);
-            if self.seen.iter().any(|(known, _)| *known == pair) {
+            let (id, call) = (mark(id), mark(call.raw));
+            if self.ids.iter().zip(self.calls.iter()).any(|known| known == (id, call)) {
                 return false;
             }
-            self.seen.push((pair, id), SEEN);
+            self.ids.push(id, SEEN);
+            self.calls.push(call, SEEN);
         }
         true
     }
 
     /// Lets a call wait for its result.
     pub(crate) fn wait(&mut self, call: Call) {
+        // Of many that wait at once, the older ones keep their identity alone.
+        if let Some(older) = self.pending.nth_back_mut(ECHOES - 1) {
+            older.echo = Echo::default();
+        }
         self.pending.push(call, PENDING);
     }
 
@@ -155,7 +163,7 @@ impl Pairing {
             if let Some(index) = waiting {
                 return self.take(index);
             }
-            if self.seen.iter().any(|(_, known)| *known == id) {
+            if self.ids.holds(mark(id)) {
                 return Matched::Replay;
             }
             if synthetic {
@@ -184,10 +192,11 @@ impl Pairing {
 
     pub(crate) fn fits(&self) -> bool {
         self.pending.len() <= PENDING
-            && self.seen.len() <= SEEN
+            && self.ids.len() <= SEEN
+            && self.ids.len() == self.calls.len()
             && self
                 .pending
                 .iter()
-                .all(|call| call.name.len() <= NAME * 4 && call.echo.fits() && call.refused.len() <= REFUSED_FOR)
+                .all(|call| call.name.len() <= NAME && call.echo.fits() && call.refused.len() <= REFUSED_FOR)
     }
 }

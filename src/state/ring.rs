@@ -1,10 +1,21 @@
-use alloc::collections::VecDeque;
+use alloc::{collections::VecDeque, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// The latest items, oldest first. The cap is the caller's, so that a window can be configured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Ring<T>(VecDeque<T>);
+
+/// As a slice: what can be copied is copied at once, and `check` copies a run.
+impl<T: Clone> Clone for Ring<T> {
+    fn clone(&self) -> Self {
+        let (older, newer) = self.0.as_slices();
+        let mut items = Vec::with_capacity(self.0.len());
+        items.extend_from_slice(older);
+        items.extend_from_slice(newer);
+        Self(items.into())
+    }
+}
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
@@ -17,6 +28,11 @@ impl<T> Ring<T> {
     pub(crate) fn push(&mut self, item: T, cap: usize) {
         while self.0.len() >= cap.max(1) {
             self.0.pop_front();
+        }
+        // By half of what there is and never beyond the cap: most windows of most runs stay short.
+        let len = self.0.len();
+        if len == self.0.capacity() {
+            self.0.reserve_exact((len / 2).max(1).min(cap.saturating_sub(len)));
         }
         self.0.push_back(item);
     }
@@ -40,6 +56,10 @@ impl<T> Ring<T> {
     /// The item `back` places before the newest: `nth_back(0)` is the newest.
     pub(crate) fn nth_back(&self, back: usize) -> Option<&T> {
         self.0.len().checked_sub(back + 1).and_then(|index| self.0.get(index))
+    }
+
+    pub(crate) fn nth_back_mut(&mut self, back: usize) -> Option<&mut T> {
+        self.0.len().checked_sub(back + 1).and_then(|index| self.0.get_mut(index))
     }
 
     pub(crate) fn last(&self) -> Option<&T> {

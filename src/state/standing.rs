@@ -153,6 +153,11 @@ pub(crate) struct Standings {
 }
 
 impl Standings {
+    /// The strongest level that anybody was given since the last reset.
+    pub(crate) fn peak(&self) -> Level {
+        self.all.iter().map(|standing| standing.peak).max().unwrap_or_default()
+    }
+
     /// Counts an event in.
     pub(crate) fn enter(&mut self, context: &Context, task: Key, now: Option<i64>, seq: u64) {
         let agent = context.agent.as_deref().map_or(0, agent_key);

@@ -1,14 +1,52 @@
-use crate::model::{Context, Memory, Scope};
+//! The runs of a detector: found by name, forgotten in an order that costs the same however many there are.
+//!
+//! Runs lie in slots; two lists through them, the least recently used first, tell whose turn it is to be forgotten: runs
+//! in which nothing was found before those with a loop, so that a crowd of new runs does not push a looping one out.
+
+use crate::model::{Context, Level, Memory, Scope};
 use crate::state::Run;
 use crate::text::{Key, key};
-use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap};
-use serde::{Deserialize, Serialize};
+use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, vec::Vec};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// Idle runs that a new run may collect of either list; a few more than one, so that a crowd goes as fast as it came.
+const COLLECTED_AT_ONCE: usize = 8;
+/// A loop is kept before newer runs for so many events per run that is kept: then its host has gone away.
+const KEPT: u64 = 64;
+/// No slot.
+const NONE: u32 = u32::MAX;
 
 /// The runs, by the key of their name.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Store {
-    /// Boxed: a leaf of the tree has room for eleven of them.
-    runs: BTreeMap<Key, Box<Run>>,
+    index: BTreeMap<Key, u32>,
+    slots: Vec<Slot>,
+    /// Without and with a loop.
+    lists: [List; 2],
+    clock: Clock,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    key: Key,
+    run: Box<Run>,
+    list: usize,
+    older: u32,
+    newer: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    oldest: u32,
+    newest: u32,
+}
+
+/// The time that two runs agree upon: one whose clock is days ahead says nothing about the others.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Clock {
+    agreed: Option<i64>,
+    /// The newest time of any run, and that run.
+    ahead: Option<(Key, i64)>,
 }
 
 /// Runs forgotten while another was made room for.
@@ -31,58 +69,374 @@ fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
     }
 }
 
+/// The list that a run belongs to.
+fn list_of(run: &Run) -> usize {
+    usize::from(run.standings.peak() >= Level::Nudge || run.stopped || run.workflow.is_declared())
+}
+
+impl Clock {
+    fn see(&mut self, run: Key, at: Option<i64>) {
+        let Some(at) = at else { return };
+        match self.ahead {
+            Some((known, newest)) if known != run => {
+                self.agreed = self.agreed.max(Some(at.min(newest)));
+                if at > newest {
+                    self.ahead = Some((run, at));
+                }
+            }
+            Some((_, newest)) => self.ahead = Some((run, at.max(newest))),
+            None => self.ahead = Some((run, at)),
+        }
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            index: BTreeMap::new(),
+            slots: Vec::new(),
+            lists: [List { oldest: NONE, newest: NONE }; 2],
+            clock: Clock::default(),
+        }
+    }
+}
+
 impl Store {
     pub(crate) fn len(&self) -> usize {
-        self.runs.len()
+        self.index.len()
+    }
+
+    fn slot(&self, at: u32) -> Option<&Slot> {
+        self.slots.get(at as usize)
+    }
+
+    fn slot_mut(&mut self, at: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(at as usize)
+    }
+
+    fn find(&self, run: Option<&str>) -> Option<&Run> {
+        self.index.get(&run_key(run)).and_then(|at| self.slot(*at)).map(|slot| &*slot.run)
     }
 
     pub(crate) fn get(&self, scope: &Scope) -> Option<&Run> {
-        self.runs.get(&run_key(scope.run.as_deref())).map(Box::as_ref)
+        self.find(scope.run.as_deref())
     }
 
     pub(crate) fn get_mut(&mut self, scope: &Scope) -> Option<&mut Run> {
-        self.runs.get_mut(&run_key(scope.run.as_deref())).map(Box::as_mut)
+        let at = *self.index.get(&run_key(scope.run.as_deref()))?;
+        self.slot_mut(at).map(|slot| &mut *slot.run)
     }
 
-    pub(crate) fn remove(&mut self, scope: &Scope) -> Option<Run> {
-        self.runs.remove(&run_key(scope.run.as_deref())).map(|run| *run)
+    pub(crate) fn remove(&mut self, scope: &Scope) {
+        if let Some(at) = self.index.get(&run_key(scope.run.as_deref())) {
+            self.forget(*at);
+        }
     }
 
     /// The run an event falls into, as `record` would find it: a forgotten or unknown one is fresh.
     pub(crate) fn peek(&self, context: &Context, memory: &Memory) -> Cow<'_, Run> {
-        match self.runs.get(&run_key(context.run.as_deref())) {
+        match self.find(context.run.as_deref()) {
             Some(run) if !idle(run, context.at, memory) => Cow::Borrowed(run),
             _ => Cow::Owned(Run::default()),
         }
     }
 
     /// The run an event falls into, made where there is none; others are forgotten to make room.
-    pub(crate) fn enter(&mut self, context: &Context, memory: &Memory) -> (&mut Run, Forgotten) {
+    pub(crate) fn enter(&mut self, context: &Context, seq: u64, memory: &Memory) -> (Option<&mut Run>, Forgotten) {
         let key = run_key(context.run.as_deref());
+        self.clock.see(key, context.at);
         let mut forgotten = Forgotten::default();
-        match self.runs.get_mut(&key) {
-            Some(run) if idle(run, context.at, memory) => {
-                **run = Run::default();
-                forgotten.collected = 1;
-            }
-            Some(_) => {}
-            None => {
-                // Only a new run looks at the others, so that an event costs the same however many there are.
-                let before = self.runs.len();
-                self.runs.retain(|_, run| !idle(run, context.at, memory));
-                forgotten.collected = (before - self.runs.len()) as u64;
-                while self.runs.len() >= memory.max_runs.max(1) as usize {
-                    let oldest = self.runs.iter().min_by_key(|(_, run)| run.touched).map(|(key, _)| *key);
-                    let Some(oldest) = oldest else { break };
-                    self.runs.remove(&oldest);
-                    forgotten.evicted += 1;
+        let at = match self.index.get(&key) {
+            Some(at) => {
+                let at = *at;
+                if let Some(slot) = self.slot_mut(at)
+                    && idle(&slot.run, context.at, memory)
+                {
+                    *slot.run = Run::default();
+                    forgotten.collected = 1;
                 }
+                self.unlink(at);
+                at
+            }
+            None => {
+                // Only a new run looks at others, and at few of them, so that an event costs the same however many there are.
+                forgotten = self.make_room(seq, memory);
+                self.place(key, Box::default())
+            }
+        };
+        self.link(at);
+        // INVARIANT: `at` is a slot.
+        let run = self.slots.get_mut(at as usize).map(|slot| &mut *slot.run);
+        (run, forgotten)
+    }
+
+    fn make_room(&mut self, seq: u64, memory: &Memory) -> Forgotten {
+        let mut forgotten = Forgotten::default();
+        let most = memory.max_runs.max(1) as usize;
+        for list in [0, 1] {
+            for _ in 0..COLLECTED_AT_ONCE {
+                let oldest = self.lists.get(list).map_or(NONE, |list| list.oldest);
+                match self.slot(oldest) {
+                    Some(slot) if idle(&slot.run, self.clock.agreed, memory) => self.forget(oldest),
+                    _ => break,
+                }
+                forgotten.collected += 1;
             }
         }
-        (self.runs.entry(key).or_default(), forgotten)
+        while self.len() >= most {
+            let [clean, looping] = self.lists.map(|list| list.oldest);
+            let left = self
+                .slot(looping)
+                .is_some_and(|slot| seq.saturating_sub(slot.run.touched) > KEPT.saturating_mul(memory.max_runs.into()));
+            match self.slot(clean) {
+                // What was found in it since it was put there.
+                Some(slot) if list_of(&slot.run) != slot.list => {
+                    self.unlink(clean);
+                    self.link(clean);
+                    continue;
+                }
+                Some(_) if !left => self.forget(clean),
+                _ if looping != NONE => self.forget(looping),
+                _ => break,
+            }
+            forgotten.evicted += 1;
+        }
+        forgotten
+    }
+
+    /// Puts a run into a slot, in no list yet.
+    fn place(&mut self, key: Key, run: Box<Run>) -> u32 {
+        // INVARIANT: there are at most 10^6 runs.
+        let at = u32::try_from(self.slots.len()).unwrap_or(NONE);
+        self.slots.push(Slot { key, run, list: 0, older: NONE, newer: NONE });
+        self.index.insert(key, at);
+        at
+    }
+
+    /// Makes a run the newest of the list it belongs to.
+    fn link(&mut self, at: u32) {
+        let Some(list) = self.slot(at).map(|slot| list_of(&slot.run)) else { return };
+        self.link_in(list, at);
+    }
+
+    fn link_in(&mut self, list: usize, at: u32) {
+        let newest = self.lists.get(list).map_or(NONE, |list| list.newest);
+        if let Some(slot) = self.slot_mut(at) {
+            (slot.list, slot.older, slot.newer) = (list, newest, NONE);
+        }
+        self.follow(list, newest, at);
+        self.precede(list, NONE, at);
+    }
+
+    /// Takes a run out of its list.
+    fn unlink(&mut self, at: u32) {
+        let Some((list, older, newer)) = self.slot(at).map(|slot| (slot.list, slot.older, slot.newer)) else { return };
+        self.follow(list, older, newer);
+        self.precede(list, newer, older);
+    }
+
+    /// What comes after `older`; where that is none, what a list begins with.
+    fn follow(&mut self, list: usize, older: u32, next: u32) {
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = next,
+            None => self.lists.get_mut(list).into_iter().for_each(|list| list.oldest = next),
+        }
+    }
+
+    /// What comes before `newer`; where that is none, what a list ends with.
+    fn precede(&mut self, list: usize, newer: u32, previous: u32) {
+        match self.slots.get_mut(newer as usize) {
+            Some(slot) => slot.older = previous,
+            None => self.lists.get_mut(list).into_iter().for_each(|list| list.newest = previous),
+        }
+    }
+
+    /// Forgets a run; the last slot takes its place.
+    fn forget(&mut self, at: u32) {
+        self.unlink(at);
+        if at as usize >= self.slots.len() {
+            return;
+        }
+        let forgotten = self.slots.swap_remove(at as usize);
+        self.index.remove(&forgotten.key);
+        if let Some((key, list, older, newer)) = self.slot(at).map(|slot| (slot.key, slot.list, slot.older, slot.newer))
+        {
+            self.index.insert(key, at);
+            self.follow(list, older, at);
+            self.precede(list, newer, at);
+        }
+    }
+
+    /// The runs of a list, the least recently used first.
+    fn listed(&self, list: List) -> impl Iterator<Item = &Slot> {
+        core::iter::successors(self.slot(list.oldest), |slot| self.slot(slot.newer))
     }
 
     pub(crate) fn fits(&self, memory: &Memory) -> bool {
-        self.runs.len() <= memory.max_runs as usize && self.runs.values().all(|run| run.fits())
+        self.len() <= memory.max_runs as usize && self.slots.iter().all(|slot| slot.run.fits())
+    }
+}
+
+/// The runs in the order of their lists.
+impl Serialize for Store {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let runs = self.lists.map(|list| self.listed(list).map(|slot| (slot.key, &*slot.run)).collect::<Vec<_>>());
+        (self.clock, runs).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Store {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (clock, lists) = <(Clock, [Vec<(Key, Box<Run>)>; 2])>::deserialize(deserializer)?;
+        let mut store = Self { clock, ..Self::default() };
+        for (list, runs) in lists.into_iter().enumerate() {
+            for (key, run) in runs {
+                if store.index.contains_key(&key) {
+                    return Err(D::Error::custom("a run that is there twice"));
+                }
+                let at = store.place(key, run);
+                store.link_in(list, at);
+            }
+        }
+        Ok(store)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, string::String, vec};
+
+    fn memory(max_runs: u32) -> Memory {
+        Memory { max_runs, idle_ms: 1000 }
+    }
+
+    struct Crowd {
+        store: Store,
+        memory: Memory,
+        seq: u64,
+        forgotten: (u64, u64),
+    }
+
+    impl Crowd {
+        fn new(max_runs: u32) -> Self {
+            Self { store: Store::default(), memory: memory(max_runs), seq: 0, forgotten: (0, 0) }
+        }
+
+        fn event(&mut self, run: &str, at: Option<i64>) -> &mut Run {
+            let context = Context { run: Some(run.into()), at, ..Context::default() };
+            self.seq += 1;
+            let (run, forgotten) = self.store.enter(&context, self.seq, &self.memory);
+            self.forgotten.0 += forgotten.evicted;
+            self.forgotten.1 += forgotten.collected;
+            let run = run.unwrap();
+            run.enter(self.seq, &context, self.memory.idle_ms);
+            run
+        }
+
+        fn knows(&self, run: &str) -> bool {
+            self.store.find(Some(run)).is_some_and(|run| run.events > 0)
+        }
+
+        /// Every link leads there and back, and every run is in one list.
+        fn check(&self) {
+            let mut listed = 0;
+            for (number, list) in self.store.lists.iter().enumerate() {
+                let mut before = NONE;
+                let mut at = list.oldest;
+                while let Some(slot) = self.store.slot(at) {
+                    assert_eq!((slot.older, slot.list, self.store.index.get(&slot.key)), (before, number, Some(&at)));
+                    listed += 1;
+                    (before, at) = (at, slot.newer);
+                }
+                assert_eq!(list.newest, before);
+            }
+            assert_eq!((listed, self.store.slots.len()), (self.store.len(), self.store.len()));
+        }
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first() {
+        let mut crowd = Crowd::new(3);
+        for run in ["a", "b", "c", "a", "d"] {
+            crowd.event(run, None);
+            crowd.check();
+        }
+        let known: String = ["a", "b", "c", "d"].into_iter().filter(|run| crowd.knows(run)).collect();
+        assert_eq!((known.as_str(), crowd.forgotten), ("acd", (1, 0)));
+    }
+
+    #[test]
+    fn a_crowd_does_not_push_a_loop_out() {
+        let mut crowd = Crowd::new(16);
+        crowd.event("loop", None).stopped = true;
+        for run in 0..500 {
+            crowd.event(&format!("run-{run}"), None);
+            crowd.check();
+        }
+        assert!(crowd.knows("loop") && crowd.knows("run-499") && !crowd.knows("run-100"));
+        assert_eq!((crowd.store.len(), crowd.forgotten), (16, (485, 0)));
+        // One whose host has gone away goes in the end.
+        for run in 0..1000 {
+            crowd.event(&format!("more-{run}"), None);
+        }
+        assert!(!crowd.knows("loop"));
+        crowd.check();
+    }
+
+    #[test]
+    fn where_all_loop_the_oldest_goes() {
+        let mut crowd = Crowd::new(4);
+        for run in 0..20 {
+            crowd.event(&format!("{run}"), None).stopped = true;
+            crowd.check();
+        }
+        let known: Vec<bool> = (14..20).map(|run| crowd.knows(&format!("{run}"))).collect();
+        assert_eq!(known, [false, false, true, true, true, true]);
+    }
+
+    #[test]
+    fn one_clock_ahead_collects_nobody() {
+        let mut crowd = Crowd::new(100);
+        for run in 0..20 {
+            crowd.event(&format!("{run}"), Some(run));
+        }
+        crowd.event("ahead", Some(200_000));
+        crowd.event("new", Some(30));
+        assert_eq!((crowd.store.len(), crowd.forgotten), (22, (0, 0)));
+        // Two that agree tell the time, and a crowd goes as fast as it came.
+        for run in 0..4 {
+            crowd.event(&format!("late-{run}"), Some(200_001));
+            crowd.check();
+        }
+        // What was idle behind the run that was ahead waits for its turn.
+        assert_eq!((crowd.store.len(), crowd.forgotten), (6, (0, 20)));
+    }
+
+    #[test]
+    fn a_run_is_idle_by_its_own_clock() {
+        let mut crowd = Crowd::new(4);
+        crowd.event("a", Some(0));
+        assert_eq!(crowd.event("a", Some(1000)).events, 2);
+        assert_eq!(crowd.event("a", Some(2001)).events, 1);
+        assert_eq!(crowd.forgotten, (0, 1));
+    }
+
+    #[test]
+    fn a_snapshot_keeps_the_order() {
+        let mut crowd = Crowd::new(8);
+        for run in ["a", "b", "c", "d", "b"] {
+            crowd.event(run, Some(5)).stopped = run == "c";
+        }
+        let bytes = postcard::to_allocvec(&crowd.store).unwrap();
+        crowd.store = postcard::from_bytes(&bytes).unwrap();
+        crowd.check();
+        assert_eq!(postcard::to_allocvec(&crowd.store).unwrap(), bytes);
+        crowd.memory.max_runs = 3;
+        crowd.event("e", Some(6));
+        let known: String = ["a", "b", "c", "d", "e"].into_iter().filter(|run| crowd.knows(run)).collect();
+        assert_eq!(known, "bce");
+        let twice = (Clock::default(), [vec![(1, Run::default())], vec![(1, Run::default())]]);
+        assert!(postcard::from_bytes::<Store>(&postcard::to_allocvec(&twice).unwrap()).is_err());
     }
 }

@@ -49,6 +49,12 @@ fn sequence(seed: u64, mut keys: &[Key]) -> Key {
     }
 }
 
+/// Half of a key, for what was only seen and is shown to nobody.
+#[inline]
+pub(crate) fn mark(key: Key) -> u32 {
+    u32::try_from(key >> 32).unwrap_or_default()
+}
+
 /// Every key comes from here.
 #[inline]
 fn digest(seed: u64, bytes: &[u8]) -> Key {

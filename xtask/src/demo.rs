@@ -10,26 +10,29 @@ use std::io::{IsTerminal, Write, stdout};
 /// The session that is replayed: about forty steps, in the log format of the agent that wrote it.
 const TRANSCRIPT: &str = "tests/transcripts/debugging-session.jsonl";
 
-/// Builds component, package and embedding, then lets both doors tell the story.
+/// Lets both doors tell the story, the npm package as soon as it is built.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     if !args.is_empty() {
         bail!("usage: cargo xtask demo");
     }
-    plan::run(workspace, &plan(steps::ALL, &["component", "package", "embed"])?)?;
-    let (component, transcript) = (workspace.component(), workspace.root.join(TRANSCRIPT));
+    let transcript = workspace.root.join(TRANSCRIPT);
 
-    title("1. The same core as a WebAssembly component: sandboxed in wasmtime, importing nothing");
-    let mut embed = workspace.cargo(["run", "--quiet", "--package=loopwarden-host-tests", "--example=embed", "--"]);
-    let code = eval::run(embed.arg(component).arg(&transcript))?;
-    if code != 0 {
-        bail!("the embedding example ended with exit code {code}");
-    }
-
-    title("2. The npm package replaying the same session: npx loopwarden replay session.jsonl");
+    // First what is there first: the package needs no wasmtime.
+    plan::run(workspace, &plan(steps::ALL, &["package"])?)?;
+    title("1. The npm package replaying a recorded session: npx loopwarden replay session.jsonl");
     // The exit code says that a loop was found, which is what the demo is about: only 1 and 2 are failures.
     let code = eval::run(eval::cli(workspace)?.arg("replay").arg(&transcript))?;
     if matches!(code, 1 | 2) {
         bail!("`loopwarden replay` ended with exit code {code}");
+    }
+    println!("\nNext, the same core in wasmtime, which has to be compiled first.\n");
+
+    plan::run(workspace, &plan(steps::ALL, &["component", "embed"])?)?;
+    title("2. The same core as a WebAssembly component: sandboxed in wasmtime, importing nothing");
+    let mut embed = workspace.cargo(["run", "--quiet", "--package=loopwarden-host-tests", "--example=embed", "--"]);
+    let code = eval::run(embed.arg(workspace.component()).arg(&transcript))?;
+    if code != 0 {
+        bail!("the embedding example ended with exit code {code}");
     }
 
     title("What to try next");

@@ -8,6 +8,7 @@ mod demo;
 mod dist;
 mod eval;
 mod fuzz;
+mod inputs;
 mod plan;
 mod schema;
 mod score;
@@ -42,8 +43,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "test",
-        arguments: "[--only STEP]… | --list",
-        about: "Set up what is missing, run every check and test, print one table. The last line counts them.",
+        arguments: "[--quick | --only STEP]… [--all] | --list",
+        about: "Set up what is missing, run every check and test, print one table. The last line counts them. Tests whose \
+                inputs have not changed since they passed are not run again, except with --all or in CI.",
         run: test::command,
     },
     Command {
@@ -58,7 +60,12 @@ const COMMANDS: &[Command] = &[
         about: "Score scenario files (.jsonl, .jsonl.gz) natively, in seconds: caught, false, how late, by which rule.",
         run: score::command,
     },
-    Command { name: "build", arguments: "", about: "Build the component and the npm package.", run: build },
+    Command {
+        name: "build",
+        arguments: "[--trial]",
+        about: "Build the component and the npm package; with --trial quickly, neither small nor fast.",
+        run: build,
+    },
     Command {
         name: "dist",
         arguments: "",
@@ -96,7 +103,13 @@ fn main() -> ExitCode {
         eprintln!("there is no command `{name}`; see `cargo xtask help`");
         return ExitCode::from(2);
     };
-    match Workspace::find().and_then(|workspace| (command.run)(&workspace, rest)) {
+    match Workspace::find().and_then(|mut workspace| {
+        // A demonstration wants to be seen soon, and nothing is measured on it.
+        if command.name == "demo" || rest.iter().any(|arg| arg == "--trial") {
+            workspace.build = workspace::Build::Trial;
+        }
+        (command.run)(&workspace, rest)
+    }) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("error: {error:#}");

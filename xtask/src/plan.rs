@@ -1,6 +1,7 @@
 //! Steps that need one another, run in order, each with one line of progress.
 
 use crate::counts::Counts;
+use crate::inputs::Record;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write, stderr};
@@ -15,8 +16,13 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// What it is doing, for the progress line.
     pub(crate) label: &'static str,
+    /// How long it usually takes on two cores, the first time and again: so that nobody wonders whether it hangs.
+    pub(crate) usually: &'static str,
     /// The steps that must have succeeded before.
     pub(crate) needs: &'static [&'static str],
+    /// What decides whether its tests pass, as `inputs` reads it: while none of it has changed since they last did, they
+    /// need not run again. Empty for a step that always runs.
+    pub(crate) reads: &'static [&'static str],
     /// Does it. A step that is up to date does nothing and says nothing.
     pub(crate) action: fn(&Workspace, &mut Line) -> Result<Counts>,
 }
@@ -25,6 +31,8 @@ pub(crate) struct Step {
 pub(crate) enum Fate {
     /// It succeeded; the tests it ran, if it is a test step.
     Done(Counts),
+    /// Nothing that decides it has changed since these tests passed.
+    Unchanged(Counts),
     /// It failed; its counts include at least one failure.
     Failed(Counts),
     /// A step it needs did not succeed.
@@ -57,37 +65,53 @@ pub(crate) fn plan<'a>(all: &'a [Step], names: &[&str]) -> Result<Vec<&'a Step>>
 /// The step that failed; its output has been printed.
 pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Result<()> {
     for (index, step) in steps.iter().enumerate() {
-        if let Fate::Failed(_) = one(workspace, step, index + 1, steps.len()) {
+        if let Fate::Failed(_) = one(workspace, step, index + 1, steps.len(), false) {
             bail!("{} failed", step.name);
         }
     }
     Ok(())
 }
 
-/// Runs every step whose needs were met, whatever became of the others.
-pub(crate) fn run_all<'a>(workspace: &Workspace, steps: &[&'a Step]) -> Vec<(&'a Step, Fate, Duration)> {
+/// Runs every step whose needs were met, whatever became of the others. With `reuse`, tests that passed on the very same
+/// inputs are not run again.
+pub(crate) fn run_all<'a>(workspace: &Workspace, steps: &[&'a Step], reuse: bool) -> Vec<(&'a Step, Fate, Duration)> {
     let mut fates: Vec<(&'a Step, Fate, Duration)> = Vec::new();
     for (index, &step) in steps.iter().enumerate() {
         let begin = Instant::now();
-        let unmet =
-            fates.iter().find(|(other, fate, _)| !matches!(fate, Fate::Done(_)) && step.needs.contains(&other.name));
+        let unmet = fates.iter().find(|(other, fate, _)| !fate.succeeded() && step.needs.contains(&other.name));
         let fate = match unmet {
             Some((other, ..)) => {
                 eprintln!("[{}/{}] {} … not run: {} failed", index + 1, steps.len(), step.label, other.name);
                 Fate::NotRun(other.name)
             }
-            None => one(workspace, step, index + 1, steps.len()),
+            None => one(workspace, step, index + 1, steps.len(), reuse),
         };
         fates.push((step, fate, begin.elapsed()));
     }
     fates
 }
 
-fn one(workspace: &Workspace, step: &Step, number: usize, total: usize) -> Fate {
-    let mut line = Line::begin(format!("[{number}/{total}] {}", step.label));
+impl Fate {
+    pub(crate) fn succeeded(&self) -> bool {
+        matches!(self, Self::Done(_) | Self::Unchanged(_))
+    }
+}
+
+fn one(workspace: &Workspace, step: &Step, number: usize, total: usize, reuse: bool) -> Fate {
+    let usually = if step.usually.is_empty() { String::new() } else { format!(" (usually {})", step.usually) };
+    let mut line = Line::begin(format!("[{number}/{total}] {}{usually}", step.label));
+    // What cannot be read cannot vouch for an earlier result: the step runs, and says itself what is missing.
+    let record = Record::of(workspace, step.name, step.reads).ok().flatten();
+    if reuse && let Some(counts) = record.as_ref().and_then(Record::passed) {
+        line.end(", unchanged since it passed");
+        return Fate::Unchanged(counts);
+    }
     match (step.action)(workspace, &mut line) {
         Ok(counts) if counts.failed == 0 => {
             line.end("");
+            if let Some(record) = record {
+                record.pass(counts);
+            }
             Fate::Done(counts)
         }
         Ok(counts) => {

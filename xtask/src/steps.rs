@@ -9,59 +9,206 @@ use std::process::Command;
 
 /// In an order in which every step comes after those it needs, quick verdicts first.
 pub(crate) const ALL: &[Step] = &[
-    Step { name: "toolchain", label: "checking the toolchain", needs: &[], action: setup::toolchain },
-    Step { name: "fmt", label: "checking the format", needs: &[], action: format },
-    Step { name: "schema", label: "comparing the schemas with the model", needs: &[], action: schema::check },
-    Step { name: "clippy", label: "linting the Rust code", needs: &["toolchain"], action: clippy },
-    Step { name: "native", label: "testing the library natively", needs: &["toolchain"], action: native },
-    Step { name: "xtask", label: "testing the build script", needs: &["toolchain"], action: xtask },
-    Step { name: "expected", label: "answering the corpus natively", needs: &[], action: conformance::expected },
-    Step { name: "npm-ci", label: "installing the npm tools", needs: &["toolchain"], action: setup::node_modules },
-    Step { name: "component", label: "building the component", needs: &["npm-ci"], action: wasm::component },
-    Step { name: "glue", label: "building the npm package's wasm", needs: &["npm-ci"], action: wasm::glue },
-    Step { name: "package", label: "building the npm package", needs: &["glue"], action: wasm::package },
-    Step { name: "js-lint", label: "linting the npm package", needs: &["npm-ci"], action: js_lint },
-    Step { name: "js-types", label: "checking the npm package's types", needs: &["package"], action: js_types },
-    Step { name: "js-test", label: "testing the npm package", needs: &["package"], action: js_test },
+    Step {
+        name: "toolchain",
+        label: "checking the toolchain",
+        usually: "",
+        needs: &[],
+        reads: &[],
+        action: setup::toolchain,
+    },
+    Step { name: "fmt", label: "checking the format", usually: "", needs: &[], reads: &[], action: format },
+    Step {
+        name: "schema",
+        label: "comparing the schemas with the model",
+        usually: "",
+        needs: &[],
+        reads: &[],
+        action: schema::check,
+    },
+    Step {
+        name: "clippy",
+        label: "linting the Rust code",
+        usually: "",
+        needs: &["toolchain"],
+        reads: &[],
+        action: clippy,
+    },
+    Step {
+        name: "unit",
+        label: "testing the library's units and the corpus natively",
+        usually: "",
+        needs: &["toolchain"],
+        reads: &[],
+        action: unit,
+    },
+    Step {
+        name: "native",
+        label: "testing the library natively",
+        usually: "",
+        needs: &["toolchain"],
+        reads: &["Cargo.toml", "src", "tests", "benches", "wit", "README.md", "docs", "js/schema"],
+        action: native,
+    },
+    Step {
+        name: "xtask",
+        label: "testing the build script",
+        usually: "",
+        needs: &["toolchain"],
+        reads: &["src", "tests", "js/schema"],
+        action: xtask,
+    },
+    Step {
+        name: "expected",
+        label: "answering the corpus natively",
+        usually: "",
+        needs: &[],
+        reads: &[],
+        action: conformance::expected,
+    },
+    Step {
+        name: "npm-ci",
+        label: "installing the npm tools",
+        usually: "",
+        needs: &["toolchain"],
+        reads: &[],
+        action: setup::node_modules,
+    },
+    Step {
+        name: "component",
+        label: "building the component",
+        usually: "",
+        needs: &["npm-ci"],
+        reads: &[],
+        action: wasm::component,
+    },
+    Step {
+        name: "glue",
+        label: "building the npm package's wasm",
+        usually: "",
+        needs: &["npm-ci"],
+        reads: &[],
+        action: wasm::glue,
+    },
+    Step {
+        name: "package",
+        label: "building the npm package",
+        usually: "",
+        needs: &["glue"],
+        reads: &[],
+        action: wasm::package,
+    },
+    Step {
+        name: "js-lint",
+        label: "linting the npm package",
+        usually: "",
+        needs: &["npm-ci"],
+        reads: &[],
+        action: js_lint,
+    },
+    Step {
+        name: "js-types",
+        label: "checking the npm package's types",
+        usually: "",
+        needs: &["package"],
+        reads: &["js", "js/dist"],
+        action: js_types,
+    },
+    Step {
+        name: "js-test",
+        label: "testing the npm package",
+        usually: "",
+        needs: &["package"],
+        reads: &["js", "js/dist", "tests", "docs", "README.md"],
+        action: js_test,
+    },
     Step {
         name: "js-packaging",
         label: "installing the packed npm package",
+        usually: "",
         needs: &["package"],
+        reads: &["js", "js/dist", "docs", "README.md"],
         action: js_packaging,
     },
     Step {
         name: "frameworks",
         label: "installing the adapters' frameworks",
+        usually: "",
         needs: &["npm-ci"],
+        reads: &[],
         action: setup::frameworks,
     },
     Step {
         name: "js-adapters",
         label: "testing the framework adapters",
+        usually: "",
         needs: &["package", "frameworks"],
+        reads: &["js", "js/dist", "docs", "README.md"],
         action: js_adapters,
     },
-    Step { name: "host", label: "testing the component in wasmtime", needs: &["component", "expected"], action: host },
-    Step { name: "embed", label: "building the wasmtime embedding", needs: &["component"], action: embed },
-    Step { name: "python", label: "judging a trace from Python", needs: &["component"], action: python },
-    Step { name: "redis", label: "looking for Redis", needs: &[], action: setup::redis },
+    Step {
+        name: "clippy-host",
+        label: "linting the wasmtime tests",
+        usually: "",
+        needs: &["toolchain"],
+        reads: &[],
+        action: clippy_host,
+    },
+    Step {
+        name: "host",
+        label: "testing the component in wasmtime",
+        usually: "",
+        needs: &["component", "expected"],
+        reads: &["src", "host-tests", "wit", "tests", "@component", "@expected"],
+        action: host,
+    },
+    Step {
+        name: "embed",
+        label: "building the wasmtime embedding",
+        usually: "",
+        needs: &["component"],
+        reads: &[],
+        action: embed,
+    },
+    Step {
+        name: "python",
+        label: "judging a trace from Python",
+        usually: "",
+        needs: &["component"],
+        reads: &["examples", "tests", "@component"],
+        action: python,
+    },
+    Step { name: "redis", label: "looking for Redis", usually: "", needs: &[], reads: &[], action: setup::redis },
     Step {
         name: "js-state",
         label: "keeping state in Redis and in Durable Objects",
+        usually: "",
         needs: &["package", "redis"],
+        reads: &["js", "js/dist"],
         action: js_state,
     },
-    Step { name: "chromium", label: "looking for Chromium", needs: &[], action: setup::chromium },
+    Step {
+        name: "chromium",
+        label: "looking for Chromium",
+        usually: "",
+        needs: &[],
+        reads: &[],
+        action: setup::chromium,
+    },
     Step {
         name: "js-conformance",
         label: "comparing Node, jco, Chromium and workerd",
+        usually: "",
         needs: &["package", "component", "expected", "chromium"],
+        reads: &["js", "js/dist", "@component", "@expected"],
         action: js_conformance,
     },
     Step {
         name: "js-view",
         label: "opening the viewer's page in Chromium",
+        usually: "",
         needs: &["package", "chromium"],
+        reads: &["js", "js/dist", "tests"],
         action: js_view,
     },
 ];
@@ -73,7 +220,7 @@ fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let builds: [&[&str]; 7] = [
+    let builds: &[&[&str]] = &[
         &["--package=loopwarden", "--all-targets"],
         &["--package=loopwarden", "--lib", "--features=schema"],
         &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
@@ -81,13 +228,26 @@ fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         &["--package=loopwarden", "--lib", "--features=tools", "--target=wasm32-unknown-unknown"],
         &["--package=xtask", "--all-targets"],
         &["--package=loopwarden-against", "--all-targets"],
-        &["--package=loopwarden-host-tests", "--all-targets"],
     ];
+    lint(workspace, line, builds)
+}
+
+/// Apart, because it has wasmtime checked first.
+fn clippy_host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    lint(workspace, line, &[&["--package=loopwarden-host-tests", "--all-targets"]])
+}
+
+fn lint(workspace: &Workspace, line: &mut Line, builds: &[&[&str]]) -> Result<Counts> {
     for build in builds {
         let mut command = workspace.cargo(["clippy", "--quiet"]);
-        line.run(command.args(build).args(["--", "--deny=warnings"]))?;
+        line.run(command.args(*build).args(["--", "--deny=warnings"]))?;
     }
     Ok(Counts::default())
+}
+
+/// The quick part of `native`.
+fn unit(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--lib", "--test=corpus"]))
 }
 
 /// Unit tests, integration tests and the examples in the documentation.

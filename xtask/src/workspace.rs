@@ -15,6 +15,27 @@ pub(crate) struct Workspace {
     pub(crate) target: PathBuf,
     /// The version every artefact carries.
     pub(crate) version: String,
+    /// How the wasm artefacts are built.
+    pub(crate) build: Build,
+}
+
+/// How the wasm artefacts are built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// As they are shipped: small, and everything measured on them holds.
+    Release,
+    /// In a fraction of the time, to be tried: the same code, neither small nor fast.
+    Trial,
+}
+
+impl Build {
+    /// The profile in `Cargo.toml`.
+    pub(crate) fn profile(self) -> &'static str {
+        match self {
+            Self::Release => "wasm",
+            Self::Trial => "trial",
+        }
+    }
 }
 
 impl Workspace {
@@ -42,6 +63,7 @@ impl Workspace {
             root: text(metadata.get("workspace_root"), "workspace_root")?.into(),
             target: text(metadata.get("target_directory"), "target_directory")?.into(),
             version: text(library.and_then(|package| package.get("version")), "version of loopwarden")?,
+            build: Build::Release,
         })
     }
 

@@ -768,11 +768,11 @@ export interface DrivingNode {
  */
 export interface Memory {
   /**
-   * Milliseconds of event time after which an idle run is forgotten.
+   * Milliseconds of event time after which an idle run is forgotten: at its own next event, or while new runs come as soon as the clocks of two other runs say so.
    */
   idleMs?: number;
   /**
-   * Runs kept at once, 1 to 4096; the least recently used goes first.
+   * Runs kept at once, 1 to 1000000. Where more come, the least recently used goes first: one in which no loop was found before one with a loop. An event costs the same however many there are.
    */
   maxRuns?: number;
 }

@@ -1,0 +1,146 @@
+//! The budgets of a run as a whole: iterations and event time. A rule is a row; nothing is found unless its budget is set.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::{Advice, Budget, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::state::Onset;
+use crate::text::key;
+use alloc::{format, string::String, string::ToString, vec};
+
+struct Row {
+    id: &'static str,
+    about: &'static str,
+    unit: &'static str,
+    budget: Budget,
+    used: fn(&Cx<'_>) -> Option<u32>,
+    says: fn(u32) -> String,
+}
+
+/// Catches: a run that has used up the iterations it was given.
+/// Must not catch: anything, unless `budgets.maxIterations` is set.
+/// Idea: the first safety check of every agent loop.
+const ITERATIONS: Row = Row {
+    id: "max-iterations",
+    about: "The run has used up its iterations.",
+    unit: "iterations",
+    budget: Budget { field: "maxIterations", of: |budgets| budgets.max_iterations.into() },
+    used: |cx| Some(cx.run.iterations),
+    says: |used| format!("The run has used {used} iterations"),
+};
+
+/// Catches: a run that has gone on for longer than it was given, in event time.
+/// Must not catch: anything, unless `budgets.maxRuntimeMs` is set; events without a time.
+/// Idea: the second safety check of every agent loop.
+const RUNTIME: Row = Row {
+    id: "max-runtime",
+    about: "The run has gone on for longer than it was given.",
+    unit: "milliseconds",
+    budget: Budget { field: "maxRuntimeMs", of: |budgets| budgets.max_runtime_ms },
+    used: |cx| {
+        let elapsed = cx.run.now?.saturating_sub(cx.run.started?).max(0);
+        Some(u32::try_from(elapsed).unwrap_or(u32::MAX))
+    },
+    says: |used| format!("The run has gone on for {} s", used / 1000),
+};
+
+impl Row {
+    fn observe(&self, state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Tick = fact else { return None };
+        *state = (self.used)(cx)?;
+        if !cx.limits.reached(*state, 1) {
+            return None;
+        }
+        let message = (self.says)(*state);
+        Some(Signal {
+            kind: "budget",
+            identity: key("rule", self.id.as_bytes()),
+            count: *state,
+            scale: 1,
+            period: None,
+            onset: Onset { at: cx.run.started.into(), ..Onset::default() },
+            sightings: vec![cx.here],
+            confidence: 1000,
+            signature: self.id.to_string(),
+            advice: Advice {
+                what: format!("{message}, which is all it was given.").into(),
+                instead: "Report what is finished and what is not.",
+                recommendation: Recommendation::Escalate,
+                halt_reason: HaltReason::BudgetExceeded,
+            },
+            ask: None,
+            extra: Extra::default(),
+            message,
+        })
+    }
+}
+
+macro_rules! rows {
+    ($($name:ident = $row:ident),*) => {$(
+        pub(crate) struct $name;
+
+        impl Rule for $name {
+            const ID: &'static str = $row.id;
+            const ABOUT: &'static str = $row.about;
+            const UNIT: &'static str = $row.unit;
+            const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+            const OUTLIVES_EVIDENCE: bool = true;
+            const SEES: Facts = Facts::TICK;
+            const BUDGET: Option<Budget> = Some($row.budget);
+            /// What is used, for `standing`.
+            type State = u32;
+
+            fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+                $row.observe(state, fact, cx)
+            }
+
+            fn standing(state: &u32) -> u32 {
+                *state
+            }
+
+            fn fits(_: &u32) -> bool {
+                true
+            }
+        }
+    )*};
+}
+
+rows! { MaxIterations = ITERATIONS, MaxRuntime = RUNTIME }
+
+#[cfg(test)]
+mod tests {
+    mod max_iterations {
+        use crate::model::Level;
+        use crate::rules::testing::Script;
+
+        #[test]
+        fn table() {
+            let limited = r#"{"budgets":{"maxIterations":3}}"#;
+            Script::new(limited)
+                .play("o:a o:b o:c o:d")
+                .expect("max-iterations", &[(2, Level::Halt), (3, Level::Halt)]);
+            // Calls alone are no iterations, rounds are; a user's message does not give a fresh budget.
+            Script::new(limited).play("a:x b:y c:z d:w").expect("max-iterations", &[]);
+            Script::new(limited).play("o:a o:b | o:c").expect("max-iterations", &[(3, Level::Halt)]);
+            Script::new("{}").play("o:a o:b o:c o:d o:e").expect("max-iterations", &[]);
+        }
+    }
+
+    mod max_runtime {
+        use crate::model::Level;
+        use crate::rules::testing::Script;
+
+        #[test]
+        fn table() {
+            let limited = r#"{"budgets":{"maxRuntimeMs":60000}}"#;
+            // Every call and result takes a second of event time.
+            Script::new(limited)
+                .play("a:x @50 b:y @6 c:z")
+                .expect("max-runtime", &[(4, Level::Halt), (5, Level::Halt)]);
+            Script::new(limited).play("a:x @50 b:y c:z").expect("max-runtime", &[]);
+            // A clock that jumps back does not end the run, and does not give time back either.
+            Script::new(limited).play("a:x @-500 b:y @30 c:z").expect("max-runtime", &[]);
+            Script::new(limited)
+                .play("a:x @70 b:y @-70 c:z")
+                .expect("max-runtime", &[(2, Level::Halt), (3, Level::Halt), (4, Level::Halt), (5, Level::Halt)]);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The family of streaks: the same thing in a row, of a call, a tool, an agent or the run, until something ends it.
+//!
+//! A rule of the family is a [`Row`]: what a fact is to it, and what it says. What is kept, how it is counted, bounded,
+//! saved and said is here, once. To add one: its row in a file below, its name in `rows!` there, its place in the order
+//! of checks (`registry!`), its cases.
+
+mod calls;
+mod failures;
+mod turns;
+
+pub(crate) use calls::{BlindRepeat, CallFlood, UnansweredCall};
+pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak};
+pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::{Streak, Told};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::Key;
+use alloc::{borrow::Cow, string::String};
+use serde::{Deserialize, Serialize};
+
+/// A rule of the family.
+pub(super) struct Row {
+    pub(super) id: &'static str,
+    pub(super) about: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) limits: Limits,
+    pub(super) budget: Option<Budget>,
+    pub(super) sees: Facts,
+    /// Streaks watched at once.
+    pub(super) kept: usize,
+    /// Only streaks of different parts are evidence: of several classes, by several calls.
+    pub(super) mixed: bool,
+    pub(super) kind: &'static str,
+    /// Confidence in per mille: at none, more with each, and up to how many; never certain where it grows.
+    pub(super) sure: (u32, u32, u32),
+    pub(super) instead: &'static str,
+    pub(super) recommendation: Recommendation,
+    pub(super) halt_reason: HaltReason,
+    /// What a fact is to the rule: it may end streaks, and counts where it returns one.
+    pub(super) see: for<'f> fn(&mut Streaks, &'f Fact<'f>, &Cx<'_>) -> Option<One<'f>>,
+    pub(super) tell: fn(&Entry, &One<'_>, u32, &Cx<'_>) -> Words,
+}
+
+/// One more of a streak.
+pub(super) struct One<'f> {
+    /// Whose streak it is, and of what; 0 where there is but one.
+    pub(super) owner: Key,
+    pub(super) key: Key,
+    /// What has to be the same all along.
+    pub(super) what: Key,
+    /// What may change, and then makes the streak mixed; 0 for none.
+    pub(super) part: u32,
+    /// What was counted before is over.
+    pub(super) anew: bool,
+    /// Kept for the next one.
+    pub(super) mark: u64,
+    /// What is made or answered in one round is one.
+    pub(super) round: Option<Key>,
+    pub(super) sighting: Sighting,
+    pub(super) onset: Onset,
+    pub(super) name: &'f str,
+    /// The key that a signature shows a part of.
+    pub(super) shown: Key,
+    pub(super) scale: u32,
+    pub(super) counts: Counts,
+}
+
+/// How one is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counts {
+    Yes,
+    /// The streak goes on, by nothing that is evidence.
+    No,
+    /// It has not happened yet: the answer is what it would come to.
+    Ahead,
+}
+
+/// What a rule says of a streak.
+pub(super) struct Words {
+    pub(super) identity: Key,
+    pub(super) signature: String,
+    pub(super) message: String,
+    /// Where the agent is told something else.
+    pub(super) what: Option<String>,
+    pub(super) kind: Option<&'static str>,
+}
+
+impl Words {
+    pub(super) fn new(identity: Key, signature: String, message: String) -> Self {
+        Self { identity, signature, message, what: None, kind: None }
+    }
+}
+
+/// What a rule keeps, the latest last.
+pub(crate) type Streaks = Ring<Entry>;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(super) owner: Key,
+    pub(super) key: Key,
+    pub(super) what: Key,
+    /// 0 for none.
+    pub(super) round: Key,
+    pub(super) mark: u64,
+    pub(super) part: u32,
+    pub(super) mixed: bool,
+    pub(super) streak: Streak,
+}
+
+impl One<'_> {
+    /// One at this event, without anything that tells it from others.
+    pub(super) fn here(cx: &Cx<'_>) -> Self {
+        Self {
+            owner: 0,
+            key: 0,
+            what: 0,
+            part: 0,
+            anew: false,
+            mark: 0,
+            round: None,
+            sighting: cx.here,
+            onset: cx.onset,
+            name: "",
+            shown: 0,
+            scale: 1,
+            counts: Counts::Yes,
+        }
+    }
+
+    fn is_of(&self, entry: &Entry) -> bool {
+        entry.owner == self.owner && entry.key == self.key
+    }
+}
+
+impl Entry {
+    fn take(&mut self, one: &One<'_>) {
+        self.mark = one.mark;
+        let round = one.round.unwrap_or(0);
+        if one.counts == Counts::Yes && (round == 0 || self.round != round) {
+            self.streak.add(one.sighting, one.onset);
+            self.round = round;
+        }
+        self.mixed |= one.part != 0 && self.part != 0 && self.part != one.part;
+        self.part = if self.part == 0 { one.part } else { self.part };
+    }
+}
+
+impl Row {
+    pub(super) fn observe<'f>(&self, streaks: &mut Streaks, fact: &'f Fact<'f>, cx: &Cx<'_>) -> Option<Signal> {
+        let one = (self.see)(streaks, fact, cx)?;
+        if one.counts == Counts::Ahead {
+            let entry = streaks.iter().rev().find(|entry| one.is_of(entry))?;
+            let mixed = !self.mixed || entry.mixed || entry.part != one.part;
+            return mixed.then(|| self.signal(entry, entry.streak.times.saturating_add(1), &one, cx)).flatten();
+        }
+        let mut entry = (streaks.take(|entry| one.is_of(entry)))
+            .filter(|entry| !one.anew && entry.what == one.what)
+            .unwrap_or_else(|| Entry { owner: one.owner, key: one.key, what: one.what, ..Entry::default() });
+        entry.take(&one);
+        let signal = (one.counts == Counts::Yes).then(|| self.signal(&entry, self.count(&entry), &one, cx)).flatten();
+        streaks.push(entry, self.kept);
+        signal
+    }
+
+    /// The evidence.
+    fn count(&self, entry: &Entry) -> u32 {
+        if self.mixed && !entry.mixed { 0 } else { entry.streak.times }
+    }
+
+    fn signal(&self, entry: &Entry, count: u32, one: &One<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        if !cx.limits.reached(count, one.scale) {
+            return None;
+        }
+        let words = (self.tell)(entry, one, count, cx);
+        let (first, step, most) = self.sure;
+        let sure = first.saturating_add(step.saturating_mul(count.min(most)));
+        let mut signal = entry.streak.signal(Told {
+            kind: words.kind.unwrap_or(self.kind),
+            identity: words.identity,
+            count,
+            confidence: u16::try_from(sure).unwrap_or(1000).min(if step == 0 { 1000 } else { 980 }),
+            signature: words.signature,
+            message: words.message,
+            instead: self.instead,
+            recommendation: self.recommendation,
+            halt_reason: self.halt_reason,
+        });
+        signal.scale = one.scale;
+        if let Some(what) = words.what {
+            signal.advice.what = Cow::Owned(what);
+        }
+        Some(signal)
+    }
+
+    pub(super) fn standing(&self, streaks: &Streaks) -> u32 {
+        streaks.iter().map(|entry| self.count(entry)).max().unwrap_or(0)
+    }
+
+    pub(super) fn fits(&self, streaks: &Streaks) -> bool {
+        streaks.len() <= self.kept && streaks.iter().all(|entry| entry.streak.fits())
+    }
+}
+
+/// The rules that rows describe.
+macro_rules! rows {
+    ($($name:ident = $row:ident),* $(,)?) => {$(
+        pub(crate) struct $name;
+
+        impl $crate::rules::Rule for $name {
+            const ID: &'static str = $row.id;
+            const ABOUT: &'static str = $row.about;
+            const UNIT: &'static str = $row.unit;
+            const LIMITS: $crate::rules::Limits = $row.limits;
+            const SEES: $crate::rules::Facts = $row.sees;
+            const BUDGET: Option<$crate::rules::Budget> = $row.budget;
+            type State = $crate::rules::streaks::Streaks;
+
+            fn observe(
+                state: &mut Self::State,
+                fact: &$crate::rules::Fact<'_>,
+                cx: &$crate::rules::Cx<'_>,
+            ) -> Option<$crate::rules::Signal> {
+                $row.observe(state, fact, cx)
+            }
+
+            fn standing(state: &Self::State) -> u32 {
+                $row.standing(state)
+            }
+
+            fn fits(state: &Self::State) -> bool {
+                $row.fits(state)
+            }
+        }
+    )*};
+}
+use rows;

@@ -1,0 +1,212 @@
+//! Streaks of calls, whatever comes of them.
+
+use super::{One, Row, Words, rows};
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::named;
+use crate::rules::{Fact, Facts, Limits};
+use crate::text::{combine, printable};
+use alloc::format;
+
+rows! {
+    CallFlood = CALL_FLOOD,
+    UnansweredCall = UNANSWERED_CALL,
+    BlindRepeat = BLIND_REPEAT,
+}
+
+/// Catches: one parallel round full of copies of the same call.
+/// Must not catch: batches over different targets, and a copy or two, which models make by mistake.
+/// Idea: a cap on turns does not see a loop that happens within one; the unit of all other rules is the round.
+const CALL_FLOOD: Row = Row {
+    id: "call-flood",
+    about: "Copies of one call within one round.",
+    unit: "copies",
+    limits: Limits::ladder(4, 8, 16, 0),
+    budget: None,
+    sees: Facts::CALL,
+    kept: 16,
+    mixed: false,
+    kind: "one-round",
+    sure: (560, 40, 11),
+    instead: "Make the call once and use its answer.",
+    recommendation: Recommendation::ChangeApproach,
+    halt_reason: HaltReason::Stalled,
+    see: |streaks, fact, cx| {
+        let Fact::Call(call, _) = fact else { return None };
+        let round = call.round?;
+        // The next round of an agent ends its last one.
+        if streaks.last().is_some_and(|last| last.owner == call.agent && last.mark != round) {
+            streaks.retain(|entry| entry.owner != call.agent);
+        }
+        let (owner, key) = (call.agent, combine("copies", &[call.key, round]));
+        let (name, onset) = (call.name.as_str(), call.onset);
+        Some(One { owner, key, mark: round, onset, name, shown: call.key, ..One::here(cx) })
+    },
+    tell: |entry, one, count, _| {
+        let tool = printable(one.name, 48);
+        let message = format!("`{tool}` was called {count} times with the same arguments in one round");
+        Words::new(combine("call-flood", &[one.shown, entry.owner]), named(&tool, '#', one.shown), message)
+    },
+};
+
+/// Catches: a call made again and again that nothing answers.
+/// Must not catch: copies within one parallel round, a call that was answered or turned away in the meantime.
+/// Idea: an agent whose results are dropped on the way asks again for ever; the fault is the harness's, and only the
+/// host can mend it.
+const UNANSWERED_CALL: Row = Row {
+    id: "unanswered-call",
+    about: "The same call again although none of it was answered.",
+    unit: "calls",
+    limits: Limits::ladder(3, 5, 9, 0),
+    budget: None,
+    sees: Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN),
+    kept: 16,
+    mixed: false,
+    kind: "no-result",
+    sure: (500, 50, 10),
+    instead: "Go on without this result, and say that the tool does not answer.",
+    recommendation: Recommendation::Escalate,
+    halt_reason: HaltReason::Stalled,
+    see: |streaks, fact, cx| {
+        let answered = match fact {
+            Fact::Call(call, _) => {
+                let (owner, key, scale) = (call.agent, call.key, if call.polling { 3 } else { 1 });
+                let (name, onset, round) = (call.name.as_str(), call.onset, call.round);
+                return Some(One { owner, key, onset, round, name, shown: key, scale, ..One::here(cx) });
+            }
+            Fact::Step(step, _) => step.call.as_ref(),
+            Fact::NotRun(call, _) => *call,
+            _ => return None,
+        };
+        match answered {
+            Some(call) => streaks.retain(|entry| entry.key != call.key || entry.owner != call.agent),
+            // An answer to an unknown call may be anyone's.
+            None => streaks.clear(),
+        }
+        None
+    },
+    tell: |entry, one, count, _| {
+        let tool = printable(one.name, 48);
+        let message = format!("`{tool}` was called {count} times with the same arguments and never answered");
+        Words::new(combine("unanswered-call", &[entry.key, entry.owner]), named(&tool, '#', one.shown), message)
+    },
+};
+
+/// Catches: one call, byte for byte, a hundred times on end although its outcome keeps changing.
+/// Must not catch: polling and stepping of any ordinary length.
+/// Idea: a changed outcome is progress, but not without end.
+const BLIND_REPEAT: Row = Row {
+    id: "blind-repeat",
+    about: "One call, byte for byte, on end, whatever its outcome.",
+    unit: "calls in a row",
+    limits: Limits::ladder(100, 0, 0, 0),
+    budget: None,
+    sees: Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM),
+    kept: 8,
+    mixed: false,
+    kind: "changing-outcome",
+    sure: (600, 0, 0),
+    instead: "Say what outcome is being waited for, and wait longer between two calls or stop waiting.",
+    recommendation: Recommendation::ChangeApproach,
+    halt_reason: HaltReason::Stalled,
+    see: |_, fact, cx| {
+        let conventions = &cx.config.conventions;
+        let (call, agent, sighting, onset) = match fact {
+            Fact::Call(call, _) if conventions.blind_at_call => (*call, call.agent, cx.here, call.onset),
+            Fact::Step(step, _) if !conventions.blind_at_call => {
+                (step.call.as_ref()?, step.agent, step.sighting, step.onset)
+            }
+            // A lane of its own: what the host reports between two calls of the agent does not part them.
+            Fact::Custom(step) => (step.call.as_ref()?, combine("custom", &[step.agent]), step.sighting, step.onset),
+            _ => return None,
+        };
+        let owner = if conventions.blind_per_tool { combine("tool", &[agent, call.tool]) } else { agent };
+        // What the host said does not make two calls differ does not.
+        let what = if conventions.blind_at_call { call.key } else { call.raw };
+        let scale = if call.polling { 3 } else { 1 };
+        let (name, round, shown) = (call.name.as_str(), call.round, call.key);
+        let mark = u64::from(matches!(fact, Fact::Custom(_)));
+        Some(One { owner, what, mark, round, sighting, onset, name, shown, scale, ..One::here(cx) })
+    },
+    tell: |entry, one, count, cx| {
+        let tool = printable(one.name, 48);
+        let at_call = cx.config.conventions.blind_at_call;
+        let came = if at_call { "" } else { "; its outcome keeps changing" };
+        let message = if one.mark != 0 {
+            format!("`{tool}` came {count} times in a row with the same key; its outcome keeps changing")
+        } else {
+            format!("`{tool}` was called {count} times in a row with the same arguments{came}")
+        };
+        let identity = combine("blind-repeat", &[entry.what, entry.owner]);
+        Words { kind: at_call.then_some("same-call"), ..Words::new(identity, named(&tool, '#', one.shown), message) }
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    mod call_flood {
+        use crate::model::Level::{Block, Halt, Nudge};
+        use crate::rules::testing::Script;
+
+        const RULE: &str = "call-flood";
+
+        #[test]
+        fn table() {
+            Script::new("{}").play("#1 a> a> a>").expect(RULE, &[]);
+            Script::new("{}").play("#1 a> b> a> a> a>").expect(RULE, &[(4, Nudge)]);
+            Script::new("{}").play("#1 a> a> a> a> a> a> a> a>").last(RULE, Block);
+            Script::new("{}").play("#1 a> a> a> a> a> a> a> a> a> a> a> a> a> a> a> a>").last(RULE, Halt);
+            // Another round, no rounds at all, different calls.
+            Script::new("{}").play("#1 a> a> a> #2 a>").expect(RULE, &[]);
+            Script::new("{}").play("a> a> a> a>").expect(RULE, &[]);
+            Script::new("{}").play("#1 a> b> c> d> e> f>").expect(RULE, &[]);
+        }
+    }
+
+    mod unanswered_call {
+        use crate::model::Level::{Block, Halt, Nudge};
+        use crate::rules::testing::Script;
+
+        const RULE: &str = "unanswered-call";
+
+        #[test]
+        fn table() {
+            Script::new("{}").play("a> a>").expect(RULE, &[]);
+            Script::new("{}").play("a> a> a>").expect(RULE, &[(2, Nudge)]);
+            Script::new("{}").play("a> a> a> a> a>").last(RULE, Block);
+            Script::new("{}").play("a> a> a> a> a> a> a> a> a>").last(RULE, Halt);
+            // Another call between changes nothing; an answer does, and so does a human's message.
+            Script::new("{}").play("a> look/b:x a> look/c:x a>").last(RULE, Nudge);
+            Script::new("{}").play("a> a:x a> a:x a>").expect(RULE, &[]);
+            Script::new("{}").play("a> a%not-executed a> a>").expect(RULE, &[]);
+            Script::new("{}").play("a> a> | a>").expect(RULE, &[]);
+            Script::new("{}").play("a> b> c> d>").expect(RULE, &[]);
+            Script::new(r#"{"tools":{"read":{"polling":true}}}"#).play("a> a> a> a>").expect(RULE, &[]);
+        }
+    }
+
+    mod blind_repeat {
+        use crate::model::Level::Nudge;
+        use crate::rules::testing::Script;
+        use alloc::{format, string::String};
+
+        #[test]
+        fn table() {
+            let changing: String = (0..100).map(|n| format!("a:v{n}v ")).collect();
+            Script::new("{}").play(&changing).expect("blind-repeat", &[(199, Nudge)]);
+            let interrupted = changing.replacen("a:v50v", "b:v50v", 1);
+            Script::new("{}").play(&interrupted).expect("blind-repeat", &[]);
+            let polled = r#"{"tools":{"read":{"polling":true}}}"#;
+            Script::new(polled).play(&changing).expect("blind-repeat", &[]);
+            // Calls that nothing answers, and streaks between other tools.
+            let made = r#"{"conventions":{"blindAtCall":true},"rules":{"blind-repeat":{"nudge":3}}}"#;
+            Script::new(made).play("?a ?a").expect("blind-repeat", &[]);
+            Script::new(made).play("a:1 a:2 a:3").expect("blind-repeat", &[(4, Nudge)]);
+            Script::new(made).play("a:1 a:2 b:1 a:3").expect("blind-repeat", &[]);
+            let apart = r#"{"conventions":{"blindPerTool":true},"rules":{"blind-repeat":{"nudge":3}}}"#;
+            Script::new(apart).play("a:1 a:2 b:1 a:3").expect("blind-repeat", &[]);
+            Script::new(apart).play("a:1 a:2 other/q=1:1 a:3").expect("blind-repeat", &[(7, Nudge)]);
+            let early = r#"{"rules":{"blind-repeat":{"nudge":3,"block":5}}}"#;
+            Script::new(early).play("a:1 a:2 a:3").strongest("blind-repeat", Nudge);
+        }
+    }
+}

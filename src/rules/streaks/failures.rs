@@ -1,0 +1,231 @@
+//! Streaks of failures.
+
+use super::{Counts, One, Row, Words, rows};
+use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
+use crate::rules::streak::named;
+use crate::rules::{Budget, Fact, Facts, Limits};
+use crate::state::Sighting;
+use crate::text::{combine, key, mark, printable};
+use alloc::format;
+
+rows! {
+    FailureStreak = FAILURE_STREAK,
+    FailingTarget = FAILING_TARGET,
+    ConsecutiveErrors = CONSECUTIVE_ERRORS,
+}
+
+/// Catches: a tool that has stopped working for this agent: nothing but failures, whatever they say.
+/// Must not catch: a tool that works now and then, failing checks with new edits between, searches that find nothing.
+/// Failures of one class are `repeated-error`'s, which says more about them.
+/// Idea: errors that differ each time escape every comparison; that none of the calls worked does not.
+const FAILURE_STREAK: Row = Row {
+    id: "failure-streak",
+    about: "One tool failing on end, in whatever way.",
+    unit: "failures in a row",
+    limits: Limits::ladder(5, 10, 16, 0),
+    budget: None,
+    sees: Facts::STEP,
+    kept: 8,
+    mixed: true,
+    kind: "nothing-works",
+    sure: (460, 40, 20),
+    instead: "Try the smallest call of this tool that must work, or reach the goal with another tool.",
+    recommendation: Recommendation::ChangeApproach,
+    halt_reason: HaltReason::RepeatedError,
+    see: |streaks, fact, cx| {
+        let Fact::Step(step, _) = fact else { return None };
+        if !step.facts.failed {
+            streaks.retain(|entry| entry.key != step.tool);
+            return None;
+        }
+        let known = streaks.iter().find(|entry| entry.key == step.tool);
+        let anew = known.is_some_and(|known| known.mark != step.mutations_before);
+        let call = step.call.as_ref();
+        // Silence is a negative answer, and a batch that fails together is one attempt.
+        let round = call.and_then(|call| call.round);
+        let at_once = !anew && round.is_some() && known.is_some_and(|known| Some(known.round) == round);
+        let (part, counts) = match step.facts.class {
+            Some(_) if at_once => (0, Counts::Yes),
+            Some(class) => (mark(class), Counts::Yes),
+            None => (0, Counts::No),
+        };
+        let (sighting, onset) = (step.sighting, step.onset);
+        let name = call.map_or("a tool", |call| call.name.as_str());
+        let mark = step.mutations_after;
+        Some(One { key: step.tool, part, anew, mark, round, sighting, onset, name, counts, ..One::here(cx) })
+    },
+    tell: |entry, one, count, _| {
+        let name = printable(one.name, 48);
+        let message = format!("`{name}` failed {count} times in a row");
+        Words::new(combine("failure-streak", &[entry.key]), named(&name, '!', entry.key), message)
+    },
+};
+
+/// Catches: one file, page or thing at which everything fails in the same way, through whatever tool or agent.
+/// Must not catch: different things wrong with one file, errors that a new change or a good look at the target ends.
+/// One call made again and again is `repeated-call`'s.
+/// Idea: a dead resource is tried by one agent after another and by one tool after another; each sees only its own share.
+const FAILING_TARGET: Row = Row {
+    id: "failing-target",
+    about: "One target failing in the same way through any tool or agent.",
+    unit: "failures",
+    limits: Limits::ladder(4, 0, 0, 0),
+    budget: None,
+    sees: Facts::CALL.and(Facts::STEP),
+    kept: 16,
+    mixed: true,
+    kind: "same-failure",
+    sure: (450, 50, 11),
+    instead: "Find out whether the target is there and in the state the calls expect, or go on without it.",
+    recommendation: Recommendation::ChangeApproach,
+    halt_reason: HaltReason::RepeatedError,
+    see: |streaks, fact, cx| {
+        let step = match fact {
+            Fact::Call(call, _) if cx.config.conventions.expect_failure => {
+                let known = streaks.iter().rev().find(|entry| call.target == Some(entry.owner))?;
+                let (owner, key, part) = (known.owner, known.key, mark(call.key));
+                return Some(One { owner, key, part, counts: Counts::Ahead, ..One::here(cx) });
+            }
+            Fact::Step(step, _) => step,
+            _ => return None,
+        };
+        let call = step.call.as_ref()?;
+        let owner = call.target?;
+        let Some(key) = step.facts.mistake else {
+            // It answers: what failed before was not the target's fault, or is over. A look ends no change that failed.
+            if !step.facts.failed && !step.facts.negative {
+                streaks.retain(|entry| entry.owner != owner || (entry.mark & 1 == 1 && !call.mutates));
+            }
+            return None;
+        };
+        let known = streaks.iter().find(|entry| entry.owner == owner && entry.key == key);
+        let anew = known.is_some_and(|known| known.mark >> 1 != step.mutations_before);
+        // The lowest bit: one of those that failed was to change something.
+        let mutates = call.mutates || known.is_some_and(|known| !anew && known.mark & 1 == 1);
+        let (part, mark, round) = (mark(call.key), step.mutations_after << 1 | u64::from(mutates), call.round);
+        Some(One { owner, key, part, anew, mark, round, sighting: step.sighting, onset: step.onset, ..One::here(cx) })
+    },
+    tell: |entry, _, count, _| {
+        let target = [entry.owner, entry.key];
+        let message = format!("one target failed {count} times in the same way");
+        Words::new(combine("failing-target", &target), named("target", '!', combine("target", &target)), message)
+    },
+};
+
+/// Catches: nothing but failures, of whatever kind, for as many times as the host allows.
+/// Must not catch: anything, unless `budgets.consecutiveErrors` is set; negative answers (a search that found
+/// nothing has not failed).
+/// Idea: the last safety check of every agent loop.
+///
+/// External failures count, too. The document on failures keeps them from the counter of a *task's* loops, which asks
+/// whether the agent works badly; this is the *run's* budget, which asks how much may fail before someone looks, and its
+/// document says nothing about whose fault an error is. Who wants to wait for a service out sets a larger budget and
+/// follows `external-failure`.
+const CONSECUTIVE_ERRORS: Row = Row {
+    id: "consecutive-errors",
+    about: "Failures in a row, of whatever kind.",
+    unit: "failures in a row",
+    limits: Limits::ladder(0, 0, 0, 0),
+    budget: Some(Budget { field: "consecutiveErrors", of: |budgets| budgets.consecutive_errors.into() }),
+    sees: Facts::REPORT.and(Facts::STEP).and(Facts::OUTPUT),
+    kept: 1,
+    mixed: false,
+    kind: "budget",
+    sure: (1000, 0, 0),
+    instead: "Report what was tried and what each attempt answered.",
+    recommendation: Recommendation::Escalate,
+    halt_reason: HaltReason::RepeatedError,
+    see: |streaks, fact, cx| {
+        let key = match fact {
+            Fact::Step(step, _) if step.facts.class.is_some() => step.facts.light,
+            Fact::Event(Event { body: Body::Failure(failure), .. }) => key("failure", failure.message.as_bytes()),
+            Fact::Step(step, _) if step.outcome == Outcome::Ok && !step.facts.failed => {
+                streaks.clear();
+                return None;
+            }
+            Fact::Output { .. } => {
+                streaks.clear();
+                return None;
+            }
+            _ => return None,
+        };
+        Some(One { sighting: Sighting { key, ..cx.here }, ..One::here(cx) })
+    },
+    tell: |_, _, count, _| {
+        let what = Some(format!("The last {count} results were all failures."));
+        let message = format!("{count} failures in a row");
+        Words { what, ..Words::new(key("rule", b"consecutive-errors"), "consecutive-errors".into(), message) }
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    mod failure_streak {
+        use crate::model::Level::{Block, Halt, Nudge};
+        use crate::rules::testing::Script;
+        use alloc::{format, string::String};
+
+        const RULE: &str = "failure-streak";
+
+        #[test]
+        fn table() {
+            let letters = "uvwxyzabcdefghij";
+            let failures =
+                |count: usize| -> String { letters.chars().take(count).map(|at| format!("{at}!{at} ")).collect() };
+            Script::new("{}").play(&failures(4)).expect(RULE, &[]);
+            Script::new("{}").play(&failures(5)).expect(RULE, &[(9, Nudge)]);
+            Script::new("{}").play(&failures(10)).last(RULE, Block);
+            Script::new("{}").play(&failures(16)).last(RULE, Halt);
+            Script::new("{}").play(&(failures(4) + "k:1 " + &failures(4))).expect(RULE, &[]);
+            Script::new("{}").play(&(failures(4) + "*1 " + &failures(4))).expect(RULE, &[]);
+            Script::new("{}").play("a!x b!x c!x d!x e!x f!x").expect(RULE, &[]);
+            Script::new("{}").play("a!x b!x c!x d!x e!y").last(RULE, Nudge);
+            // Another tool's success proves nothing for this one.
+            Script::new("{}").play(&(failures(4) + "other/k:1 l!l")).last(RULE, Nudge);
+        }
+    }
+
+    mod failing_target {
+        use crate::model::Level::{Nudge, Observe};
+        use crate::rules::testing::Script;
+
+        const RULE: &str = "failing-target";
+
+        #[test]
+        fn table() {
+            // `path` arguments are targets: three tools, one dead file.
+            Script::new("{}").play("one/=a!x two/=a!x three/=a!x").expect(RULE, &[]);
+            Script::new("{}").play("one/=a!x two/=a!x three/=a!x four/=a!x").expect(RULE, &[(7, Nudge)]);
+            Script::new("{}").play("one/=a!x one/=a!x one/=a!x one/=a!x").expect(RULE, &[]);
+            // Other targets, other failures, a look that works, a new change.
+            Script::new("{}").play("one/=a!x two/=b!x three/=c!x four/=d!x").expect(RULE, &[]);
+            Script::new("{}").play("one/=a!x two/=a!y three/=a!z four/=a!w").expect(RULE, &[]);
+            Script::new("{}").play("one/=a!x two/=a!x five/=a:1 three/=a!x four/=a!x").expect(RULE, &[]);
+            // A look ends no change that failed; a change does.
+            Script::new("{}").play("edit/=a!x write/=a!x read/=a:1 patch/=a!x save/=a!x").last(RULE, Nudge);
+            Script::new("{}").play("edit/=a!x write/=a!x edit/=a:1 patch/=a!x save/=a!x").expect(RULE, &[]);
+            let expected = r#"{"conventions":{"expectFailure":true},"rules":{"failing-target":{"nudge":3}}}"#;
+            Script::new(expected).play("one/=a!x two/=a!x three/=a!x").expect(RULE, &[(4, Nudge), (5, Observe)]);
+            Script::new(expected).play("one/=a!x two/=a!x three/=b!x").expect(RULE, &[]);
+            Script::new("{}").play("one/=a!x two/=a!x *1 three/=a!x four/=a!x").expect(RULE, &[]);
+        }
+    }
+
+    mod consecutive_errors {
+        use crate::model::Level;
+        use crate::rules::testing::Script;
+
+        #[test]
+        fn table() {
+            let limited = r#"{"budgets":{"consecutiveErrors":3},"rules":{"repeated-error":{"enabled":false}}}"#;
+            Script::new(limited).play("a!x b!y c!z").expect("consecutive-errors", &[(5, Level::Halt)]);
+            Script::new(limited).play("a!x b!y c:z d!x e!y").expect("consecutive-errors", &[]);
+            Script::new(limited).play("a!x b!y | c!z").expect("consecutive-errors", &[]);
+            Script::new("{}").play("a!x b!y c!z").expect("consecutive-errors", &[]);
+            // Whoever is to blame: the agent, the service.
+            Script::new(limited).play("+f:a +x:503 +f:b").expect("consecutive-errors", &[(2, Level::Halt)]);
+            Script::new(limited).play("+x:503 +x:503 +x:429").expect("consecutive-errors", &[(2, Level::Halt)]);
+            Script::new(limited).play("+x:503 +x:503 a:1 +x:503 +x:503").expect("consecutive-errors", &[]);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Streaks of turns and of what the host does about them.
+
+use super::{One, Row, Words, rows};
+use crate::model::{Body, Channel, HaltReason, HostKind, Outcome, Recommendation};
+use crate::rules::phases::is_about_phases;
+use crate::rules::{Fact, Facts, Limits};
+use crate::state::{Sighting, agent};
+use crate::text::{combine, key, printable};
+use alloc::format;
+
+rows! {
+    BlankTurns = BLANK_TURNS,
+    HookLoop = HOOK_LOOP,
+    CompactionLoop = COMPACTION_LOOP,
+}
+
+/// Steps between two compactions up to which the first has done nothing.
+const STEPS: u64 = 3;
+
+/// Catches: a model that answers with nothing, again and again.
+/// Must not catch: the blank text that comes with a call; a single empty answer that a retry mends.
+/// Idea: hosts retry an empty answer, and nobody counts the retries.
+const BLANK_TURNS: Row = Row {
+    id: "blank-turns",
+    about: "Answers without text and without a call, in a row.",
+    unit: "turns in a row",
+    limits: Limits::ladder(3, 5, 9, 0),
+    budget: None,
+    sees: Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::DELTA),
+    kept: 8,
+    mixed: false,
+    kind: "blank",
+    sure: (750, 25, 9),
+    instead: "Shorten the context or ask again in other words; another model may answer.",
+    recommendation: Recommendation::RetryWithNewProvider,
+    halt_reason: HaltReason::Stalled,
+    see: |streaks, fact, cx| {
+        let (owner, channel, text) = match fact {
+            Fact::Call(call, _) => {
+                streaks.retain(|entry| entry.owner != call.agent);
+                return None;
+            }
+            Fact::Step(step, _) => {
+                streaks.retain(|entry| entry.owner != step.agent);
+                return None;
+            }
+            Fact::Event(event) => match &event.body {
+                Body::Delta(delta) => (agent(&event.context), delta.channel, &delta.text),
+                _ => {
+                    let (event, message) = fact.spoken()?;
+                    (agent(&event.context), message.channel, &message.text)
+                }
+            },
+            _ => return None,
+        };
+        // Thoughts are no answer.
+        if channel.unwrap_or_default() == Channel::Reasoning {
+            return None;
+        }
+        if !text.trim().is_empty() {
+            streaks.retain(|entry| entry.owner != owner);
+            return None;
+        }
+        fact.spoken()?;
+        let sighting = Sighting { key: key("rule", b"blank-turns"), ..cx.here };
+        Some(One { owner, sighting, ..One::here(cx) })
+    },
+    tell: |entry, _, count, _| {
+        let began = key("onset", &entry.streak.onset().seq.to_le_bytes());
+        let message = format!("{count} answers in a row were blank and called nothing");
+        Words::new(combine("blank-turns", &[entry.owner, began]), "blank-turns".into(), message)
+    },
+};
+
+/// Catches: a hook that will not let the agent stop, and an agent that can do nothing about it.
+/// Must not catch: a hook that refuses, and an agent that then works on.
+/// Idea: between two refusals something has to come back from a tool, or the third will be like the first.
+const HOOK_LOOP: Row = Row {
+    id: "hook-loop",
+    about: "Hooks refusing again and again without a result between.",
+    unit: "refusals",
+    limits: Limits::ladder(3, 6, 12, 0),
+    budget: None,
+    sees: Facts::STEP.and(Facts::HOST).and(Facts::SYNTHETIC),
+    kept: 1,
+    mixed: false,
+    kind: "refused-again",
+    sure: (700, 20, 12),
+    instead: "Say what the hook asks for and what keeps it from being done, and ask for help with that.",
+    recommendation: Recommendation::Escalate,
+    halt_reason: HaltReason::Stalled,
+    see: |streaks, fact, cx| {
+        // What a hook refused has not been done.
+        if let Fact::Step(step, _) = fact
+            && step.outcome != Outcome::Denied
+        {
+            streaks.clear();
+        }
+        let host = fact.host().filter(|host| host.kind == HostKind::HookBlock)?;
+        // That a refusal of a transition was obeyed is told in the same way, and is no hook's.
+        if host.name.as_deref().is_some_and(is_about_phases) {
+            return None;
+        }
+        let sighting = Sighting { key: key("rule", b"hook-loop"), ..cx.here };
+        Some(One { sighting, name: host.name.as_deref().unwrap_or_default(), ..One::here(cx) })
+    },
+    tell: |_, one, count, _| {
+        let hook = printable(one.name, 48);
+        let named = if hook.is_empty() { "Hooks".into() } else { format!("The hook `{hook}`") };
+        let message = format!("{named} refused {count} times without anything being done in between");
+        Words::new(key("rule", b"hook-loop"), format!("hook:{hook}"), message)
+    },
+};
+
+/// Catches: a context that is compacted again right after it was compacted.
+/// Must not catch: a long run that is compacted every now and then.
+/// Idea: a compaction after three steps or fewer has made no room, and the next will make none either.
+const COMPACTION_LOOP: Row = Row {
+    id: "compaction-loop",
+    about: "The context compacted again at most three steps after it was compacted.",
+    unit: "compactions",
+    limits: Limits::ladder(3, 5, 8, 0),
+    budget: None,
+    sees: Facts::HOST.and(Facts::SYNTHETIC),
+    kept: 1,
+    mixed: false,
+    kind: "no-room-made",
+    sure: (700, 30, 8),
+    instead: "Find what fills the context, and read or load less of it at once.",
+    recommendation: Recommendation::Escalate,
+    halt_reason: HaltReason::Stalled,
+    see: |streaks, fact, cx| {
+        fact.host().filter(|host| host.kind == HostKind::Compaction)?;
+        let anew = streaks.last().is_none_or(|entry| cx.run.steps.saturating_sub(entry.mark) > STEPS);
+        let sighting = Sighting { key: key("rule", b"compaction-loop"), ..cx.here };
+        Some(One { anew, mark: cx.run.steps, sighting, ..One::here(cx) })
+    },
+    tell: |_, _, count, _| {
+        let message = format!("The context was compacted {count} times with at most {STEPS} steps between");
+        Words::new(key("rule", b"compaction-loop"), "compaction-loop".into(), message)
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    mod blank_turns {
+        use crate::model::Level::{Block, Halt, Nudge};
+        use crate::rules::testing::{delta, events, says};
+        use core::iter::repeat_n;
+
+        const RULE: &str = "blank-turns";
+
+        #[test]
+        fn every_rung_is_reached() {
+            for (times, level) in [(3, Nudge), (5, Block), (9, Halt)] {
+                events("{}", repeat_n(says(" \n"), times)).last(RULE, level);
+            }
+            events("{}", repeat_n(says(""), 2)).expect(RULE, &[]);
+        }
+
+        #[test]
+        fn an_answer_or_a_call_ends_it() {
+            let blank = says("");
+            let call = r#"{"type":"tool-call","tool":"read"}"#;
+            for end in
+                [call, &says("Here it is."), &delta("Here"), r#"{"type":"message","role":"user","text":"hello?"}"#]
+            {
+                events("{}", [&blank, &blank, end, &blank, &blank]).expect(RULE, &[]);
+            }
+            let retry = r#"{"type":"failure","source":"host","message":"empty answer, retrying"}"#;
+            let thought = r#"{"type":"message","role":"assistant","channel":"reasoning","text":"hm"}"#;
+            for other in [retry, thought, &delta(""), &blank.replacen('{', r#"{"agent":"b","#, 1)] {
+                events("{}", [&blank, other, &blank, &blank]).last(RULE, Nudge);
+            }
+            events("{}", repeat_n([blank.as_str(), call], 20).flatten()).expect(RULE, &[]);
+        }
+    }
+
+    mod hook_loop {
+        use crate::model::Level::{Block, Halt, Nudge};
+        use crate::rules::testing::{events, says};
+        use core::iter::repeat_n;
+
+        const RULE: &str = "hook-loop";
+        const REFUSAL: &str = r#"{"type":"host","kind":"hook-block","name":"Stop"}"#;
+
+        #[test]
+        fn every_rung_is_reached() {
+            for (times, level) in [(3, Nudge), (6, Block), (12, Halt)] {
+                events("{}", repeat_n(REFUSAL, times)).last(RULE, level);
+            }
+            events("{}", repeat_n(REFUSAL, 2)).expect(RULE, &[]);
+        }
+
+        #[test]
+        fn only_work_ends_it() {
+            let call = r#"{"type":"tool-call","tool":"read"}"#;
+            let denied = r#"{"type":"tool-result","tool":"read","outcome":"denied","output":""}"#;
+            let done = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"x"}"#;
+            events("{}", [REFUSAL, &says("All is done."), REFUSAL, call, denied, REFUSAL]).last(RULE, Nudge);
+            events("{}", [REFUSAL, REFUSAL, call, done, REFUSAL, REFUSAL]).expect(RULE, &[]);
+            events("{}", repeat_n([REFUSAL, call, done], 20).flatten()).expect(RULE, &[]);
+        }
+    }
+
+    mod compaction_loop {
+        use crate::model::Level::{Block, Halt, Nudge};
+        use crate::rules::testing::events;
+        use alloc::{format, string::String, vec::Vec};
+
+        const RULE: &str = "compaction-loop";
+        const COMPACTION: &str = r#"{"type":"host","kind":"compaction"}"#;
+
+        fn with_steps(compactions: usize, steps: usize) -> Vec<String> {
+            let step = |n: usize| {
+                let call = format!(r#"{{"type":"tool-call","tool":"read","args":{{"path":"{n}"}}}}"#);
+                let result = format!(r#"{{"type":"tool-result","tool":"read","outcome":"ok","output":"{n}"}}"#);
+                [call, result]
+            };
+            (0..compactions)
+                .flat_map(|n| [COMPACTION.into()].into_iter().chain((0..steps).flat_map(move |m| step(n * 100 + m))))
+                .collect()
+        }
+
+        #[test]
+        fn every_rung_is_reached() {
+            for steps in [0, 1, 3] {
+                for (times, level) in [(3, Nudge), (5, Block), (8, Halt)] {
+                    events("{}", with_steps(times, steps)).strongest(RULE, level);
+                }
+                events("{}", with_steps(2, steps)).expect(RULE, &[]);
+            }
+        }
+
+        #[test]
+        fn work_between_makes_it_ordinary() {
+            events("{}", with_steps(20, 4)).expect(RULE, &[]);
+            let mut late = with_steps(2, 3);
+            late.extend(with_steps(1, 4));
+            late.extend(with_steps(2, 3));
+            events("{}", late).expect(RULE, &[(14, Nudge)]);
+        }
+    }
+}
