@@ -390,8 +390,10 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
             task: owner(context.task.as_deref(), context.parent_task.as_deref()),
         };
         if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
-            // What was tried before a step forward led to it.
-            run.rules.advance();
+            // What was tried before a step forward led to it; one of a task says nothing about the others.
+            if event.context.task.is_none() {
+                run.rules.advance();
+            }
         }
     }
     let mut judging = Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default() };

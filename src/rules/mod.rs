@@ -496,8 +496,12 @@ macro_rules! registry {
 
             /// Drops what the work before a step forward is evidence for.
             pub(crate) fn advance(&mut self) {
-                self.forget();
+                self.repeated_call = Default::default();
+                self.cycle = Default::default();
+                self.repeated_error = Default::default();
                 self.resubmission = Default::default();
+                self.reworded_request = Default::default();
+                self.no_effect = Default::default();
             }
 
             /// Drops what every rule keeps about one task.

@@ -25,7 +25,7 @@ const PATIENT: i64 = 60_000;
 /// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
 const PAUSE: i64 = 20_000;
 /// Milliseconds below which a growing wait is none.
-const GROWING: i64 = 1_000;
+const GROWING: u32 = 1_000;
 
 pub(crate) struct RepeatedCall;
 
@@ -62,7 +62,7 @@ struct Entry {
     mutations: u64,
     at: Time,
     /// Milliseconds between the latest two occurrences.
-    gap: i64,
+    gap: u32,
     /// 0 for none.
     round: Key,
     onset: Onset,
@@ -124,14 +124,20 @@ impl Entry {
         }
         // Waiting longer each time is what load and a network ask for.
         let gap = self.gap(step);
-        if facts.failed && self.gap > 0 && gap >= GROWING && gap * 2 >= self.gap * 3 && result.is_some_and(transient) {
+        if facts.failed
+            && self.gap > 0
+            && gap >= GROWING
+            && u64::from(gap) * 2 >= u64::from(self.gap) * 3
+            && result.is_some_and(transient)
+        {
             points = points.min(1);
         }
         Some(points)
     }
 
-    fn gap(&self, step: &Step) -> i64 {
-        self.at.zip(step.at).map_or(0, |(last, now)| now.saturating_sub(last))
+    fn gap(&self, step: &Step) -> u32 {
+        let gap = self.at.zip(step.at).map_or(0, |(last, now)| now.saturating_sub(last));
+        u32::try_from(gap.max(0)).unwrap_or(u32::MAX)
     }
 
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>) {

@@ -62,7 +62,7 @@ struct Outing {
     mutations: u64,
     at: Time,
     /// Milliseconds waited before the call, by the clock or by its own argument.
-    waited: i64,
+    waited: u32,
     sighting: Sighting,
     onset: Onset,
 }
@@ -155,8 +155,8 @@ impl Tool {
             }
             // Waiting before the same try again is what load and a network ask for, and nothing else does.
             Some(before)
-                if (before.call == key && (by_clock >= PAUSE || grows(before.waited, waited))
-                    || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited))
+                if (before.call == key && (by_clock >= PAUSE || grows(before.waited.into(), waited))
+                    || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited.into()))
                     && transient(result) =>
             {
                 THIRD
@@ -186,7 +186,7 @@ impl Tool {
             looks: call.is_some_and(|call| !call.mutates && !call.silent && call.asks != Asks::View),
             mutations: step.mutations_after,
             at: step.at.into(),
-            waited,
+            waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
             onset: step.onset,
         };

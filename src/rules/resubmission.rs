@@ -10,7 +10,7 @@ use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Step};
 use crate::text::{Key, Tokens, combine, printable, root_error, transient};
-use alloc::format;
+use alloc::{boxed::Box, format};
 use serde::{Deserialize, Serialize};
 
 /// Share of the tokens of two attempts that are the same, in per cent, from which they are one.
@@ -22,7 +22,7 @@ pub(crate) struct Resubmission;
 pub(crate) struct State {
     /// The latest call, while it waits for its result.
     called: Option<(Key, Tokens)>,
-    last: Option<Attempt>,
+    last: Option<Box<Attempt>>,
     /// Something that is no work has come since the latest attempt.
     between: bool,
 }
@@ -68,7 +68,7 @@ impl State {
             next.attempts = last.attempts;
         }
         next.attempts.add(step.sighting, step.onset);
-        self.last.insert(next)
+        self.last.insert(Box::new(next))
     }
 }
 
