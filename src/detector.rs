@@ -389,7 +389,12 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
             iterations: run.standings.iteration(),
             task: owner(context.task.as_deref(), context.parent_task.as_deref()),
         };
-        run.workflow.observe(event, settings.graph.as_ref(), &moment);
+        if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
+            // What was tried before a step forward led to it; one of a task says nothing about the others.
+            if event.context.task.is_none() {
+                run.rules.advance();
+            }
+        }
     }
     let mut judging = Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default() };
     judging.show(&Fact::Tick);
@@ -401,6 +406,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
             if !settings.config.conventions.keep_on_user_message {
                 judging.run.forget_evidence();
             }
+            judging.show(&Fact::Heard(message));
         }
         Body::Output(output) => {
             let (signature, failing) = settings.signatures.read(&output.text);

@@ -221,6 +221,8 @@ pub(crate) fn decide(
             continue;
         }
         let (given, new, onset) = run.ladder.give((identity, place), raw, signal.onset, seq, limits);
+        // What is only told is not refused for having been told before.
+        let given = if signal.extra.only_told { given.min(raw) } else { given };
         signal.onset = onset;
         let level = if given == Level::Gate && !config.attended { config.unattended_level } else { given };
         if signal.extra.recommend && level == Level::Observe {

@@ -317,10 +317,11 @@ fn hostile_tool_names_are_not_quoted() {
 fn status_tells_what_comes_next() {
     let mut detector = detector(r#"{"budgets":{"maxIterations":10,"maxRuntimeMs":60000}}"#);
     assert!(!detector.status(&Scope::default()).known);
-    fail(&mut detector, 3);
     for failing in [7, 4, 2] {
         record(&mut detector, &format!(r#"{{"type":"progress","tests":{{"failing":{failing}}},"at":{failing}}}"#));
     }
+    // After the progress: that ends the evidence gathered before it.
+    fail(&mut detector, 3);
     record(&mut detector, r#"{"type":"output","text":"made some progress","at":30007}"#);
     let status = detector.status(&Scope::default());
     assert_eq!((status.events, status.steps), (10, 3));

@@ -1,4 +1,4 @@
-//! Scores scenario files, natively and in seconds: `cargo run --profile score --example score -- PATH…`.
+//! Scores scenario files, natively and in seconds: `cargo xtask score PATH…`.
 //!
 //! For every file and all together: loops caught and false alarms at `nudge` and at `block`, how late the alarm came
 //! against the label's `third`, and which rules were first. It reads `.jsonl` and `.jsonl.gz` scenario files, and folders

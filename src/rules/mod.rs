@@ -11,11 +11,13 @@ mod denied_call;
 mod duplicate_delegation;
 mod empty_handed;
 mod external_failure;
+mod harness_rejection;
 mod identical_output;
 mod limits;
 mod monologue;
 mod negative_answers;
 mod news;
+mod no_effect;
 mod no_new_information;
 mod no_tests;
 mod node_budget;
@@ -30,10 +32,12 @@ mod rejected_arguments;
 mod repeated_call;
 mod repeated_error;
 mod repeated_failure;
+mod resubmission;
 mod reworded_request;
 mod run_budgets;
 mod same_answer;
 mod settings;
+mod stale_talk;
 mod stall;
 mod streak;
 mod streaks;
@@ -113,6 +117,8 @@ pub(crate) enum Fact<'a> {
     /// A call that is settled without having run, where it is known, and what the harness said of it: nothing where the
     /// host answered in the tool's stead.
     NotRun(Option<&'a Call>, Option<&'a ToolResult>),
+    /// A message of the user's own.
+    Heard(&'a Message),
     /// Any other event that the host did not make itself.
     Event(&'a Event),
     /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
@@ -139,7 +145,9 @@ impl Facts {
     pub(crate) const REPORT: Self = Self(1 << 8);
     pub(crate) const SYNTHETIC: Self = Self(1 << 9);
     pub(crate) const CUSTOM: Self = Self(1 << 10);
-    pub(crate) const ALL: Self = Self((1 << 11) - 1);
+    /// A message of the user's own.
+    pub(crate) const HEARD: Self = Self(1 << 11);
+    pub(crate) const ALL: Self = Self((1 << 12) - 1);
 
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -160,6 +168,7 @@ impl<'a> Fact<'a> {
             Fact::Step(..) => Facts::STEP,
             Fact::Output { .. } => Facts::OUTPUT,
             Fact::NotRun(..) => Facts::NOT_RUN,
+            Fact::Heard(_) => Facts::HEARD,
             Fact::Synthetic(_) => Facts::SYNTHETIC,
             Fact::Custom(_) => Facts::CUSTOM,
             Fact::Event(event) => match event.body {
@@ -292,6 +301,8 @@ pub(crate) struct Extra {
     /// What one more call of the loop adds to the count, or one more lap of its period; only of a rule that knows its
     /// loop by the call alone, before it runs.
     pub(crate) each: Option<u32>,
+    /// The level the rule asks for is the most, in a relapse as well.
+    pub(crate) only_told: bool,
 }
 
 impl Signal {
@@ -483,6 +494,16 @@ macro_rules! registry {
                 $(if !<$rule>::OUTLIVES_EVIDENCE { self.$name = Default::default(); })*
             }
 
+            /// Drops what the work before a step forward is evidence for.
+            pub(crate) fn advance(&mut self) {
+                self.repeated_call = Default::default();
+                self.cycle = Default::default();
+                self.repeated_error = Default::default();
+                self.resubmission = Default::default();
+                self.reworded_request = Default::default();
+                self.no_effect = Default::default();
+            }
+
             /// Drops what every rule keeps about one task.
             pub(crate) fn forget_task(&mut self, task: Key) {
                 $(<$rule>::forget_task(&mut self.$name, task);)*
@@ -516,22 +537,25 @@ registry! {
     cycle: cycle::Cycle,
     rejected_arguments: rejected_arguments::RejectedArguments,
     repeated_error: repeated_error::RepeatedError,
+    resubmission: resubmission::Resubmission,
     failure_streak: streaks::FailureStreak,
     denied_call: denied_call::DeniedCall,
     unanswered_call: streaks::UnansweredCall,
     call_flood: streaks::CallFlood,
     failing_target: streaks::FailingTarget,
     negative_answers: negative_answers::NegativeAnswers,
-    harness_rejection: streaks::HarnessRejection,
+    harness_rejection: harness_rejection::HarnessRejection,
     reworded_request: reworded_request::RewordedRequest,
     same_answer: same_answer::SameAnswer,
     no_new_information: no_new_information::NoNewInformation,
+    no_effect: no_effect::NoEffect,
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     empty_handed: empty_handed::EmptyHanded,
     blind_repeat: streaks::BlindRepeat,
     stream_period: stream_period::StreamPeriod,
     stream_novelty: stream_novelty::StreamNovelty,
     monologue: monologue::Monologue,
+    stale_talk: stale_talk::StaleTalk,
     blank_turns: streaks::BlankTurns,
     continuation_loop: continuation_loop::ContinuationLoop,
     hook_loop: streaks::HookLoop,

@@ -4,8 +4,8 @@
 //! hands out work in the same words while the others have news, "Waiting." after each piece of news that the host tells.
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
-//! Without a result or another agent's news between, every time counts. With work between only long texts count, and less: five times like
-//! three, ten like five, sixteen like nine.
+//! Without a result or another agent's news between, every time counts. With work between only long texts count, however
+//! far apart they are, and the stronger rungs come later: six times like five, twelve like nine.
 
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::Heard;
@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 const TEXTS: usize = 16;
 const EVIDENCE: usize = 5;
 /// Times with work between, and what they count.
-const AROUND_WORK: [(u32, u32); 3] = [(16, 9), (10, 5), (5, 3)];
+const AROUND_WORK: [(u32, u32); 3] = [(12, 9), (6, 5), (3, 3)];
+/// Long texts remembered beyond those, by their first time and how often they came.
+const OLDER: usize = 48;
 
 pub(crate) struct Monologue;
 
@@ -27,6 +29,37 @@ pub(crate) struct Monologue;
 pub(crate) struct State {
     texts: Ring<Text>,
     heard: Heard,
+    older: Ring<Older>,
+}
+
+/// A long text that was not heard for a while.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Older {
+    agent: Key,
+    key: Key,
+    times: u32,
+    onset: Onset,
+}
+
+impl State {
+    /// What is known of a text; it is taken out.
+    fn take(&mut self, key: Key) -> Option<Text> {
+        if let Some(text) = self.texts.take(|text| text.key == key) {
+            return Some(text);
+        }
+        let Older { agent, key, times, onset } = self.older.take(|text| text.key == key)?;
+        let sightings = Ring::default();
+        Some(Text { agent, key, long: true, times, idle: 0, onset, idle_onset: onset, sightings })
+    }
+
+    fn keep(&mut self, text: Text) {
+        if self.texts.len() >= TEXTS
+            && let Some(Text { agent, key, long: true, times, onset, .. }) = self.texts.remove(0)
+        {
+            self.older.push(Older { agent, key, times, onset }, OLDER);
+        }
+        self.texts.push(text, TEXTS);
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,13 +116,13 @@ impl Rule for Monologue {
             Channel::Reasoning => 1,
         };
         let key = combine("monologue", &[said.key, agent, channel]);
-        let known = state.texts.iter().position(|text| text.key == key);
+        let known = state.take(key);
         if known.is_none() {
             // Another agent's news is something that came back; what it has said before is not.
             let others = state.texts.iter_mut().filter(|text| text.agent != agent);
             others.for_each(|text| text.idle = 0);
         }
-        let mut text = known.and_then(|index| state.texts.remove(index)).unwrap_or_else(|| Text {
+        let mut text = known.unwrap_or_else(|| Text {
             agent,
             key,
             long: said.long,
@@ -135,7 +168,7 @@ impl Rule for Monologue {
                 message,
             }
         });
-        state.texts.push(text, TEXTS);
+        state.keep(text);
         signal
     }
 
@@ -146,6 +179,7 @@ impl Rule for Monologue {
     fn fits(state: &State) -> bool {
         state.heard.fits()
             && state.texts.len() <= TEXTS
+            && state.older.len() <= OLDER
             && state.texts.iter().all(|text| text.sightings.len() <= EVIDENCE)
     }
 }
@@ -173,7 +207,7 @@ mod tests {
         }
         events("{}", repeat_n(&text, 2)).expect(RULE, &[]);
         let long = "I will look at the same file again. ".repeat(6);
-        for (times, level) in [(5, Nudge), (10, Block), (16, Halt)] {
+        for (times, level) in [(3, Nudge), (6, Block), (12, Halt)] {
             let mut around = around_work(&long, times - 1);
             events("{}", &around).findings(RULE).iter().for_each(|finding| assert!(finding.level < level));
             around.push(says(&long));

@@ -8,10 +8,10 @@
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
 //! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
 
-use crate::model::{HaltReason, Outcome, Recommendation};
+use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Onset, Ring, Sighting, Step, Time};
-use crate::text::{Key, combine, evidence, mark, printable};
+use crate::text::{Key, combine, evidence, mark, printable, transient};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ const ADJACENT: u32 = 3;
 const PATIENT: i64 = 60_000;
 /// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
 const PAUSE: i64 = 20_000;
+/// Milliseconds below which a growing wait is none.
+const GROWING: u32 = 1_000;
 
 pub(crate) struct RepeatedCall;
 
@@ -59,6 +61,8 @@ struct Entry {
     index: u64,
     mutations: u64,
     at: Time,
+    /// Milliseconds between the latest two occurrences.
+    gap: u32,
     /// 0 for none.
     round: Key,
     onset: Onset,
@@ -88,6 +92,7 @@ impl Entry {
             index: step.index,
             mutations: step.mutations_after,
             at: step.at.into(),
+            gap: 0,
             round: call.round.unwrap_or(0),
             onset: step.onset,
             sightings,
@@ -95,7 +100,7 @@ impl Entry {
     }
 
     /// Points that a further occurrence adds; `None` when its outcome is another one.
-    fn worth(&self, step: &Step) -> Option<u32> {
+    fn worth(&self, step: &Step, result: Option<&ToolResult>) -> Option<u32> {
         let facts = &step.facts;
         let (exact, light) = (mark(facts.exact) == self.exact, mark(facts.light) == self.light);
         let near = facts.shape.is_some_and(|shape| mark(shape) == self.shape);
@@ -117,11 +122,27 @@ impl Entry {
         {
             points = points.min(1);
         }
+        // Waiting longer each time is what load and a network ask for.
+        let gap = self.gap(step);
+        if facts.failed
+            && self.gap > 0
+            && gap >= GROWING
+            && u64::from(gap) * 2 >= u64::from(self.gap) * 3
+            && result.is_some_and(transient)
+        {
+            points = points.min(1);
+        }
         Some(points)
     }
 
-    fn again(&mut self, step: &Step, call: &Call) {
-        match self.worth(step) {
+    fn gap(&self, step: &Step) -> u32 {
+        let gap = self.at.zip(step.at).map_or(0, |(last, now)| now.saturating_sub(last));
+        u32::try_from(gap.max(0)).unwrap_or(u32::MAX)
+    }
+
+    fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>) {
+        let gap = self.gap(step);
+        match self.worth(step, result) {
             Some(points) => {
                 self.points = self.points.saturating_add(points);
                 self.times = self.times.saturating_add(1);
@@ -144,6 +165,7 @@ impl Entry {
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at.into();
+        self.gap = gap;
         self.round = call.round.unwrap_or(0);
     }
 
@@ -228,7 +250,8 @@ impl Rule for RepeatedCall {
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
-                        entry.again(step, call);
+                        let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
+                        entry.again(step, call, result);
                         entry
                     }
                     None => Entry::first(step, call),

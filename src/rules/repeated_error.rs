@@ -3,10 +3,10 @@
 //! nothing (a negative answer is no error), calls that were turned away (other rules).
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
-use crate::model::{Failure, HaltReason, Outcome, Recommendation, ToolResult};
+use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, Time};
-use crate::text::{Key, Nature, combine, evidence, mark, nature, printable};
+use crate::text::{Asks, Key, backoff, combine, evidence, mark, printable, transient};
 use alloc::format;
 use serde::{Deserialize, Serialize};
 
@@ -15,19 +15,27 @@ const TOOLS: usize = 32;
 /// Calls of a tool looked back at, at most.
 const MAX_WINDOW: u32 = 32;
 const EVIDENCE: usize = 5;
-/// What an ordinary error weighs; one that came again unchanged after a new change weighs half.
-const WHOLE: u8 = 2;
-const HALF: u8 = 1;
+/// Failures on one target from which it is not a batch that fails.
+const ON_ONE: usize = 3;
+/// What an ordinary error weighs; one that came again unchanged after a new change weighs half, and one that was waited
+/// for as such errors ask a third, as where waiting is expected.
+const WHOLE: u8 = 6;
+const HALF: u8 = 3;
+const THIRD: u8 = 2;
 /// Milliseconds between a failure and the same call again from which it was waited for.
 const PAUSE: i64 = 30_000;
-/// Bytes of an error that are looked at for whether waiting may help.
-const READ: usize = 800;
+/// Milliseconds below which a growing wait is none.
+const SHORTEST: i64 = 1_000;
+/// Waits of calls under way, as their arguments tell them.
+const WAITS: usize = 8;
 
 pub(crate) struct RepeatedError;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     tools: Ring<Tool>,
+    /// Calls under way that say how long they wait, in milliseconds.
+    waits: Ring<(Key, i64)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,8 +57,12 @@ struct Outing {
     target: u32,
     /// It was to change something.
     mutates: bool,
+    /// The call only looks something up.
+    looks: bool,
     mutations: u64,
     at: Time,
+    /// Milliseconds waited before the call, by the clock or by its own argument.
+    waited: u32,
     sighting: Sighting,
     onset: Onset,
 }
@@ -75,9 +87,17 @@ impl Tool {
         let same = self.calls.iter().filter(|call| call.class == Some(class));
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
+        // What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
+        let on = |target: u32| same.clone().filter(|call| call.target == target).count();
+        let most = same.clone().map(|call| on(call.target)).max().unwrap_or(0);
+        let batch = same.clone().all(|call| call.looks && call.target != 0) && most < ON_ONE;
         let tool = printable(name, 48);
         let arguments = if different { "different arguments" } else { "the same arguments" };
-        let message = format!("`{tool}` failed {times} times in the same way with {arguments}");
+        let message = if batch {
+            format!("`{tool}` failed {times} times in the same way, each time for something else")
+        } else {
+            format!("`{tool}` failed {times} times in the same way with {arguments}")
+        };
         let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.sighting).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
         Some(Signal {
@@ -92,17 +112,26 @@ impl Tool {
             signature: format!("{tool}!{}", evidence(class).get(..8).unwrap_or_default()),
             advice: Advice {
                 what: format!("{message}.").into(),
-                instead: "Look at the current state of what the call is about before trying again, or take another way to the goal.",
+                instead: if batch {
+                    "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
+                } else {
+                    "Look at the current state of what the call is about before trying again, or take another way to the goal."
+                },
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
             },
-            ask: None,
-            extra: Extra { each: Some(1), ..Extra::default() },
+            ask: (batch && cx.limits.nudge != 0 && count >= cx.limits.nudge).then_some(Level::Nudge),
+            extra: Extra {
+                each: (!batch).then_some(1),
+                only_told: batch,
+                threshold: batch.then_some(cx.limits.nudge),
+                ..Extra::default()
+            },
             message,
         })
     }
 
-    fn took(&mut self, step: &Step, result: &ToolResult, window: usize) {
+    fn took(&mut self, step: &Step, result: &ToolResult, waits: Option<i64>, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
         let target = call.and_then(|call| call.target).map_or(0, mark);
@@ -111,6 +140,9 @@ impl Tool {
         let class = facts.class.filter(|_| facts.refusal.is_none());
         let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
         let round = call.and_then(|call| call.round);
+        let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
+        let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
+        let waited = waits.unwrap_or(0).max(by_clock);
         let weight = match before {
             // The calls of a round were made before any of them was answered: one mistake.
             Some(before) if round.is_some() && before.round == round => 0,
@@ -122,7 +154,13 @@ impl Tool {
                 }
             }
             // Waiting before the same try again is what load and a network ask for, and nothing else does.
-            Some(before) if before.call == key && paused(before, step) && transient(result) => HALF,
+            Some(before)
+                if (before.call == key && (by_clock >= PAUSE || grows(before.waited.into(), waited))
+                    || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited.into()))
+                    && transient(result) =>
+            {
+                THIRD
+            }
             _ => WHOLE,
         };
         let mutates = call.is_some_and(|call| call.mutates);
@@ -145,8 +183,10 @@ impl Tool {
             call: key,
             target,
             mutates,
+            looks: call.is_some_and(|call| !call.mutates && !call.silent && call.asks != Asks::View),
             mutations: step.mutations_after,
             at: step.at.into(),
+            waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
             sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
             onset: step.onset,
         };
@@ -154,16 +194,9 @@ impl Tool {
     }
 }
 
-/// Whether the call came a while after the failure before it.
-fn paused(before: &Outing, step: &Step) -> bool {
-    before.at.zip(step.onset.at.get()).is_some_and(|(failed, called)| called.saturating_sub(failed) >= PAUSE)
-}
-
-/// Whether waiting may end the failure.
-fn transient(result: &ToolResult) -> bool {
-    let end = result.output.floor_char_boundary(READ);
-    let message = result.output.get(..end).unwrap_or_default().into();
-    nature(&Failure { message, ..Failure::default() }) == Nature::Transient
+/// Whether a wait is half as long again as the one before it.
+const fn grows(before: i64, now: i64) -> bool {
+    now >= SHORTEST && before > 0 && now.saturating_mul(2) >= before.saturating_mul(3)
 }
 
 impl Rule for RepeatedError {
@@ -181,7 +214,10 @@ impl Rule for RepeatedError {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(call, _) => {
+            Fact::Call(call, payload) => {
+                if let Some(wait) = backoff(payload) {
+                    state.waits.push((call.key, wait), WAITS);
+                }
                 let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
                 // Only what looks like one more of the same; another target deserves its chance.
                 let alike = tool.calls.iter().rev().find(|failed| {
@@ -196,7 +232,9 @@ impl Rule for RepeatedError {
                 let mut tool = known
                     .and_then(|index| state.tools.remove(index))
                     .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
-                tool.took(step, result, cx.limits.window as usize);
+                let key = step.call.as_ref().map(|call| call.key);
+                let waits = state.waits.take(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
+                tool.took(step, result, waits, cx.limits.window as usize);
                 let class = tool.calls.last().and_then(|call| call.class).filter(|_| step.facts.failed);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
@@ -216,7 +254,9 @@ impl Rule for RepeatedError {
     }
 
     fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
+        state.tools.len() <= TOOLS
+            && state.waits.len() <= WAITS
+            && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
     }
 }
 
@@ -235,7 +275,10 @@ mod tests {
         play(
             "a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable",
         )
-        .last(RULE, Nudge);
+        .expect(RULE, &[]);
+        play(&"a!429_unavailable @30 ".repeat(7)).last(RULE, Nudge);
+        // Each time longer, by the clock.
+        play("a!429_unavailable @2 a!429_unavailable @4 a!429_unavailable @8 a!429_unavailable").expect(RULE, &[]);
         // Without a pause, for a failure that no waiting ends, or for another call.
         play("a!429_unavailable a!429_unavailable a!429_unavailable").last(RULE, Nudge);
         play("a!x @30 a!x @60 a!x").last(RULE, Nudge);
@@ -253,6 +296,10 @@ mod tests {
     fn arguments_do_not_matter() {
         Script::new("{}").play("a!x b!x").expect(RULE, &[]);
         Script::new("{}").play("a!x b!x c!x").expect(RULE, &[(5, Nudge)]);
+        // Each time something else: a batch is told of, and not refused.
+        let batch = "look/=a!x look/=b!x look/=c!x look/=d!x look/=e!x look/=f!x look/=g!x look/=h!x look/=i!x";
+        Script::new("{}").play(batch).strongest(RULE, Nudge);
+        Script::new("{}").play(&batch.replace(['d', 'e', 'i'], "a")).last(RULE, Halt);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x").last(RULE, Block);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x g!x h!x").last(RULE, Halt);
     }

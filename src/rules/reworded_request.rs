@@ -1,36 +1,41 @@
-//! Catches: one question put to a search or a model again and again in slightly other words; the same where it is put to
-//! nobody, by a program that prints what it was given.
+//! Catches: one question put to a search or a model again and again in other words; the same where it is put to nobody,
+//! by a program that prints what it was given.
 //! Must not catch: a batch that fills one template with new names, the next page of a search, a question that moves on.
-//! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds them. Words are
-//! compared as sets, and anything really new — a number, a quarter of new words, a new filler — makes it another
-//! question.
+//! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds them. What the
+//! requests are *about* is compared, and what came of each: another object in the same frame, a list that gets shorter
+//! and a page that moves are honest work, a fixed object and nothing new is not.
+
+mod chain;
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Call, Ring};
-use crate::text::{Asks, Key, combine, has_digit, printable, prose, reads_as_prose, word_hashes};
+use crate::state::{Call, Onset, Ring, Sighting};
+use crate::text::{Asks, Key, combine, has_digit, printable, reads_as_prose, request_goal, word_hashes};
 use alloc::{format, vec::Vec};
+use chain::{Chain, Reworded};
 use serde::{Deserialize, Serialize};
 
-/// Pairs of agent and tool watched at once.
+/// Pairs of agent and tool watched at once for requests that were only written down.
 const TOOLS: usize = 4;
-/// Requests compared with.
+/// Such requests compared with.
 const REQUESTS: usize = 6;
-/// A longer request is a document: what differs in it may lie anywhere.
-const WORDS: usize = 48;
-/// The same for words that a call only gave back: such requests are written out, and their wording moves more.
-const OWN_WORDS: usize = 96;
-/// Steps after which a similar request is a new start.
+/// A longer one is a document: what differs in it may lie anywhere.
+const WORDS: usize = 96;
+/// Steps after which a similar one is a new start.
 const NEAR: u64 = 3;
+/// What each of them is worth beside rewordings that were asked, in points.
+const WRITTEN: u32 = 5;
 
 pub(crate) struct RewordedRequest;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
+    chain: Chain,
     tools: Ring<Tool>,
 }
 
+/// Requests that a program only wrote down.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Tool {
     tool: Key,
@@ -45,23 +50,20 @@ struct Request {
     words: Vec<u32>,
     step: u64,
     round: Option<Key>,
-    /// What the call itself had said came back.
-    own: bool,
 }
 
 impl Request {
-    fn of(call: &Call, text: &str, own: bool, step: u64) -> Option<Self> {
+    fn of(call: &Call, text: &str, step: u64) -> Option<Self> {
         let mut words = Vec::new();
-        let most = if own { OWN_WORDS } else { WORDS };
         for word in word_hashes(text) {
-            if words.len() == most {
+            if words.len() == WORDS {
                 return None;
             }
             if !words.contains(&word) {
                 words.push(word);
             }
         }
-        Some(Self { words, step, round: call.round, own })
+        Some(Self { words, step, round: call.round })
     }
 
     /// Whether this asks what an earlier request asked, in other words.
@@ -72,7 +74,7 @@ impl Request {
         let number = self.words.iter().any(|word| has_digit(*word) && !before.words.contains(word));
         shared * 100 >= few * 60
             && shared * 100 >= many * 40
-            && new * (if self.own { 3 } else { 4 }) <= self.words.len()
+            && new * 3 <= self.words.len()
             && !number
             && self.step.saturating_sub(before.step) <= NEAR
             && (self.round.is_none() || self.round != before.round)
@@ -89,32 +91,19 @@ impl Request {
     }
 }
 
-impl Rule for RewordedRequest {
-    const ID: &'static str = "reworded-request";
-    const ABOUT: &'static str = "One question again and again in slightly other words.";
-    const UNIT: &'static str = "rewordings";
-    const LIMITS: Limits = Limits::ladder(3, 0, 0, 0);
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
-    type State = State;
-
-    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let (call, onset, sighting, request) = match fact {
-            Fact::Call(call, payload) if call.asks == Asks::Prose => {
-                (*call, call.onset, cx.here, Request::of(call, prose(payload)?, false, cx.run.steps)?)
-            }
-            Fact::Step(step, result) => {
-                let call = step.call.as_ref().filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
-                let own = step.facts.echo && reads_as_prose(&result.output);
-                let request = own.then(|| Request::of(call, &result.output, true, cx.run.steps))??;
-                (call, step.onset, step.sighting, request)
-            }
-            _ => return None,
-        };
-        let own = request.own;
-        let key = if own { combine("own-words", &[call.tool]) } else { call.tool };
-        let known = state.tools.take(|known| known.tool == key && known.agent == call.agent);
+impl State {
+    /// A text that a call only gave back.
+    fn written(
+        &mut self,
+        call: &Call,
+        request: Request,
+        sighting: Sighting,
+        onset: Onset,
+        cx: &Cx<'_>,
+    ) -> Option<Signal> {
+        let known = self.tools.take(|known| known.tool == call.tool && known.agent == call.agent);
         let mut tool = known.unwrap_or_else(|| Tool {
-            tool: key,
+            tool: call.tool,
             agent: call.agent,
             requests: Ring::default(),
             rewordings: Streak::default(),
@@ -128,48 +117,88 @@ impl Rule for RewordedRequest {
             tool.rewordings.halve();
         }
         tool.requests.push(request, REQUESTS);
-        let count = tool.rewordings.times;
+        let (times, count) = (tool.rewordings.times, tool.rewordings.times.saturating_mul(WRITTEN));
         let signal = (reworded && cx.limits.reached(count, 1)).then(|| {
             let name = printable(&call.name, 48);
-            let (kind, message, instead) = if own {
-                (
-                    "own-words",
-                    format!("`{name}` gave back a request that it had been given, reworded {count} times, and nobody answered it"),
-                    "Call a tool or an agent that can act on the request: writing it down asks nobody.",
-                )
-            } else {
-                (
-                    "same-words",
-                    format!("`{name}` was asked nearly the same thing again in other words, {count} times"),
-                    "Work with the answers that are there, or ask for one thing that none of them contains.",
-                )
-            };
             tool.rewordings.signal(Told {
-                kind,
-                identity: combine("reworded-request", &[tool.tool, tool.agent]),
+                kind: "own-words",
+                identity: combine("reworded-request", &[combine("own-words", &[tool.tool]), tool.agent]),
                 count,
-                confidence: confidence(350, 70, count),
-                signature: named(&name, '~', combine("tool", &[tool.tool, tool.agent])),
-                message,
-                instead,
+                confidence: confidence(350, 14, count),
+                signature: named(&name, '~', combine("tool", &[combine("own-words", &[tool.tool]), tool.agent])),
+                message: format!("`{name}` gave back a request that it had been given, reworded {times} times, and nobody answered it"),
+                instead: "Call a tool or an agent that can act on the request: writing it down asks nobody.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })
         });
-        state.tools.push(tool, TOOLS);
+        self.tools.push(tool, TOOLS);
         signal
+    }
+}
+
+/// What is said of a request that was made before in other words.
+fn told(call: &Call, reworded: Reworded) -> Signal {
+    let Reworded { points, times, chain, kinship, came, seen } = reworded;
+    let name = printable(&call.name, 48);
+    let identity = combine("reworded-request", &[chain]);
+    let moving = if kinship.plus { "names something more than" } else { "names nothing that was not in" };
+    Streak::of(seen.into_iter()).signal(Told {
+        kind: "same-goal",
+        identity,
+        count: points,
+        confidence: confidence(350, 14, points),
+        signature: named(&name, '~', identity),
+        message: format!(
+            "`{name}` is asked for the same thing for the {times}th time, in other words: {} % of what it is about is shared, it {moving} an earlier request, and it comes {}",
+            kinship.alike,
+            came.words(),
+        ),
+        instead: "Work with the answers that are there, or ask for one thing that none of them contains.",
+        recommendation: Recommendation::ChangeApproach,
+        halt_reason: HaltReason::Stalled,
+    })
+}
+
+impl Rule for RewordedRequest {
+    const ID: &'static str = "reworded-request";
+    const ABOUT: &'static str = "Requests for one thing in other words, although nothing new comes of them.";
+    const UNIT: &'static str = "points";
+    const LIMITS: Limits = Limits::ladder(15, 0, 0, 0);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Call(call, payload) => {
+                let goal = request_goal(payload).filter(|_| !call.mutates)?;
+                let reworded = state.chain.asks(call, goal, cx)?;
+                cx.limits.reached(reworded.points, 1).then(|| told(call, reworded))
+            }
+            Fact::Step(step, result) => {
+                let call = step.call.as_ref();
+                state.chain.came(step, result);
+                let call = call.filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
+                let own = step.facts.echo && reads_as_prose(&result.output);
+                let request = own.then(|| Request::of(call, &result.output, cx.run.steps))??;
+                state.written(call, request, step.sighting, step.onset, cx)
+            }
+            _ => None,
+        }
     }
 
     fn standing(state: &State) -> u32 {
-        state.tools.iter().map(|tool| tool.rewordings.times).max().unwrap_or(0)
+        let written = state.tools.iter().map(|tool| tool.rewordings.times.saturating_mul(WRITTEN)).max().unwrap_or(0);
+        written.max(state.chain.points())
     }
 
     fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS
+        state.chain.fits()
+            && state.tools.len() <= TOOLS
             && state.tools.iter().all(|tool| {
                 tool.requests.len() <= REQUESTS
                     && tool.rewordings.fits()
-                    && tool.requests.iter().all(|request| request.words.len() <= OWN_WORDS)
+                    && tool.requests.iter().all(|request| request.words.len() <= WORDS)
             })
     }
 }
@@ -189,10 +218,12 @@ mod tests {
         Script::new("{}").play(&thrice).expect(RULE, &[]);
         let four = thrice + "find/room_in_cheap_hotel_quiet_near_station:4";
         Script::new("{}").play(&four).expect(RULE, &[(6, Nudge)]);
-        // Work between, another tool, the very same words.
-        Script::new("{}").play(&four.replace(' ', " a:1 b:2 c:3 d:4 ")).expect(RULE, &[]);
-        Script::new("{}").play(&four.replacen("find", "look", 2)).expect(RULE, &[]);
-        Script::new("{}").play(&"find/quiet_cheap_hotel:1 ".repeat(4)).expect(RULE, &[]);
+        // Whatever lies between and whoever is asked; a change in between makes it another question.
+        Script::new("{}").play(&four.replace(' ', " a:1 b:2 c:3 d:4 ")).strongest(RULE, Nudge);
+        Script::new("{}").play(&four.replacen("find", "look", 2)).strongest(RULE, Nudge);
+        Script::new("{}").play(&four.replacen(' ', " *1 ", 2)).expect(RULE, &[]);
+        // The very same words while the figures change: somebody waits.
+        Script::new("{}").play("count/rows_imported_since_yesterday_morning:10 count/rows_imported_since_yesterday_morning:20 count/rows_imported_since_yesterday_morning:30 count/rows_imported_since_yesterday_morning:40").expect(RULE, &[]);
     }
 
     /// Programs that print the texts, each with `print` for the code around it.

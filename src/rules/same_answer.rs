@@ -33,6 +33,7 @@ struct Seen {
     /// Tool, agent and answer.
     answer: Key,
     call: Key,
+    target: Option<Key>,
     round: Option<Key>,
     step: u64,
     /// New mutations of the run at that time.
@@ -95,6 +96,7 @@ impl Rule for SameAnswer {
         let newest = Seen {
             answer,
             call: call.key,
+            target: call.target,
             round: call.round,
             step: step.index,
             mutations: step.mutations_after,
@@ -121,7 +123,12 @@ impl Rule for SameAnswer {
             let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
             same.reverse();
             let mut signal = Streak::of(same.into_iter()).signal(told);
-            if call.asks == Asks::View && cx.limits.nudge != 0 && count >= cx.limits.nudge {
+            // One answer for ever new targets is what stands before all of them, not a question asked again.
+            let targets = || state.same(&newest).map(|seen| seen.target);
+            let elsewhere = targets()
+                .all(|target| target.is_some_and(|own| targets().filter(|other| *other == Some(own)).count() == 1));
+            signal.extra.only_told = elsewhere;
+            if (call.asks == Asks::View || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
                 signal.ask = Some(Level::Nudge);
                 signal.extra.threshold = Some(cx.limits.nudge);
             }

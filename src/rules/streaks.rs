@@ -9,7 +9,7 @@ mod failures;
 mod turns;
 
 pub(crate) use calls::{BlindRepeat, CallFlood, UnansweredCall};
-pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak, HarnessRejection};
+pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak};
 pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
 use crate::model::{HaltReason, Recommendation};

@@ -434,9 +434,11 @@ impl Task {
         self.cycles.push_counted(laps, CYCLES)
     }
 
-    fn progress(&mut self, progress: &Progress, moment: &Moment) {
+    /// Whether it is a step forward.
+    fn progress(&mut self, progress: &Progress, moment: &Moment) -> bool {
         let lap = self.lap(moment);
         let mut forward = false;
+        let first = self.checklist.is_none() && progress.checklist.is_some_and(|now| now.done > 0);
         if let Some(tests) = &progress.tests {
             forward |= self.failing.see(lap, moment, tests);
             if let Some(ids) = &tests.failing_ids {
@@ -463,6 +465,7 @@ impl Task {
             self.docs.restart();
         }
         self.artifacts(progress, lap, moment);
+        forward || first
     }
 
     /// The tests that fail now are where the next step begins.
@@ -700,25 +703,25 @@ impl Workflow {
         Self { declared: self.declared.take(), ..Self::default() }
     }
 
-    /// Counts an event in.
-    pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) {
+    /// Counts an event in; whether it tells a step forward.
+    pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) -> bool {
         match &event.body {
             Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_) => {}
             Body::Evaluation(evaluation) if evaluation.verdict == EvaluationVerdict::Progressing => {}
-            _ => return,
+            _ => return false,
         }
         if self.declared.is_none() && configured.is_none() {
             self.learn(event);
         }
         if matches!(event.body, Body::Collaboration(_)) {
-            return;
+            return false;
         }
         let known = self.tasks.iter().position(|task| task.key == moment.task);
         let mut task = (known.and_then(|index| self.tasks.remove(index)))
             .unwrap_or_else(|| Task { key: moment.task, ..Task::default() });
         let flow = self.flow(configured);
         let cycle = flow.cycle(event);
-        let mut lost = 0;
+        let (mut lost, mut forward) = (0, false);
         match &event.body {
             Body::Turn(turn) => {
                 let known = !flow.graph.name(node_key(&turn.node)).is_empty();
@@ -728,7 +731,7 @@ impl Workflow {
                 let closes = cycle.is_some_and(|cycle| cycle.driver == node_key(&delivery.to));
                 lost = task.delivery(cycle, closes, moment);
             }
-            Body::Progress(progress) => task.progress(progress, moment),
+            Body::Progress(progress) => forward = task.progress(progress, moment),
             // What is external ends no iteration of the work.
             Body::Failure(failure) => {
                 task.failures = task.failures.saturating_add(u32::from(!FailureFacts::of(failure).external));
@@ -738,6 +741,7 @@ impl Workflow {
         }
         self.tasks.push(task, TASKS);
         self.lost = self.lost.saturating_add(lost);
+        forward
     }
 
     fn learn(&mut self, event: &Event) {

@@ -3,7 +3,7 @@
 use super::digest::{Key, key};
 use super::mask::{Strength, clip_to, normalise};
 use super::words::listed;
-use crate::model::{ErrorType, Failure};
+use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,16 @@ pub(crate) fn of_message(message: &str) -> Nature {
         (true, _, true) | (false, true, _) => Nature::Transient,
         (false, false, _) => Nature::Ordinary,
     }
+}
+
+/// Bytes of a result that are looked at for whether waiting may help.
+const READ: usize = 800;
+
+/// Whether waiting may end what a failed result tells.
+pub(crate) fn transient(result: &ToolResult) -> bool {
+    let end = result.output.floor_char_boundary(READ);
+    let message = result.output.get(..end).unwrap_or_default().into();
+    nature(&Failure { message, ..Failure::default() }) == Nature::Transient
 }
 
 /// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.

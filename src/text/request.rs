@@ -1,9 +1,12 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
+use super::goal::{Goal, beside};
 use super::mutation::Named;
 use super::words::{Sieve, listed, listed_name, name_words};
 use crate::model::ToolCall;
+use alloc::string::ToString;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Arguments that hold what is asked, in the order of preference.
 const ASKED: [&str; 15] = [
@@ -46,6 +49,64 @@ fn asked(call: &ToolCall) -> Option<&str> {
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     words(text).nth(1)?;
     Some(text)
+}
+
+/// Fewest words of an argument that is read as a request although its name does not say so.
+const SENTENCE: usize = 5;
+/// Longer values beside a request are texts of their own.
+const BESIDE: usize = 200;
+/// Values beside a request that are looked at.
+const MOST_BESIDE: usize = 8;
+/// Operators of shells.
+const OPERATORS: [&str; 7] = ["&&", "||", "|", ">", ">>", "<<", "2>&1"];
+
+/// What a call asks for, to be compared with other requests: the text of its request and the short values beside it.
+pub(crate) fn request_goal(call: &ToolCall) -> Option<Goal> {
+    let map = call.args.as_ref()?.as_object()?;
+    let asked = prose(call).or_else(|| {
+        let texts = map.values().filter_map(Value::as_str).map(str::trim);
+        texts.max_by_key(|text| text.len()).filter(|text| !Named::of(&call.tool).runs_code() && is_sentence(text))
+    })?;
+    let scalars = map.iter().filter_map(|(name, value)| match value {
+        Value::String(text) if !text.is_empty() && text.len() <= BESIDE && text.trim() != asked => {
+            Some(beside(name, text))
+        }
+        Value::Number(number) => Some(beside(name, &number.to_string())),
+        _ => None,
+    });
+    Some(Goal::of(asked, scalars.take(MOST_BESIDE)))
+}
+
+/// Whether a text reads as a sentence rather than as code or a command.
+fn is_sentence(text: &str) -> bool {
+    let (mut all, mut plain) = (0_usize, 0_usize);
+    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    for word in text.split_whitespace() {
+        let mut chars = word.chars();
+        let option = chars.next() == Some('-') && chars.next().is_some_and(char::is_alphabetic);
+        if option || OPERATORS.contains(&word) {
+            return false;
+        }
+        all += 1;
+        let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+        plain += usize::from(bare.chars().all(|char| char.is_alphanumeric() || matches!(char, '-' | '\'' | '’')));
+    }
+    all >= SENTENCE && plain * 4 >= all * 3
+}
+
+/// Words of arguments that say how long a call waits.
+const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sleep", "wait"];
+
+/// How long a call waits before it acts, in milliseconds, where an argument says so.
+pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
+    let map = call.args.as_ref()?.as_object()?;
+    map.iter().find_map(|(name, value)| {
+        let number = value.as_u64().and_then(|number| i64::try_from(number).ok())?;
+        let mut words = name_words(name);
+        let waits = words.any(|word| listed(&WAITS, word));
+        let unit = if name_words(name).any(|word| listed(&["millis", "milliseconds", "ms"], word)) { 1 } else { 1000 };
+        waits.then_some(number.saturating_mul(unit))
+    })
 }
 
 /// Words of tools that search, beside those that are asked in natural language.
@@ -142,7 +203,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Characters of scripts that put no blanks between words.
-const fn dense(char: char) -> bool {
+pub(super) const fn dense(char: char) -> bool {
     matches!(char, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

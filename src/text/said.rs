@@ -3,13 +3,14 @@ use alloc::string::String;
 
 /// Words from which digits make no difference: "Done with 3" is an answer, a sentence with a counter is a refrain.
 const SENTENCE: usize = 4;
-/// Characters from which a text is long.
-const LONG: usize = 160;
+/// Letters from which a text is long: of it only the letters are compared, whatever their case, up to so many bytes.
+const LONG: usize = 100;
+const COMPARED: usize = 4000;
 
 /// A message as something comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// Blanks and, in sentences, digits aside.
+    /// Blanks and, in sentences, digits aside; of a long text the letters alone.
     pub(crate) key: Key,
     pub(crate) long: bool,
 }
@@ -32,12 +33,26 @@ pub(crate) fn said(text: &str) -> Option<Said> {
         said.push(' ');
         length += 1;
     }
-    (length != 0).then(|| Said { key: key("said", said.as_bytes()), long: length > LONG })
+    let long = text.chars().filter(|char| char.is_alphabetic()).nth(LONG - 1).is_some();
+    if long {
+        said.clear();
+        let mut gap = false;
+        for character in text.get(..text.floor_char_boundary(COMPARED)).unwrap_or_default().chars() {
+            if character.is_alphabetic() {
+                said.extend(character.to_lowercase());
+            } else if !gap {
+                said.push(' ');
+            }
+            gap = !character.is_alphabetic();
+        }
+    }
+    (length != 0).then(|| Said { key: key(if long { "said/long" } else { "said" }, said.as_bytes()), long })
 }
 
 #[cfg(test)]
 mod tests {
     use super::said;
+    use alloc::format;
 
     #[test]
     fn what_is_the_same() {
@@ -48,5 +63,7 @@ mod tests {
         assert_eq!(said(" \n\t"), None);
         assert!(said(&"word ".repeat(40)).is_some_and(|said| said.long));
         assert!(said(&"word ".repeat(20)).is_some_and(|said| !said.long));
+        let long = |number: usize| format!("{number}. {}", "Then I will look at the same file again, ".repeat(4));
+        assert_eq!(said(&long(1)), said(&long(27).to_uppercase()));
     }
 }

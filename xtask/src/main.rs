@@ -11,6 +11,7 @@ mod fuzz;
 mod inputs;
 mod plan;
 mod schema;
+mod score;
 mod setup;
 mod steps;
 mod test;
@@ -52,6 +53,12 @@ const COMMANDS: &[Command] = &[
         arguments: "PATH… [--level LEVEL] [--config FILE] [--json]",
         about: "Score scenario files with the npm package's command line: same arguments, output and exit code.",
         run: eval::command,
+    },
+    Command {
+        name: "score",
+        arguments: "PATH… [--list] [--ablate] [--without RULE]… [--vary RULE.LEVEL=A,B,…] [--config FILE] [--json]",
+        about: "Score scenario files (.jsonl, .jsonl.gz) natively, in seconds: caught, false, how late, by which rule.",
+        run: score::command,
     },
     Command {
         name: "build",

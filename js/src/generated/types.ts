@@ -456,6 +456,10 @@ export interface Config {
      */
     "negative-answers"?: RuleConfig;
     /**
+     * One action again and again although the place and the figures it tells do not move.
+     */
+    "no-effect"?: RuleConfig;
+    /**
      * Questions whose answers hold no new words.
      */
     "no-new-information"?: RuleConfig;
@@ -508,13 +512,21 @@ export interface Config {
      */
     "repeated-failure"?: RuleConfig;
     /**
-     * One question again and again in slightly other words.
+     * Attempts one after the other that hardly differ and end in the same root error.
+     */
+    resubmission?: RuleConfig;
+    /**
+     * Requests for one thing in other words, although nothing new comes of them.
      */
     "reworded-request"?: RuleConfig;
     /**
      * Different questions to one tool that all get the same answer.
      */
     "same-answer"?: RuleConfig;
+    /**
+     * Messages about one thing with hardly a new word, while nobody acts.
+     */
+    "stale-talk"?: RuleConfig;
     /**
      * Text that goes round in circles in slightly other words, judged while it streams.
      */
@@ -973,6 +985,10 @@ export interface ToolConfig {
      */
     "negative-answers"?: RuleConfig;
     /**
+     * One action again and again although the place and the figures it tells do not move.
+     */
+    "no-effect"?: RuleConfig;
+    /**
      * Questions whose answers hold no new words.
      */
     "no-new-information"?: RuleConfig;
@@ -993,13 +1009,21 @@ export interface ToolConfig {
      */
     "repeated-failure"?: RuleConfig;
     /**
-     * One question again and again in slightly other words.
+     * Attempts one after the other that hardly differ and end in the same root error.
+     */
+    resubmission?: RuleConfig;
+    /**
+     * Requests for one thing in other words, although nothing new comes of them.
      */
     "reworded-request"?: RuleConfig;
     /**
      * Different questions to one tool that all get the same answer.
      */
     "same-answer"?: RuleConfig;
+    /**
+     * Messages about one thing with hardly a new word, while nobody acts.
+     */
+    "stale-talk"?: RuleConfig;
     /**
      * Text that goes round in circles in slightly other words, judged while it streams.
      */
@@ -2753,6 +2777,7 @@ export type RuleId =
   | "max-runtime"
   | "monologue"
   | "negative-answers"
+  | "no-effect"
   | "no-new-information"
   | "no-tests"
   | "node-budget"
@@ -2766,8 +2791,10 @@ export type RuleId =
   | "repeated-call"
   | "repeated-error"
   | "repeated-failure"
+  | "resubmission"
   | "reworded-request"
   | "same-answer"
+  | "stale-talk"
   | "stream-novelty"
   | "stream-period"
   | "task-attempts"

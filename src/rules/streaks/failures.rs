@@ -5,13 +5,12 @@ use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::streak::named;
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::Sighting;
-use crate::text::{combine, key, mark, mistake, printable};
+use crate::text::{combine, key, mark, printable};
 use alloc::format;
 
 rows! {
     FailureStreak = FAILURE_STREAK,
     FailingTarget = FAILING_TARGET,
-    HarnessRejection = HARNESS_REJECTION,
     ConsecutiveErrors = CONSECUTIVE_ERRORS,
 }
 
@@ -113,43 +112,6 @@ const FAILING_TARGET: Row = Row {
     },
 };
 
-/// Catches: answers that the harness turns away for the same reason again and again, so that nothing runs.
-/// Must not catch: one such slip; and never more than a nudge, because runs mostly recover by themselves.
-/// Idea: the commands were not executed, so repeating them is not the agent's loop; how it writes them is.
-const HARNESS_REJECTION: Row = Row {
-    id: "harness-rejection",
-    about: "The harness turning calls away unrun, for the same reason each time.",
-    unit: "rejections in a row",
-    limits: Limits::ladder(4, 0, 0, 0),
-    budget: None,
-    sees: Facts::STEP.and(Facts::NOT_RUN),
-    kept: 8,
-    mixed: false,
-    kind: "same-reason",
-    sure: (450, 50, 11),
-    instead: "Compare the last answer with the format that the rejection describes, and change the form before the content.",
-    recommendation: Recommendation::ChangeApproach,
-    halt_reason: HaltReason::RepeatedError,
-    see: |streaks, fact, cx| match fact {
-        Fact::Step(step, _) => {
-            streaks.retain(|entry| entry.owner != step.agent);
-            None
-        }
-        Fact::NotRun(call, Some(result)) if !result.output.trim().is_empty() => Some(One {
-            owner: call.map_or(0, |call| call.agent),
-            what: mistake(&result.output),
-            onset: call.map_or(cx.onset, |call| call.onset),
-            ..One::here(cx)
-        }),
-        _ => None,
-    },
-    tell: |entry, _, count, _| {
-        let message = format!("{count} calls in a row were turned away before they ran, for the same reason");
-        let identity = combine("harness-rejection", &[entry.owner, entry.what]);
-        Words::new(identity, named("harness", '!', entry.what), message)
-    },
-};
-
 /// Catches: nothing but failures, of whatever kind, for as many times as the host allows.
 /// Must not catch: anything, unless `budgets.consecutiveErrors` is set; negative answers (a search that found
 /// nothing has not failed).
@@ -246,25 +208,6 @@ mod tests {
             Script::new(expected).play("one/=a!x two/=a!x three/=a!x").expect(RULE, &[(4, Nudge), (5, Observe)]);
             Script::new(expected).play("one/=a!x two/=a!x three/=b!x").expect(RULE, &[]);
             Script::new("{}").play("one/=a!x two/=a!x *1 three/=a!x four/=a!x").expect(RULE, &[]);
-        }
-    }
-
-    mod harness_rejection {
-        use crate::model::Level::Nudge;
-        use crate::rules::testing::Script;
-
-        const RULE: &str = "harness-rejection";
-
-        #[test]
-        fn table() {
-            Script::new("{}").play("a%not-executed b%not-executed c%not-executed").expect(RULE, &[]);
-            Script::new("{}")
-                .play("a%not-executed b%not-executed c%not-executed d%not-executed")
-                .expect(RULE, &[(7, Nudge)]);
-            Script::new("{}").play("a%not-executed b%not-executed c:x c%not-executed d%not-executed").expect(RULE, &[]);
-            Script::new("{}").play("a%not-executed b%not-executed | c%not-executed d%not-executed").expect(RULE, &[]);
-            let many = "a%not-executed ".repeat(20);
-            Script::new("{}").play(&many).strongest(RULE, Nudge);
         }
     }
 

@@ -1,0 +1,178 @@
+//! Catches: answers that the harness turns away for the same reason again and again, so that nothing runs; the same
+//! spread over the run, where the agent always reacts in the same words and never in another way.
+//! Must not catch: one such slip, slips far apart that the agent answers differently; and never more than a nudge, because
+//! runs mostly recover by themselves.
+//! Idea: the commands were not executed, so repeating them is not the agent's loop; how it writes them is. A stock
+//! apology is no change of habit.
+
+use crate::model::{HaltReason, Recommendation};
+use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Ring, agent};
+use crate::text::{Goal, Key, combine, mistake};
+use alloc::format;
+use serde::{Deserialize, Serialize};
+
+/// Agents watched at once.
+const AGENTS: usize = 8;
+/// Reactions compared with, and the share of a shorter one's words, in per cent, from which two are one.
+const REACTIONS: usize = 4;
+const STOCK: u32 = 80;
+/// Bytes of a message that are the reaction.
+const REACTION: usize = 300;
+
+pub(crate) struct HarnessRejection;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    agents: Ring<Agent>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Agent {
+    agent: Key,
+    reason: Key,
+    rejections: Streak,
+    /// Rejections since the run began; the next message is the reaction to the latest.
+    habit: Habit,
+}
+
+/// How an agent reacts to being turned away.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Habit {
+    turned_away: bool,
+    reactions: Ring<Goal>,
+    /// Reactions in words that were used before.
+    stock: Streak,
+}
+
+impl Habit {
+    /// Takes the reaction in; whether it is in words that were used before.
+    fn reacts(&mut self, text: &str, cx: &Cx<'_>) -> bool {
+        if !core::mem::take(&mut self.turned_away) {
+            return false;
+        }
+        let text = text.get(..text.floor_char_boundary(REACTION)).unwrap_or_default();
+        let reaction = Goal::of(text, core::iter::empty());
+        let stock =
+            reaction.weight() > 0 && self.reactions.iter().any(|before| reaction.kinship(before).within >= STOCK);
+        self.reactions.push(reaction, REACTIONS);
+        if stock {
+            self.stock.add(cx.here, cx.onset);
+        }
+        stock
+    }
+}
+
+impl Rule for HarnessRejection {
+    const ID: &'static str = "harness-rejection";
+    const ABOUT: &'static str = "The harness turning calls away unrun, for the same reason each time.";
+    const UNIT: &'static str = "rejections";
+    const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
+    const SEES: Facts = Facts::STEP.and(Facts::NOT_RUN).and(Facts::MESSAGE);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Step(step, _) => {
+                // What is executed ends a row, not a habit.
+                for known in state.agents.iter_mut().filter(|known| known.agent == step.agent) {
+                    known.rejections = Streak::default();
+                }
+                None
+            }
+            Fact::Event(event) => {
+                let (_, message) = fact.spoken()?;
+                let speaker = agent(&event.context);
+                let known = state.agents.iter_mut().find(|known| known.agent == speaker)?;
+                if !known.habit.reacts(&message.text, cx) {
+                    return None;
+                }
+                let count = known.habit.stock.times;
+                cx.limits.reached(count, 1).then(|| {
+                    known.habit.stock.signal(Told {
+                        kind: "same-reaction",
+                        identity: combine("harness-rejection", &[known.agent, combine("habit", &[known.reason])]),
+                        count,
+                        confidence: confidence(450, 50, count),
+                        signature: named("harness", '~', known.reason),
+                        message: format!("calls were turned away before they ran, and {count} times the reaction was one that had not helped before"),
+                        instead: "Write down the rule that the rejection states and check the next call against it before it is made.",
+                        recommendation: Recommendation::ChangeApproach,
+                        halt_reason: HaltReason::RepeatedError,
+                    })
+                })
+            }
+            Fact::NotRun(call, Some(result)) if !result.output.trim().is_empty() => {
+                let reason = mistake(&result.output);
+                let agent = call.map_or(0, |call| call.agent);
+                let known = state.agents.take(|known| known.agent == agent);
+                let mut known = known.unwrap_or_else(|| Agent {
+                    agent,
+                    reason,
+                    rejections: Streak::default(),
+                    habit: Habit::default(),
+                });
+                if known.reason != reason {
+                    known.rejections = Streak::default();
+                }
+                known.reason = reason;
+                known.habit.turned_away = true;
+                known.rejections.add(cx.here, call.map_or(cx.onset, |call| call.onset));
+                let count = known.rejections.times;
+                let signal = cx.limits.reached(count, 1).then(|| {
+                    known.rejections.signal(Told {
+                        kind: "same-reason",
+                        identity: combine("harness-rejection", &[agent, reason]),
+                        count,
+                        confidence: confidence(500, 50, count),
+                        signature: named("harness", '!', reason),
+                        message: format!("{count} calls in a row were turned away before they ran, for the same reason"),
+                        instead: "Compare the last answer with the format that the rejection describes, and change the form before the content.",
+                        recommendation: Recommendation::ChangeApproach,
+                        halt_reason: HaltReason::RepeatedError,
+                    })
+                });
+                state.agents.push(known, AGENTS);
+                signal
+            }
+            _ => None,
+        }
+    }
+
+    fn standing(state: &State) -> u32 {
+        let most = |agent: &Agent| agent.rejections.times.max(agent.habit.stock.times);
+        state.agents.iter().map(most).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.agents.len() <= AGENTS
+            && state.agents.iter().all(|agent| {
+                let Habit { reactions, stock, .. } = &agent.habit;
+                agent.rejections.fits()
+                    && stock.fits()
+                    && reactions.len() <= REACTIONS
+                    && reactions.iter().all(Goal::fits)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Nudge;
+    use crate::rules::testing::Script;
+
+    const RULE: &str = "harness-rejection";
+
+    #[test]
+    fn table() {
+        Script::new("{}").play("a%not-executed b%not-executed c%not-executed").expect(RULE, &[]);
+        Script::new("{}")
+            .play("a%not-executed b%not-executed c%not-executed d%not-executed")
+            .expect(RULE, &[(7, Nudge)]);
+        Script::new("{}").play("a%not-executed b%not-executed c:x c%not-executed d%not-executed").expect(RULE, &[]);
+        Script::new("{}").play("a%not-executed b%not-executed | c%not-executed d%not-executed").expect(RULE, &[]);
+        let many = "a%not-executed ".repeat(20);
+        Script::new("{}").play(&many).strongest(RULE, Nudge);
+    }
+}

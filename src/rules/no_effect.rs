@@ -1,0 +1,185 @@
+//! Catches: an action that is done again and again although the place and the figures that its result tells stay as they
+//! were: a click that opens nothing, an item that does not get into the cart.
+//! Must not catch: pages that are turned, counts that grow, results that tell no state, looking at one thing in between.
+//! Idea: whether an action had an effect is told by the state after it, not by the text around it, which other people
+//! write anew every time. Which figures are the state is told by those that come back with every result of the tool.
+
+use crate::model::{HaltReason, Level, Recommendation};
+use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting, Step};
+use crate::text::{Asks, Effect, Key, Moved, combine, printable};
+use alloc::{format, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Results of a tool looked back at, and tools watched at once.
+const RESULTS: usize = 8;
+const TOOLS: usize = 4;
+
+pub(crate) struct NoEffect;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    tools: Ring<Tool>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Tool {
+    tool: Key,
+    results: Ring<Seen>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Seen {
+    state: Effect,
+    /// What the call acted upon, where it tells.
+    target: Option<Key>,
+    round: Option<Key>,
+    /// New mutations of the run at that time.
+    mutations: u64,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+impl Seen {
+    /// Whether the same was done here as at another time, to no effect.
+    fn repeats(&self, before: &Self) -> bool {
+        // Without a place the figures must be about the same thing.
+        let somewhere = self.state.place != 0 || self.target.is_some() && self.target == before.target;
+        somewhere
+            && self.mutations == before.mutations
+            && (self.round.is_none() || self.round != before.round)
+            && self.state.act == before.state.act
+            && self.state.moved(&before.state) == Moved::No
+    }
+}
+
+impl Rule for NoEffect {
+    const ID: &'static str = "no-effect";
+    const ABOUT: &'static str = "One action again and again although the place and the figures it tells do not move.";
+    const UNIT: &'static str = "times";
+    const LIMITS: Limits = Limits::ladder(3, 6, 0, 0);
+    const SEES: Facts = Facts::STEP;
+    type State = State;
+
+    fn reach(_window: u32) -> u32 {
+        u32::try_from(RESULTS).unwrap_or(u32::MAX)
+    }
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Step(step, result) = fact else { return None };
+        let call = step.call.as_ref().filter(|call| matches!(call.asks, Asks::Prose | Asks::View) && !call.polling)?;
+        if step.facts.failed || step.facts.waiting {
+            return None;
+        }
+        let newest = Seen {
+            state: Effect::of(&result.output),
+            target: call.target,
+            round: call.round,
+            mutations: step.mutations_after,
+            sighting: step.sighting,
+            onset: step.onset,
+        };
+        let known = state.tools.take(|known| known.tool == step.tool);
+        let mut tool = known.unwrap_or_else(|| Tool { tool: step.tool, results: Ring::default() });
+        let same: Vec<(Sighting, Onset)> =
+            tool.results.iter().filter(|seen| newest.repeats(seen)).map(|seen| (seen.sighting, seen.onset)).collect();
+        let count = u32::try_from(same.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!same.is_empty()));
+        let signal = cx.limits.reached(count, 1).then(|| {
+            let mut signal = signal(step, &newest, same, count, &call.name);
+            // One answer for different targets is their answer: only at one place, and for one target, it is refused.
+            let elsewhere = tool.results.iter().any(|seen| newest.repeats(seen) && seen.target != newest.target);
+            if (newest.state.place == 0 || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
+                signal.ask = Some(Level::Nudge);
+                signal.extra.only_told = true;
+                signal.extra.threshold = Some(cx.limits.nudge);
+            }
+            signal
+        });
+        tool.results.push(newest, RESULTS);
+        state.tools.push(tool, TOOLS);
+        signal
+    }
+
+    fn standing(state: &State) -> u32 {
+        let count = |tool: &Tool| {
+            let newest = tool.results.last();
+            newest.map_or(0, |newest| tool.results.iter().filter(|seen| newest.repeats(seen)).count())
+        };
+        u32::try_from(state.tools.iter().map(count).max().unwrap_or(0)).unwrap_or(u32::MAX)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.tools.len() <= TOOLS
+            && state
+                .tools
+                .iter()
+                .all(|tool| tool.results.len() <= RESULTS && tool.results.iter().all(|seen| seen.state.fits()))
+    }
+}
+
+fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u32, name: &str) -> Signal {
+    same.push((newest.sighting, newest.onset));
+    let name = printable(name, 48);
+    let identity = combine("no-effect", &[step.tool, newest.state.place.into(), newest.state.act.into()]);
+    let what = if newest.state.place == 0 {
+        "the figures that its results tell"
+    } else {
+        "the place and the figures that its results tell"
+    };
+    Streak::of(same.into_iter()).signal(Told {
+        kind: "unmoved-state",
+        identity,
+        count,
+        confidence: confidence(450, 50, count),
+        signature: named(&name, '.', identity),
+        message: format!("`{name}` did the same {count} times, and {what} have not moved"),
+        instead: "Take it that this action does nothing here: look at what it should have changed, or reach it another way.",
+        recommendation: Recommendation::ChangeApproach,
+        halt_reason: HaltReason::Stalled,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Nudge, Observe};
+    use crate::rules::testing::{Played, events};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "no-effect";
+
+    fn clicks(results: impl IntoIterator<Item = String>) -> Played {
+        let lines: Vec<String> = results
+            .into_iter()
+            .enumerate()
+            .flat_map(|(at, result)| {
+                [
+                    format!(r##"{{"type":"tool-call","tool":"click","args":{{"selector":"#add","try":{at}}}}}"##),
+                    format!(r#"{{"type":"tool-result","tool":"click","outcome":"ok","output":"{result}"}}"#),
+                ]
+            })
+            .collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn figures_that_stay() {
+        let cart = |items: usize, text: &str| format!("Clicked. Cart: {items} items. Today: {text}");
+        let texts = ["kayaks", "Malta from 39", "bees", "a new city card"];
+        clicks(texts.map(|text| cart(0, text))).expect(RULE, &[(5, Nudge), (7, Observe)]);
+        clicks((0..6).map(|items| cart(items, "kayaks"))).expect(RULE, &[]);
+        clicks(texts.map(|text| format!("Clicked. {text}"))).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_place_that_stays() {
+        let page = |place: &str, position: usize, text: &str| {
+            format!("Pressed the button.\\nAddress: https://a.example/{place}\\nAt {position} % of the page\\n{text}")
+        };
+        let same = |times: usize| (0..times).map(|at| page("b", 10, &"x".repeat(at)));
+        clicks(same(2)).expect(RULE, &[]);
+        clicks(same(3)).expect(RULE, &[(5, Nudge)]);
+        clicks((0..6).map(|at| page("b", at * 10, "x"))).expect(RULE, &[]);
+        clicks((0..6).map(|at| page(&format!("b{at}"), 10, "x"))).expect(RULE, &[]);
+    }
+}

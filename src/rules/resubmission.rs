@@ -1,0 +1,233 @@
+//! Catches: one attempt after the other that hardly differs from the last one and ends in the same root error: a cell with
+//! a new comment, a booking with the same sum.
+//! Must not catch: attempts with something else done in between, errors that move on, searches that find nothing, retries
+//! of what waiting may end.
+//! Idea: traces, line numbers and doubled logs change around an error, its root does not; and a program that differs in
+//! a name or a comment is the same program. What a user says in between changes neither.
+
+use crate::model::{HaltReason, Level, Outcome, Recommendation};
+use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Call, Step};
+use crate::text::{Key, Tokens, combine, printable, root_error, transient};
+use alloc::{boxed::Box, format};
+use serde::{Deserialize, Serialize};
+
+/// Share of the tokens of two attempts that are the same, in per cent, from which they are one.
+const ALIKE: usize = 70;
+
+pub(crate) struct Resubmission;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// The latest call, while it waits for its result.
+    called: Option<(Key, Tokens)>,
+    last: Option<Box<Attempt>>,
+    /// Something that is no work has come since the latest attempt.
+    between: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Attempt {
+    tool: Key,
+    root: Key,
+    call: Key,
+    light: Key,
+    tokens: Tokens,
+    attempts: Streak,
+    /// How many of the latest ones were the same to the byte, with the same error.
+    equal: u32,
+    /// Something that is no work lay between two of them: a user's word, a thought written down.
+    apart: bool,
+}
+
+impl State {
+    /// Takes a failed attempt in.
+    fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Tokens) -> &Attempt {
+        let again = self.last.take().filter(|last| {
+            last.tool == step.tool
+                && last.root == root
+                && (last.call == call.key || last.tokens.alike(&tokens) >= ALIKE)
+        });
+        let mut next = Attempt {
+            tool: step.tool,
+            root,
+            call: call.key,
+            light: step.facts.light,
+            tokens,
+            attempts: Streak::default(),
+            equal: 1,
+            apart: false,
+        };
+        let between = core::mem::take(&mut self.between);
+        if let Some(last) = again {
+            if last.call == call.key && last.light == step.facts.light {
+                next.equal = last.equal.saturating_add(1);
+            }
+            next.apart = last.apart || between;
+            next.attempts = last.attempts;
+        }
+        next.attempts.add(step.sighting, step.onset);
+        self.last.insert(Box::new(next))
+    }
+}
+
+impl Rule for Resubmission {
+    const ID: &'static str = "resubmission";
+    const ABOUT: &'static str = "Attempts one after the other that hardly differ and end in the same root error.";
+    const UNIT: &'static str = "attempts";
+    const LIMITS: Limits = Limits::ladder(3, 4, 8, 0);
+    const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN).and(Facts::HEARD);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Call(call, payload) => {
+                // Several calls at once are no attempts one after the other.
+                state.called = match state.called.take() {
+                    None => Some((call.key, Tokens::of(payload))),
+                    Some(_) => {
+                        state.last = None;
+                        Some((call.key, Tokens::of(payload)))
+                    }
+                };
+                None
+            }
+            Fact::Step(step, result) => {
+                let (key, tokens) = state.called.take()?;
+                let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);
+                let idle = step.outcome == Outcome::Ok && result.output.trim().is_empty();
+                if idle && step.call.as_ref().is_some_and(|call| !call.mutates && !call.silent) {
+                    // A thought written down is nothing done.
+                    state.between = true;
+                    return None;
+                }
+                let said = step.facts.class.is_some();
+                // An error that names no root is the same where all that was said is.
+                let root = root_error(&result.output).or(said.then_some(step.facts.light));
+                let root = root.filter(|_| !step.facts.waiting && !transient(result));
+                let (Some(call), Some(root)) = (call, root) else {
+                    state.last = None;
+                    return None;
+                };
+                let attempt = state.failed(step, call, root, tokens);
+                let count = attempt.attempts.times;
+                if !cx.limits.reached(count, 1) {
+                    return None;
+                }
+                let name = printable(&call.name, 48);
+                let equal = attempt.equal >= count;
+                // Equal ones right after each other are another rule's.
+                if equal && !attempt.apart {
+                    return None;
+                }
+                let message = if equal {
+                    format!(
+                        "`{name}` was given the same {count} times in a row and failed with the same error each time"
+                    )
+                } else {
+                    format!(
+                        "`{name}` was given hardly anything else {count} times in a row, and the error at the root stayed the same"
+                    )
+                };
+                let mut signal = attempt.attempts.signal(Told {
+                    kind: if equal { "unchanged" } else { "cosmetic" },
+                    identity: combine("resubmission", &[attempt.tool, root]),
+                    count,
+                    confidence: confidence(500, 60, count),
+                    signature: named(&name, '!', root),
+                    message,
+                    instead: "Read the last line of the error and change what it names, or look at what it is about first.",
+                    recommendation: Recommendation::ChangeApproach,
+                    halt_reason: HaltReason::RepeatedError,
+                });
+                let Limits { nudge, block, .. } = *cx.limits;
+                if !equal && nudge != 0 && count >= nudge {
+                    // Only what is equal is refused.
+                    signal.ask = Some(Level::Nudge);
+                    signal.extra.threshold = Some(nudge);
+                    signal.extra.only_told = true;
+                } else if equal && said && block != 0 && count + 1 >= block && count < block {
+                    // The error was told in so many words, and the next attempt would be one too many.
+                    signal.ask = Some(Level::Block);
+                    signal.extra.threshold = Some(block);
+                }
+                Some(signal)
+            }
+            Fact::Heard(_) => {
+                state.between = true;
+                None
+            }
+            Fact::NotRun(..) => {
+                state.called = None;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn forget_task(state: &mut State, _task: Key) {
+        *state = State::default();
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.last.as_ref().map_or(0, |last| last.attempts.times)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.called.iter().all(|(_, tokens)| tokens.fits())
+            && state.last.iter().all(|last| last.tokens.fits() && last.attempts.fits())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Block, Nudge};
+    use crate::rules::testing::{Played, Script, events};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "resubmission";
+
+    fn cells(cells: &[(&str, &str)]) -> Played {
+        let lines: Vec<String> = cells
+            .iter()
+            .flat_map(|(code, output)| {
+                [
+                    format!(r#"{{"type":"tool-call","tool":"run_cell","args":{{"code":"{code}"}}}}"#),
+                    format!(r#"{{"type":"tool-result","tool":"run_cell","outcome":"ok","output":"{output}"}}"#),
+                ]
+            })
+            .collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn cosmetic_changes() {
+        let trace =
+            |line: usize| format!("Traceback:\\n  File \\\"/tmp/c_{line}.py\\\", line {line}\\nKeyError: 'region'");
+        let (one, two, three) = (trace(3), trace(14), trace(159));
+        let first = "table = load('sales.csv')\\nout = totals(table, by='region')\\nprint(out)";
+        let second = "# again\\ntable = load('sales.csv')\\nout = totals(table, by='region')\\nprint(out)";
+        let third = "table = load('sales.csv')\\nresult = totals(table, by='region')\\nprint(result)";
+        cells(&[(first, &one), (second, &two)]).expect(RULE, &[]);
+        cells(&[(first, &one), (second, &two), (third, &three)]).expect(RULE, &[(5, Nudge)]);
+        let many =
+            [(first, &*one), (second, &*two), (third, &*three), (first, &*one), (second, &*two), (third, &*three)];
+        cells(&many).strongest(RULE, Nudge);
+        // Another error, another program, something run in between.
+        let other = three.replace("KeyError", "TypeError");
+        cells(&[(first, &one), (second, &two), (third, &other)]).expect(RULE, &[]);
+        cells(&[(first, &one), (second, &two), ("import stats\\nstats.draw(week=7)", &three)]).expect(RULE, &[]);
+        cells(&[(first, &one), ("show(table.columns)", "Index: north, south"), (second, &two), (third, &three)])
+            .expect(RULE, &[]);
+    }
+
+    #[test]
+    fn equal_ones_are_refused() {
+        Script::new("{}").play("a!sum_is_462 | a!sum_is_462 | a!sum_is_462").expect(RULE, &[(7, Block)]);
+        Script::new("{}").play("a!sum_is_462 a!sum_is_462 a!sum_is_462 a!sum_is_462").expect(RULE, &[]);
+        Script::new("{}").play("a!429_unavailable a!429_unavailable a!429_unavailable").expect(RULE, &[]);
+        Script::new("{}").play("a:x a:x a:x a:x").expect(RULE, &[]);
+    }
+}

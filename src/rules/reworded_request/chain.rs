@@ -1,0 +1,277 @@
+//! Requests that share a goal, and what came of them.
+//!
+//! Every request is compared with the latest ones of the run, whoever made them and whatever they were put to. A rewording
+//! is worth up to [`WHOLE`] points, the more the closer the two are, and less where something came of the last one.
+
+use crate::model::ToolResult;
+use crate::rules::Cx;
+use crate::state::{Call, Onset, Ring, Sighting, Step};
+use crate::text::{Asks, Effect, Goal, Key, Kinship, Moved, Vocabulary, has_digit, word_hashes};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// Requests compared with.
+const REQUESTS: usize = 12;
+/// Results whose state is remembered.
+const STATES: usize = 16;
+/// Answers remembered.
+const ANSWERS: usize = 16;
+/// Lighter requests say too little to be compared.
+const LIGHTEST: u32 = 6;
+/// What a rewording adds that nothing came of.
+pub(super) const WHOLE: u32 = 12;
+/// Words of an answer that are looked at, and the fewest of which the share of new ones says something.
+const WORDS: usize = 200;
+const FEW: usize = 4;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Chain {
+    requests: Ring<Asked>,
+    states: Ring<Known>,
+    answers: Ring<Key>,
+    words: Vocabulary,
+    /// A request has no result yet.
+    waiting: bool,
+    /// What the latest result was, for a person.
+    came: Came,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Asked {
+    goal: Goal,
+    call: Key,
+    points: u32,
+    /// Requests of the chain, this one included.
+    times: u32,
+    mutations: u64,
+    round: Option<Key>,
+    /// Sequence number of the chain's first request.
+    chain: u64,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Known {
+    tool: Key,
+    state: Effect,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Came {
+    #[default]
+    None,
+    Failed,
+    /// In another way than before.
+    Otherwise,
+    Nothing,
+    Waiting,
+    /// The answer was given before.
+    Same,
+    /// Place and figures are as they were, and the same was done there.
+    Unmoved,
+    /// Something else was done, and nothing moved.
+    Acted,
+    /// A place that was left is shown again.
+    Back,
+    /// A place that was not seen before; the same one with other figures.
+    Elsewhere,
+    Moved,
+    /// Other figures of no place: a count that grows, where the request is the same; else an answer like another.
+    Counted,
+    /// A text with few new words; one with new words.
+    Stale,
+    Text,
+}
+
+impl Came {
+    /// The share of a rewording's points that it leaves, in twelfths.
+    const fn leaves(self) -> u32 {
+        match self {
+            Self::None | Self::Failed | Self::Nothing | Self::Same | Self::Unmoved => 12,
+            Self::Stale => 8,
+            Self::Acted | Self::Back | Self::Otherwise => 6,
+            Self::Text | Self::Counted => 5,
+            Self::Elsewhere => 4,
+            Self::Waiting => 3,
+            Self::Moved => 0,
+        }
+    }
+
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::None => "without an answer between",
+            Self::Failed => "after a failure",
+            Self::Otherwise => "after another failure than before",
+            Self::Nothing => "after an answer that there is nothing",
+            Self::Waiting => "while the answer was to wait",
+            Self::Same => "after an answer that had been given before",
+            Self::Unmoved => "although place and figures of the last result had not moved",
+            Self::Acted => "after another action that moved nothing",
+            Self::Back => "after a place that had been left was shown again",
+            Self::Elsewhere => "after a place that was new",
+            Self::Moved => "although place or figures of the last result had moved on",
+            Self::Counted => "after other figures",
+            Self::Stale => "after an answer with hardly a new word",
+            Self::Text => "after an answer",
+        }
+    }
+}
+
+/// A request that others before it have made.
+pub(super) struct Reworded {
+    pub(super) points: u32,
+    pub(super) times: u32,
+    pub(super) chain: u64,
+    pub(super) kinship: Kinship,
+    pub(super) came: Came,
+    pub(super) seen: Vec<(Sighting, Onset)>,
+}
+
+impl Chain {
+    /// Takes a request in; what it adds up to, where it is a rewording of an earlier one.
+    pub(super) fn asks(&mut self, call: &Call, goal: Goal, cx: &Cx<'_>) -> Option<Reworded> {
+        let leaves = if self.waiting { 3 } else { self.came.leaves() };
+        // A list that gets shorter is worked off where something came of the last request.
+        let gained = matches!(
+            self.came,
+            Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale
+        ) && !self.waiting;
+        self.waiting = true;
+        if goal.weight() < LIGHTEST || call.polling {
+            return None;
+        }
+        let mut best: Option<(u32, &Asked, Kinship)> = None;
+        for before in self.requests.iter() {
+            if call.round.is_some() && before.round == call.round {
+                continue;
+            }
+            let kinship = goal.kinship(&before.goal);
+            let polls = self.came == Came::Counted && before.call == call.key;
+            let changed = before.mutations != cx.run.new_mutations;
+            let base = if changed || polls { 0 } else { base(&kinship, gained) };
+            let points = before.points.saturating_add(base * leaves / WHOLE);
+            if base > 0 && best.as_ref().is_none_or(|(most, _, _)| points >= *most) {
+                best = Some((points, before, kinship));
+            }
+        }
+        let (points, times, chain, kinship) = best
+            .map_or((0, 1, cx.here.seq, Kinship::default()), |(points, before, kinship)| {
+                (points, before.times.saturating_add(1), before.chain, kinship)
+            });
+        let asked = Asked {
+            goal,
+            call: call.key,
+            points,
+            times,
+            mutations: cx.run.new_mutations,
+            round: call.round,
+            chain,
+            sighting: cx.here,
+            onset: call.onset,
+        };
+        self.requests.push(asked, REQUESTS);
+        (times > 1).then(|| Reworded {
+            points,
+            times,
+            chain,
+            kinship,
+            came: self.came,
+            seen: self
+                .requests
+                .iter()
+                .filter(|asked| asked.chain == chain)
+                .map(|asked| (asked.sighting, asked.onset))
+                .collect(),
+        })
+    }
+
+    /// Takes a result in.
+    pub(super) fn came(&mut self, step: &Step, result: &ToolResult) {
+        // What comes of other work says nothing about requests; where there are none there is nothing to be told.
+        let asked = step.call.as_ref().is_some_and(|call| call.asks != Asks::Nothing);
+        if self.requests.len() == 0 || !self.waiting && !asked {
+            return;
+        }
+        let facts = &step.facts;
+        self.waiting = false;
+        let news = self.news(&result.output);
+        let answer = facts.class.unwrap_or(facts.light);
+        let known = self.answers.iter().any(|known| *known == answer);
+        if !known {
+            self.answers.push(answer, ANSWERS);
+        }
+        let state = Effect::of(&result.output);
+        let (mut unmoved, mut acted, mut tells, mut seen) = (false, false, state.place != 0, false);
+        let mut latest = 0;
+        for known in self.states.iter().filter(|known| known.tool == step.tool) {
+            let moved = state.moved(&known.state);
+            tells |= moved != Moved::Unknown;
+            unmoved |= moved == Moved::No && known.state.act == state.act;
+            acted |= moved == Moved::No;
+            seen |= known.state.place == state.place;
+            latest = known.state.place;
+        }
+        self.came = if facts.failed {
+            // Another error is something learnt.
+            if known { Came::Failed } else { Came::Otherwise }
+        } else if facts.waiting {
+            Came::Waiting
+        } else if facts.negative {
+            Came::Nothing
+        } else if known {
+            Came::Same
+        } else if unmoved {
+            Came::Unmoved
+        } else if acted {
+            Came::Acted
+        } else if tells && state.place == 0 && latest == 0 {
+            Came::Counted
+        } else if tells && latest == state.place {
+            Came::Moved
+        } else if tells {
+            if seen { Came::Back } else { Came::Elsewhere }
+        } else if news {
+            Came::Text
+        } else {
+            Came::Stale
+        };
+        self.states.push(Known { tool: step.tool, state }, STATES);
+    }
+
+    /// Whether a text says something new; its words are known from now on.
+    fn news(&mut self, output: &str) -> bool {
+        let (mut all, mut new, mut figure) = (0_usize, 0_usize, false);
+        for word in word_hashes(output).take(WORDS) {
+            all += 1;
+            if self.words.learn(word) {
+                new += 1;
+                figure |= has_digit(word);
+            }
+        }
+        all >= FEW && (new * 4 >= all || figure)
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.requests.iter().map(|asked| asked.points).max().unwrap_or(0)
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.requests.len() <= REQUESTS
+            && self.requests.iter().all(|asked| asked.goal.fits())
+            && self.states.len() <= STATES
+            && self.states.iter().all(|known| known.state.fits())
+            && self.answers.len() <= ANSWERS
+            && self.words.fits()
+    }
+}
+
+/// What a request adds that relates so to an earlier one.
+fn base(kinship: &Kinship, gained: bool) -> u32 {
+    if !Goal::shares(kinship) || kinship.refilled || kinship.plus && kinship.minus || kinship.minus && gained {
+        return 0;
+    }
+    let base = (kinship.alike.saturating_sub(10) / 5).min(WHOLE);
+    if kinship.plus { base * 8 / 12 } else { base }
+}

@@ -1,0 +1,208 @@
+//! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking each
+//! other for what none of them has, a desk that demands a number which the caller has lost, one apology after the other.
+//! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
+//! round of reports, closing words, answers to a user who doubts what was just looked up.
+//! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
+//! word that was not said before, and nothing was done in between; what a user newly names is progress.
+
+use crate::model::{HaltReason, Recommendation, Role};
+use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Goal, Key, Vocabulary, combine, evidence};
+use alloc::format;
+use serde::{Deserialize, Serialize};
+
+/// Messages compared with.
+const MESSAGES: usize = 5;
+/// Lighter messages say too little, longer ones are plans, reports or code.
+const LIGHTEST: u32 = 6;
+const LONGEST: usize = 500;
+/// Share of the weight of both, and of the lighter one, in per cent, from which two messages are about one thing.
+const ALIKE: u32 = 30;
+const WITHIN: u32 = 55;
+/// Share of new words from which a message says something.
+const FRESH: u32 = 22;
+/// What a repeat adds, and what is left of it where somebody named something new, in twelfths.
+const WHOLE: u32 = 12;
+const USER_NEWS: u32 = 1;
+const NEWS: u32 = 4;
+/// Messages after a result that are about the result.
+const ABOUT_IT: u32 = 2;
+
+pub(crate) struct StaleTalk;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    messages: Ring<Said>,
+    words: Vocabulary,
+    /// The user named something since the latest message.
+    news: bool,
+    /// Messages since the latest result; none where there was no result yet.
+    since: Option<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Said {
+    goal: Goal,
+    points: u32,
+    times: u32,
+    /// Sequence number of the first message of the chain.
+    chain: u64,
+    sighting: Sighting,
+    onset: Onset,
+}
+
+impl State {
+    /// The weight of the words that were not said before, and whether one of them names something.
+    fn learn(&mut self, goal: &Goal) -> (u32, bool) {
+        let (mut fresh, mut named) = (0, false);
+        for (word, weight) in goal.parts() {
+            if self.words.learn(word) {
+                fresh += weight;
+                named |= Goal::names(weight);
+            }
+        }
+        (fresh, named)
+    }
+
+    fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
+        let goal = Goal::of(text, core::iter::empty());
+        let (fresh, named) = self.learn(&goal);
+        self.since = self.since.map(|since| since.saturating_add(1));
+        let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
+        if goal.weight() < LIGHTEST || text.len() > LONGEST || about_it {
+            return None;
+        }
+        let mut leaves = if core::mem::take(&mut self.news) { USER_NEWS } else { WHOLE };
+        if named || fresh * 100 > goal.weight() * FRESH {
+            leaves = leaves.min(NEWS);
+        }
+        let mut best: Option<(u32, &Said)> = None;
+        for before in self.messages.iter() {
+            let kinship = goal.kinship(&before.goal);
+            if kinship.refilled || kinship.alike < ALIKE && kinship.within < WITHIN {
+                continue;
+            }
+            let base = (kinship.alike.max(kinship.within / 2) / 3).min(WHOLE);
+            let points = before.points.saturating_add(base * leaves / WHOLE);
+            if best.is_none_or(|(most, _)| points >= most) {
+                best = Some((points, before));
+            }
+        }
+        let (points, times, chain) =
+            best.map_or((0, 1, cx.here.seq), |(points, before)| (points, before.times.saturating_add(1), before.chain));
+        self.messages.push(Said { goal, points, times, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
+        if times == 1 || !cx.limits.reached(points, 1) {
+            return None;
+        }
+        let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
+        let identity: Key = combine("stale-talk", &[chain]);
+        Some(Streak::of(same).signal(Told {
+            kind: "nobody-acts",
+            identity,
+            count: points,
+            confidence: confidence(300, 14, points),
+            signature: format!("talk~{}", evidence(identity).get(..8).unwrap_or_default()),
+            message: format!(
+                "{times} messages are about the same thing, hold hardly a new word, and nothing was done in between"
+            ),
+            instead: "Do what is talked about, or say that it cannot be had and go on in another way.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        }))
+    }
+}
+
+impl Rule for StaleTalk {
+    const ID: &'static str = "stale-talk";
+    const ABOUT: &'static str = "Messages about one thing with hardly a new word, while nobody acts.";
+    const UNIT: &'static str = "points";
+    const LIMITS: Limits = Limits::ladder(20, 0, 0, 0);
+    const OUTLIVES_EVIDENCE: bool = true;
+    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Call(..) => state.messages.clear(),
+            Fact::Step(..) => state.since = Some(0),
+            Fact::Heard(message) if message.role == Role::User => {
+                let (_, named) = state.learn(&Goal::of(&message.text, core::iter::empty()));
+                state.news |= named;
+            }
+            _ => {
+                let (_, message) = fact.spoken()?;
+                return state.says(&message.text, cx);
+            }
+        }
+        None
+    }
+
+    fn forget_task(state: &mut State, _task: Key) {
+        *state = State::default();
+    }
+
+    fn standing(state: &State) -> u32 {
+        state.messages.iter().map(|said| said.points).max().unwrap_or(0)
+    }
+
+    fn fits(state: &State) -> bool {
+        state.messages.len() <= MESSAGES && state.messages.iter().all(|said| said.goal.fits()) && state.words.fits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Nudge;
+    use crate::rules::testing::{Played, events, says};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "stale-talk";
+
+    fn dialogue(lines: &[(&str, &str)]) -> Played {
+        let heard = |text: &str| format!(r#"{{"type":"message","role":"user","text":"{text}"}}"#);
+        let lines: Vec<String> = lines.iter().flat_map(|(said, answer)| [says(said), heard(answer)]).collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn a_slot_that_stays_empty() {
+        dialogue(&[
+            ("Please send me the booking code so that I can look into it.", "I lost it."),
+            ("I need the booking code to look into it.", "As I said, it is lost."),
+            ("Please send the booking code so that I can look into it.", "It is gone."),
+            ("Please send me the booking code, I need it to look into it.", "No."),
+        ])
+        .strongest(RULE, Nudge);
+        // The user names something each time.
+        dialogue(&[
+            ("Please send me the booking code so that I can look into it.", "It was for Oslo in May."),
+            ("I need the booking code to look into it.", "My name is Ines Albers."),
+            ("Please send the booking code so that I can look into it.", "I paid by Visa 4411."),
+            ("Please send me the booking code, I need it to look into it.", "It went via Riga."),
+        ])
+        .expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_form_is_no_loop() {
+        dialogue(&[
+            ("Which size of boots do you take?", "A 42."),
+            ("Which colour of boots would you like?", "Green."),
+            ("Where shall the parcel be sent to?", "Home."),
+            ("How would you like to pay for it?", "By invoice."),
+        ])
+        .expect(RULE, &[]);
+    }
+
+    #[test]
+    fn whoever_acts_is_not_only_talking() {
+        let text = says("I need the tide table of the harbour before the depth can be found.");
+        let other = says("The depth can be found as soon as the tide table of the harbour is there, I need it.");
+        let call = r#"{"type":"tool-call","tool":"look","args":{"at":"shelf"}}"#;
+        let result = r#"{"type":"tool-result","tool":"look","outcome":"ok","output":"empty"}"#;
+        events("{}", [&*text, &other, &text, &other]).strongest(RULE, Nudge);
+        events("{}", [&*text, call, result, &other, call, result, &text, call, result, &other]).expect(RULE, &[]);
+    }
+}

@@ -1,0 +1,221 @@
+//! What an action changed, as its result tells it: the place and the figures that come back with every result of the
+//! tool.
+//!
+//! A page tells its address and the position on it, a shop the number of items in the cart, a deployment how many copies
+//! are ready. Whether those moved is the effect of the action; the text around them is other people's. Which figures
+//! tell the state is not known beforehand: those are compared that stand behind the same word in both results.
+
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// Figures of a result that are looked at.
+pub(crate) const FIGURES: usize = 12;
+/// Bytes and lines of a result that tell its state.
+const HEAD: usize = 2500;
+const LINES: usize = 10;
+/// Lines, the first ones and that of the address, whose figures are the state.
+const FIGURED: usize = 3;
+const LINE: usize = 800;
+/// Characters of the first sentence, which tells what was done.
+const ACT: usize = 200;
+/// Hexadecimal digits in a row that name a session.
+const SESSION: usize = 12;
+
+/// Where things stand after an action.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Hash of the first address; 0 for none.
+    pub(crate) place: u32,
+    /// Hash of the first sentence.
+    pub(crate) act: u32,
+    /// Hashes of a word and of the figure behind it, in order.
+    figures: Vec<(u32, u32)>,
+}
+
+/// What an action did, beside an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// Nothing that both tell.
+    Unknown,
+    /// Somewhere or something else.
+    Yes,
+    /// Place and figures are as they were.
+    No,
+}
+
+impl State {
+    /// What a result tells.
+    pub(crate) fn of(output: &str) -> Self {
+        let output = output.get(..output.floor_char_boundary(HEAD)).unwrap_or_default();
+        let lines = output.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES);
+        let mut state = Self::default();
+        for (index, line) in lines.enumerate() {
+            let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
+            if index == 0 {
+                // Data tells no deed.
+                let end = if line.starts_with(['{', '[']) { 0 } else { line.find(". ").unwrap_or(line.len()) };
+                state.act = hash(line.chars().take(ACT.min(end)).filter(|char| !char.is_whitespace()));
+            }
+            let before = state.place;
+            state.read(line, index < FIGURED);
+            if index >= FIGURED && before == 0 && state.place != 0 {
+                state.read(line, true);
+            }
+            if index >= FIGURED && state.place != 0 {
+                break;
+            }
+        }
+        state
+    }
+
+    fn read(&mut self, line: &str, figures: bool) {
+        let mut rest = line;
+        let mut word = 0;
+        while let Some(start) = rest.find(|char: char| char.is_alphanumeric() || matches!(char, '\'' | '[')) {
+            let Some((_, tail)) = rest.split_at_checked(start) else { return };
+            if let Some(end) = quoted(tail) {
+                // A title says what the place is called, not where it is.
+                rest = tail.get(end..).unwrap_or_default();
+                continue;
+            }
+            let address = tail.starts_with("http://") || tail.starts_with("https://") || tail.starts_with("file://");
+            let ends = |char: char| {
+                if address {
+                    char.is_whitespace() || matches!(char, ')' | ']' | '>' | '"' | '\'' | '#')
+                } else {
+                    !(char.is_alphanumeric() || char == '.' || char == '_')
+                }
+            };
+            let end = tail.find(ends).unwrap_or(tail.len()).max(tail.chars().next().map_or(1, char::len_utf8));
+            let Some((token, after)) = tail.split_at_checked(end) else { return };
+            rest = if address {
+                after.trim_start_matches(|char: char| !char.is_whitespace() && char != ')' && char != '"')
+            } else {
+                after
+            };
+            if address {
+                if self.place == 0 {
+                    self.place = without_sessions(token) | 1;
+                }
+                continue;
+            }
+            let token = token.trim_end_matches('.');
+            if token.starts_with(|char: char| char.is_ascii_digit()) {
+                if figures && self.figures.len() < FIGURES {
+                    self.figures.push((word, hash(token.chars())));
+                }
+            } else {
+                word = hash(token.chars().flat_map(char::to_lowercase));
+            }
+        }
+    }
+
+    /// Whether something moved since an earlier result of the tool.
+    pub(crate) fn moved(&self, before: &Self) -> Moved {
+        if self.place != before.place {
+            return if self.place == 0 || before.place == 0 { Moved::Unknown } else { Moved::Yes };
+        }
+        let mut shared = 0;
+        let mut left: Vec<(u32, u32)> = before.figures.clone();
+        for (word, figure) in &self.figures {
+            let Some(at) = left.iter().position(|(known, _)| known == word) else { continue };
+            let (_, known) = left.remove(at);
+            if known != *figure {
+                return Moved::Yes;
+            }
+            shared += 1;
+        }
+        // Where nothing comes back there is no state; one that comes back among many that do not is chance.
+        let fewer = self.figures.len().min(before.figures.len());
+        if self.place != 0 || shared * 2 > fewer { Moved::No } else { Moved::Unknown }
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.figures.len() <= FIGURES
+    }
+}
+
+/// Bytes of a short quotation or a title in brackets that a text begins with.
+fn quoted(text: &str) -> Option<usize> {
+    let close = match text.chars().next()? {
+        '\'' => '\'',
+        '[' => ']',
+        _ => return None,
+    };
+    Some(text.char_indices().skip(1).find(|(_, char)| *char == close).map_or(1, |(at, _)| at + 1))
+}
+
+/// Hash of an address without what names a session in it.
+fn without_sessions(address: &str) -> u32 {
+    let mut kept = Vec::new();
+    for run in address.split_inclusive(|char: char| !char.is_ascii_hexdigit()) {
+        let digits = run.trim_end_matches(|char: char| !char.is_ascii_hexdigit());
+        if digits.len() >= SESSION {
+            kept.push('#');
+            kept.extend(run.get(digits.len()..).unwrap_or_default().chars());
+        } else {
+            kept.extend(run.chars());
+        }
+    }
+    hash(kept.into_iter())
+}
+
+fn hash(chars: impl Iterator<Item = char>) -> u32 {
+    let mut hash = 0x811c_9dc5_u32;
+    for char in chars {
+        hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
+    }
+    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+    hash ^ hash >> 12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moved(later: &str, before: &str) -> Moved {
+        State::of(later).moved(&State::of(before))
+    }
+
+    #[test]
+    fn what_moves() {
+        let page = |n: u32, text: &str| alloc::format!("Address: https://a.example/b\nShowing page {n} of 9.\n{text}");
+        assert_eq!(moved(&page(2, "x"), &page(1, "x")), Moved::Yes);
+        assert_eq!(moved(&page(2, "an advert of 7 kayaks"), &page(2, "x")), Moved::No);
+        let other = page(2, "x").replace("example/b", "example/c");
+        assert_eq!(moved(&other, &page(2, "x")), Moved::Yes);
+        let cart = |n: u32, text: &str| alloc::format!("Clicked #add. Cart: {n} items. Today: {text}");
+        assert_eq!(moved(&cart(0, "Malta from 39"), &cart(0, "kayaks")), Moved::No);
+        assert_eq!(moved(&cart(1, "kayaks"), &cart(0, "kayaks")), Moved::Yes);
+        let json = |y: u32, notice: &str| {
+            alloc::format!(r#"{{"url":"https://a.example/b","scrollY":{y},"notice":"{notice}"}}"#)
+        };
+        assert_eq!(moved(&json(0, "from 39"), &json(0, "new")), Moved::No);
+        assert_eq!(moved(&json(600, "new"), &json(0, "new")), Moved::Yes);
+    }
+
+    #[test]
+    fn what_tells_no_state() {
+        assert_eq!(moved("It was built in 1931.", "Nobody knows."), Moved::Unknown);
+        assert_eq!(moved("", ""), Moved::Unknown);
+        assert_eq!(moved("see https://a.example", "nothing"), Moved::Unknown);
+    }
+
+    #[test]
+    fn sessions_and_titles() {
+        let page = |id: &str, title: &str| {
+            alloc::format!("Opened [{title}](https://a.example/{id}/b). It shows 10% of the page.")
+        };
+        assert_eq!(moved(&page("0123456789abcdef", "Top 5"), &page("fedcba9876543210", "Top 9")), Moved::No);
+        assert_eq!(State::of(&page("a", "x")).act, State::of(&page("a", "x")).act);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_output(one in "\\PC{0,120}|[a-f0-9:/.'\\[\\] \n]{0,200}") {
+            let state = State::of(&one);
+            proptest::prop_assert!(state.fits());
+            proptest::prop_assert!(state.moved(&state) != Moved::Yes);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What a request is about, apart from how it is put: names, numbers, paths and the longer words, weighed.
+//!
+//! Wordings differ, their object does not: of a text only a set of weighed word stems is kept. What names something
+//! (a figure, an address, a proper name) weighs most, a short word least, the smallest words nothing. Two requests
+//! share a goal when most of that weight is shared; whether *another* object stands in the same frame, a template was
+//! filled anew or a list got shorter is told apart from that.
+
+use super::request::dense;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// Different words kept of a text.
+pub(crate) const MOST: usize = 64;
+/// Bytes of a text that are looked at.
+const LONGEST: usize = 1600;
+/// Letters of a stem: endings differ with the sentence.
+const STEM: usize = 6;
+/// What names something weighs this much.
+const OBJECT: u32 = 3;
+/// The bits of a word that hold its weight.
+const WEIGHT: u32 = 3;
+/// Of the words inside sentences, the share from which capitals name nothing: some languages and all titles write many.
+const CAPITALS: usize = 40;
+
+/// A request's object, as far as it can be compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Goal {
+    /// Hashes of the stems, each once, in the order of the text; the lowest two bits are the weight.
+    words: Vec<u32>,
+    weight: u32,
+}
+
+/// How two requests relate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kinship {
+    /// Shared weight in per cent of both together, and of the lighter one.
+    pub(crate) alike: u32,
+    pub(crate) within: u32,
+    /// The later one names something new; it leaves out something that the earlier one names.
+    pub(crate) plus: bool,
+    pub(crate) minus: bool,
+    /// Both differ in one place only and have something of their own there.
+    pub(crate) refilled: bool,
+}
+
+/// A word of a text as it is read.
+struct Word<'a> {
+    text: &'a str,
+    address: bool,
+    /// Nothing but blanks and commas stands between it and the word before.
+    inside: bool,
+}
+
+/// The words of a text: addresses whole, words with their inner points, dashes and slashes, single characters of scripts
+/// that put no blanks between words.
+fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    let mut rest = text;
+    let mut first = true;
+    core::iter::from_fn(move || {
+        let start = rest.find(char::is_alphanumeric)?;
+        let (gap, tail) = rest.split_at_checked(start)?;
+        let inside = !first && !gap.contains(['.', '!', '?', ':', '\n', '"', '“', '。', '！', '？', '：']);
+        first = false;
+        let address = ["https://", "http://", "file://"].iter().any(|scheme| tail.starts_with(scheme));
+        let length = if address {
+            tail.find(|char: char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '\'' | '"'))
+                .unwrap_or(tail.len())
+        } else {
+            length(tail)
+        };
+        let (word, after) = tail.split_at_checked(length)?;
+        rest = after;
+        let text = if address { word.trim_end_matches(['.', ',', ';', ':', '!', '?']) } else { word };
+        Some(Word { text, address, inside })
+    })
+}
+
+/// Bytes of the word that a text begins with.
+fn length(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    let mut end = 0;
+    while let Some((at, char)) = chars.next() {
+        if dense(char) {
+            return if end == 0 { at + char.len_utf8() } else { at };
+        }
+        if char.is_alphanumeric() {
+            end = at + char.len_utf8();
+            continue;
+        }
+        let joins = matches!(char, '\'' | '’' | '.' | '-' | '/' | '@' | '_');
+        if !joins || !chars.peek().is_some_and(|(_, next)| next.is_alphanumeric() && !dense(*next)) {
+            return at;
+        }
+    }
+    end
+}
+
+/// A hash whose lowest two bits are free.
+fn hash(chars: impl Iterator<Item = char>) -> u32 {
+    let mut hash = 0x811c_9dc5_u32;
+    for char in chars {
+        hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
+    }
+    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+    // Three bytes in a snapshot, and chance enough: a goal has at most 64 of them.
+    (hash ^ hash >> 12) & 0x1f_ffff & !WEIGHT
+}
+
+/// A value beside the text, as one object: the same text for eight recipients is a list.
+pub(crate) fn beside(name: &str, value: &str) -> u32 {
+    hash(name.chars().chain(core::iter::once('=')).chain(value.chars())) | OBJECT
+}
+
+impl Goal {
+    /// The object of a text, with what stands beside it.
+    pub(crate) fn of(text: &str, beside: impl Iterator<Item = u32>) -> Self {
+        let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+        let mut found: Vec<(u32, bool)> = Vec::new();
+        let (mut capitals, mut inner) = (0_usize, 0_usize);
+        for word in words(text) {
+            let low = word.text.strip_suffix("'s").or_else(|| word.text.strip_suffix("’s")).unwrap_or(word.text);
+            let Some(initial) = low.chars().next() else { continue };
+            let digit = low.chars().any(char::is_numeric);
+            let letters = low.chars().count();
+            let hump = low.chars().skip(1).any(char::is_uppercase);
+            let capital = initial.is_uppercase() && word.inside;
+            if word.inside && !digit && !word.address {
+                inner += 1;
+                capitals += usize::from(initial.is_uppercase());
+            }
+            let sure = word.address || digit || hump;
+            if !sure && !capital && letters <= 3 && !dense(initial) && initial.is_ascii() {
+                continue;
+            }
+            let whole = word.address || digit;
+            let lower = || low.chars().flat_map(char::to_lowercase);
+            let stem = if whole { hash(lower()) } else { hash(lower().take(STEM)) };
+            let weight = if sure {
+                OBJECT
+            } else if letters >= STEM || dense(initial) {
+                2
+            } else {
+                1
+            };
+            if let Some((known, named)) = found.iter_mut().find(|(known, _)| *known & !WEIGHT == stem) {
+                *known = stem | (*known & WEIGHT).max(weight);
+                *named |= capital;
+            } else if found.len() == MOST {
+                break;
+            } else {
+                found.push((stem | weight, capital));
+            }
+        }
+        let named = capitals * 100 <= inner * CAPITALS;
+        let mut words: Vec<u32> =
+            found.into_iter().map(|(word, capital)| if capital && named { word | OBJECT } else { word }).collect();
+        for word in beside {
+            if words.len() < MOST && !words.iter().any(|known| *known & !WEIGHT == word & !WEIGHT) {
+                words.push(word);
+            }
+        }
+        let weight = words.iter().map(|word| word & WEIGHT).sum();
+        Self { words, weight }
+    }
+
+    pub(crate) const fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// The words and what each weighs.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.words.iter().map(|word| (word & !WEIGHT, word & WEIGHT))
+    }
+
+    /// Whether a word of that weight names something.
+    pub(crate) const fn names(weight: u32) -> bool {
+        weight == OBJECT
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.words.len() <= MOST
+    }
+
+    fn find(&self, word: u32) -> Option<u32> {
+        self.words.iter().find(|known| *known & !WEIGHT == word & !WEIGHT).copied()
+    }
+
+    /// Whether something is named here that is not in the other.
+    fn names_more(&self, other: &Self) -> bool {
+        self.words.iter().any(|word| word & WEIGHT == OBJECT && other.find(*word).is_none())
+    }
+
+    /// How this request relates to an earlier one.
+    pub(crate) fn kinship(&self, before: &Self) -> Kinship {
+        let (mut overlap, mut shared) = (0, 0);
+        for word in &self.words {
+            if let Some(known) = before.find(*word) {
+                overlap += (word & WEIGHT).min(known & WEIGHT);
+                shared += 1;
+            }
+        }
+        let percent = |of: u32| (overlap * 100).checked_div(of).unwrap_or(0);
+        Kinship {
+            alike: percent((self.weight + before.weight).saturating_sub(overlap)),
+            within: percent(self.weight.min(before.weight)),
+            plus: self.names_more(before),
+            minus: before.names_more(self),
+            refilled: self.refills(before, shared),
+        }
+    }
+
+    /// Whether both are one template, filled with something else.
+    fn refills(&self, before: &Self, shared: usize) -> bool {
+        if self.words.len() == shared || before.words.len() == shared {
+            return false;
+        }
+        let same = |(left, right): &(&u32, &u32)| **left & !WEIGHT == **right & !WEIGHT;
+        let shorter = self.words.len().min(before.words.len());
+        let head = self.words.iter().zip(&before.words).take_while(same).count();
+        let tails = self.words.iter().rev().zip(before.words.iter().rev());
+        let tail = tails.take(shorter.saturating_sub(head)).take_while(same).count();
+        head + tail >= shared
+    }
+
+    /// Whether most of what both are about is the same.
+    pub(crate) fn shares(kinship: &Kinship) -> bool {
+        kinship.alike >= 44 || kinship.within >= 70 && kinship.alike >= 40
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn goal(text: &str) -> Goal {
+        Goal::of(text, core::iter::empty())
+    }
+
+    fn kin(later: &str, before: &str) -> Kinship {
+        goal(later).kinship(&goal(before))
+    }
+
+    #[test]
+    fn wording_does_not_matter() {
+        let kinship = kin(
+            "Find out on the Aldgate Observatory's official website when it was founded.",
+            "Please visit the official website of the Aldgate Observatory and find its founding year.",
+        );
+        assert!(Goal::shares(&kinship) && !kinship.plus && !kinship.minus && !kinship.refilled, "{kinship:?}");
+        let kinship = kin("请到青岚博物馆官方网站查一下它的成立年份。", "请在官方网站上查找青岚博物馆的成立年份。");
+        assert!(Goal::shares(&kinship) && !kinship.plus, "{kinship:?}");
+    }
+
+    #[test]
+    fn another_object_in_the_same_frame() {
+        let kinship = kin("Who composed the music of the film Stalker?", "Who composed the music of the film Solaris?");
+        assert!(kinship.plus && kinship.minus && kinship.refilled, "{kinship:?}");
+        let kinship = kin("rain in may 2022 at the harbour", "rain at the harbour in may 2021");
+        assert!(kinship.plus && kinship.minus, "{kinship:?}");
+        // Where every noun has a capital, capitals name nothing, and the template still tells.
+        let kinship = kin(
+            "Bitte suche auf der Seite des Stadtarchivs Wangen das Baujahr des Rathauses heraus.",
+            "Bitte suche auf der Seite des Stadtarchivs Lindau das Baujahr des Rathauses heraus.",
+        );
+        assert!(!kinship.plus && kinship.refilled, "{kinship:?}");
+    }
+
+    #[test]
+    fn what_stands_beside_is_an_object() {
+        let one = Goal::of("please confirm the meeting tomorrow", [beside("to", "ana")].into_iter());
+        let other = Goal::of("please confirm the meeting tomorrow", [beside("to", "ben")].into_iter());
+        let kinship = other.kinship(&one);
+        assert!(kinship.plus && kinship.minus);
+        assert_eq!(one.kinship(&one), Kinship { alike: 100, within: 100, ..Kinship::default() });
+    }
+
+    #[test]
+    fn words_of_a_text() {
+        let words = |text| words(text).map(|word| word.text).collect::<Vec<_>>();
+        assert_eq!(
+            words("See https://a.b/c?d=1. Then v1.2-rc of the_thing's end."),
+            ["See", "https://a.b/c?d=1", "Then", "v1.2-rc", "of", "the_thing's", "end"]
+        );
+        assert_eq!(words("a天气b"), ["a", "天", "气", "b"]);
+        assert_eq!(words("--'. /"), [""; 0]);
+    }
+
+    #[test]
+    fn bounded() {
+        let many: alloc::string::String = (0..400).map(|n| alloc::format!("w{n} ")).collect();
+        let goal = goal(&many);
+        assert!(goal.fits() && goal.words.len() == MOST);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text(one in "\\PC{0,200}", other in "\\PC{0,200}") {
+            let (one, other) = (goal(&one), goal(&other));
+            let kinship = one.kinship(&other);
+            proptest::prop_assert!(kinship.alike <= 100 && kinship.within <= 100);
+            proptest::prop_assert_eq!(one.kinship(&one).plus, false);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The words that were said lately, in less than half a kilobyte.
+
+use alloc::{vec, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Places for words, two of which a word may take.
+const PLACES: usize = 384;
+
+/// Words that were said. Where two want one place the older one is forgotten and seems new when it comes again: what is
+/// asked of it errs towards silence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Vocabulary(Vec<u8>);
+
+impl Vocabulary {
+    /// Remembers a word by its hash; true where it was not known.
+    pub(crate) fn learn(&mut self, word: u32) -> bool {
+        if self.0.is_empty() {
+            self.0 = vec![0; PLACES];
+        }
+        let mixed = word.wrapping_mul(0x9e37_79b1);
+        let pair = (mixed >> 8) as usize % (PLACES / 2) * 2;
+        let mark = u8::try_from(mixed & 0xff).unwrap_or(1).max(1);
+        let Some([newer, older]) = self.0.get_mut(pair..pair + 2) else { return true };
+        if *newer == mark || *older == mark {
+            return false;
+        }
+        *older = *newer;
+        *newer = mark;
+        true
+    }
+
+    pub(crate) const fn fits(&self) -> bool {
+        self.0.is_empty() || self.0.len() == PLACES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_known_until_others_take_their_places() {
+        let mut known = Vocabulary::default();
+        let new = |known: &mut Vocabulary, range: core::ops::Range<u32>| {
+            range.filter(|word| known.learn(word.wrapping_mul(0x0100_0193))).count()
+        };
+        assert!(new(&mut known, 0..100) >= 95);
+        assert!(new(&mut known, 0..100) <= 20);
+        new(&mut known, 1_000..9_000);
+        assert!(new(&mut known, 0..100) >= 90);
+        assert!(known.fits());
+    }
+}

@@ -1,0 +1,16 @@
+//! `cargo xtask score`: the native scorer of `examples/score`.
+
+use crate::eval;
+use crate::workspace::Workspace;
+use anyhow::Result;
+
+/// Builds the scorer and runs it in the caller's folder: output, exit code and relative paths are its own.
+pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    let build = ["build", "--quiet", "--profile", "score", "--package", "loopwarden", "--example", "score"];
+    let code = eval::run(&mut workspace.cargo(build))?;
+    if code != 0 {
+        return Ok(code);
+    }
+    let program = workspace.target.join("score").join("examples").join("score");
+    eval::run(std::process::Command::new(program).args(args))
+}
