@@ -12,7 +12,7 @@ use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, evidence, said};
-use alloc::format;
+use alloc::{boxed::Box, format};
 use serde::{Deserialize, Serialize};
 
 /// Texts remembered at once, over all agents; the one not heard for longest goes.
@@ -29,7 +29,7 @@ pub(crate) struct Monologue;
 pub(crate) struct State {
     texts: Ring<Text>,
     heard: Heard,
-    older: Ring<Older>,
+    older: Option<Box<Ring<Older>>>,
 }
 
 /// A long text that was not heard for a while.
@@ -47,7 +47,7 @@ impl State {
         if let Some(text) = self.texts.take(|text| text.key == key) {
             return Some(text);
         }
-        let Older { agent, key, times, onset } = self.older.take(|text| text.key == key)?;
+        let Older { agent, key, times, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
         let sightings = Ring::default();
         Some(Text { agent, key, long: true, times, idle: 0, onset, idle_onset: onset, sightings })
     }
@@ -56,7 +56,7 @@ impl State {
         if self.texts.len() >= TEXTS
             && let Some(Text { agent, key, long: true, times, onset, .. }) = self.texts.remove(0)
         {
-            self.older.push(Older { agent, key, times, onset }, OLDER);
+            self.older.get_or_insert_default().push(Older { agent, key, times, onset }, OLDER);
         }
         self.texts.push(text, TEXTS);
     }
@@ -179,7 +179,7 @@ impl Rule for Monologue {
     fn fits(state: &State) -> bool {
         state.heard.fits()
             && state.texts.len() <= TEXTS
-            && state.older.len() <= OLDER
+            && state.older.iter().all(|older| older.len() <= OLDER)
             && state.texts.iter().all(|text| text.sightings.len() <= EVIDENCE)
     }
 }

@@ -26,16 +26,14 @@ const THIRD: u8 = 2;
 const PAUSE: i64 = 30_000;
 /// Milliseconds below which a growing wait is none.
 const SHORTEST: i64 = 1_000;
-/// Waits of calls under way, as their arguments tell them.
-const WAITS: usize = 8;
 
 pub(crate) struct RepeatedError;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     tools: Ring<Tool>,
-    /// Calls under way that say how long they wait, in milliseconds.
-    waits: Ring<(Key, i64)>,
+    /// The latest call that says how long it waits, in milliseconds.
+    waits: Option<(Key, i64)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -216,7 +214,7 @@ impl Rule for RepeatedError {
         match fact {
             Fact::Call(call, payload) => {
                 if let Some(wait) = backoff(payload) {
-                    state.waits.push((call.key, wait), WAITS);
+                    state.waits = Some((call.key, wait));
                 }
                 let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
                 // Only what looks like one more of the same; another target deserves its chance.
@@ -233,7 +231,7 @@ impl Rule for RepeatedError {
                     .and_then(|index| state.tools.remove(index))
                     .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
                 let key = step.call.as_ref().map(|call| call.key);
-                let waits = state.waits.take(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
+                let waits = state.waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
                 tool.took(step, result, waits, cx.limits.window as usize);
                 let class = tool.calls.last().and_then(|call| call.class).filter(|_| step.facts.failed);
                 let name = step.call.as_ref().map_or("a tool", |call| &call.name);
@@ -254,9 +252,7 @@ impl Rule for RepeatedError {
     }
 
     fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS
-            && state.waits.len() <= WAITS
-            && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
+        state.tools.len() <= TOOLS && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Resubmission;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     /// The latest call, while it waits for its result.
-    called: Option<(Key, Tokens)>,
+    called: Option<Box<(Key, Tokens)>>,
     last: Option<Box<Attempt>>,
     /// Something that is no work has come since the latest attempt.
     between: bool,
@@ -86,16 +86,16 @@ impl Rule for Resubmission {
             Fact::Call(call, payload) => {
                 // Several calls at once are no attempts one after the other.
                 state.called = match state.called.take() {
-                    None => Some((call.key, Tokens::of(payload))),
+                    None => Some(Box::new((call.key, Tokens::of(payload)))),
                     Some(_) => {
                         state.last = None;
-                        Some((call.key, Tokens::of(payload)))
+                        Some(Box::new((call.key, Tokens::of(payload))))
                     }
                 };
                 None
             }
             Fact::Step(step, result) => {
-                let (key, tokens) = state.called.take()?;
+                let (key, tokens) = *state.called.take()?;
                 let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);
                 let idle = step.outcome == Outcome::Ok && result.output.trim().is_empty();
                 if idle && step.call.as_ref().is_some_and(|call| !call.mutates && !call.silent) {
@@ -176,7 +176,7 @@ impl Rule for Resubmission {
     }
 
     fn fits(state: &State) -> bool {
-        state.called.iter().all(|(_, tokens)| tokens.fits())
+        state.called.iter().all(|called| called.1.fits())
             && state.last.iter().all(|last| last.tokens.fits() && last.attempts.fits())
     }
 }

@@ -12,7 +12,7 @@ use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting};
 use crate::text::{Asks, Key, combine, has_digit, printable, reads_as_prose, request_goal, word_hashes};
-use alloc::{format, vec::Vec};
+use alloc::{boxed::Box, format, vec::Vec};
 use chain::{Chain, Reworded};
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,8 @@ pub(crate) struct RewordedRequest;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    chain: Chain,
+    /// Only where something was asked in words.
+    chain: Option<Box<Chain>>,
     tools: Ring<Tool>,
 }
 
@@ -172,12 +173,14 @@ impl Rule for RewordedRequest {
         match fact {
             Fact::Call(call, payload) => {
                 let goal = request_goal(payload).filter(|_| !call.mutates)?;
-                let reworded = state.chain.asks(call, goal, cx)?;
+                let reworded = state.chain.get_or_insert_default().asks(call, goal, cx)?;
                 cx.limits.reached(reworded.points, 1).then(|| told(call, reworded))
             }
             Fact::Step(step, result) => {
                 let call = step.call.as_ref();
-                state.chain.came(step, result);
+                if let Some(chain) = &mut state.chain {
+                    chain.came(step, result);
+                }
                 let call = call.filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
                 let own = step.facts.echo && reads_as_prose(&result.output);
                 let request = own.then(|| Request::of(call, &result.output, cx.run.steps))??;
@@ -189,11 +192,11 @@ impl Rule for RewordedRequest {
 
     fn standing(state: &State) -> u32 {
         let written = state.tools.iter().map(|tool| tool.rewordings.times.saturating_mul(WRITTEN)).max().unwrap_or(0);
-        written.max(state.chain.points())
+        written.max(state.chain.as_ref().map_or(0, |chain| chain.points()))
     }
 
     fn fits(state: &State) -> bool {
-        state.chain.fits()
+        state.chain.iter().all(|chain| chain.fits())
             && state.tools.len() <= TOOLS
             && state.tools.iter().all(|tool| {
                 tool.requests.len() <= REQUESTS

@@ -10,7 +10,7 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Goal, Key, Vocabulary, combine, evidence};
-use alloc::format;
+use alloc::{boxed::Box, format};
 use serde::{Deserialize, Serialize};
 
 /// Messages compared with.
@@ -32,8 +32,12 @@ const ABOUT_IT: u32 = 2;
 
 pub(crate) struct StaleTalk;
 
+/// Only where somebody spoke.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct State(Option<Box<Talk>>);
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Talk {
     messages: Ring<Said>,
     words: Vocabulary,
     /// The user named something since the latest message.
@@ -53,7 +57,7 @@ struct Said {
     onset: Onset,
 }
 
-impl State {
+impl Talk {
     /// The weight of the words that were not said before, and whether one of them names something.
     fn learn(&mut self, goal: &Goal) -> (u32, bool) {
         let (mut fresh, mut named) = (0, false);
@@ -125,15 +129,24 @@ impl Rule for StaleTalk {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(..) => state.messages.clear(),
-            Fact::Step(..) => state.since = Some(0),
+            Fact::Call(..) => {
+                if let Some(talk) = &mut state.0 {
+                    talk.messages.clear();
+                }
+            }
+            Fact::Step(..) => {
+                if let Some(talk) = &mut state.0 {
+                    talk.since = Some(0);
+                }
+            }
             Fact::Heard(message) if message.role == Role::User => {
-                let (_, named) = state.learn(&Goal::of(&message.text, core::iter::empty()));
-                state.news |= named;
+                let talk = state.0.get_or_insert_default();
+                let (_, named) = talk.learn(&Goal::of(&message.text, core::iter::empty()));
+                talk.news |= named;
             }
             _ => {
                 let (_, message) = fact.spoken()?;
-                return state.says(&message.text, cx);
+                return state.0.get_or_insert_default().says(&message.text, cx);
             }
         }
         None
@@ -144,11 +157,13 @@ impl Rule for StaleTalk {
     }
 
     fn standing(state: &State) -> u32 {
-        state.messages.iter().map(|said| said.points).max().unwrap_or(0)
+        state.0.iter().flat_map(|talk| talk.messages.iter()).map(|said| said.points).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {
-        state.messages.len() <= MESSAGES && state.messages.iter().all(|said| said.goal.fits()) && state.words.fits()
+        state.0.iter().all(|talk| {
+            talk.messages.len() <= MESSAGES && talk.messages.iter().all(|said| said.goal.fits()) && talk.words.fits()
+        })
     }
 }
 
