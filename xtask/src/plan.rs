@@ -16,7 +16,8 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// What it is doing, for the progress line.
     pub(crate) label: &'static str,
-    /// How long it usually takes on two cores, the first time and again: so that nobody wonders whether it hangs.
+    /// How long it usually takes the first time, on two cores: so that nobody wonders whether it hangs. Blank where that
+    /// is not known.
     pub(crate) usually: &'static str,
     /// The steps that must have succeeded before.
     pub(crate) needs: &'static [&'static str],

@@ -45,7 +45,7 @@ pub(crate) const ALL: &[Step] = &[
     Step {
         name: "native",
         label: "testing the library natively",
-        usually: "",
+        usually: "6 min",
         needs: &["toolchain"],
         reads: &["Cargo.toml", "src", "tests", "benches", "wit", "README.md", "docs", "js/schema"],
         action: native,
@@ -69,7 +69,7 @@ pub(crate) const ALL: &[Step] = &[
     Step {
         name: "npm-ci",
         label: "installing the npm tools",
-        usually: "",
+        usually: "40 s",
         needs: &["toolchain"],
         reads: &[],
         action: setup::node_modules,
@@ -77,7 +77,7 @@ pub(crate) const ALL: &[Step] = &[
     Step {
         name: "component",
         label: "building the component",
-        usually: "",
+        usually: "3 min",
         needs: &["npm-ci"],
         reads: &[],
         action: wasm::component,
@@ -85,7 +85,7 @@ pub(crate) const ALL: &[Step] = &[
     Step {
         name: "glue",
         label: "building the npm package's wasm",
-        usually: "",
+        usually: "5 min",
         needs: &["npm-ci"],
         reads: &[],
         action: wasm::glue,
