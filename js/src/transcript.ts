@@ -73,6 +73,8 @@ export interface TranscriptPart extends Omit<Transcript, "format"> {
  */
 export class TranscriptReader {
   readonly #core: CoreReader;
+  /** The first half of a character whose second half is still to come. */
+  #half = "";
 
   /** @throws {LoopwardenError} `invalid-argument` for a format that does not exist. */
   constructor(format?: TranscriptFormat) {
@@ -82,14 +84,26 @@ export class TranscriptReader {
 
   /** Takes the next piece and tells what can be read by now. */
   feed(piece: string): TranscriptPart {
-    const next = text(piece, "piece");
-    return JSON.parse(tools.call(() => this.#core.feed(next)));
+    const next = this.#half + text(piece, "piece");
+    // Half a surrogate pair has no place in UTF-8: it waits for the other half.
+    const whole = /[\ud800-\udbff]$/.test(next) ? next.length - 1 : next.length;
+    this.#half = next.slice(whole);
+    return JSON.parse(tools.call(() => this.#core.feed(next.slice(0, whole))));
   }
 
   /** Tells what is left when the text has ended. The reader is of no use after it. */
   finish(): TranscriptPart {
-    const rest = tools.call(() => this.#core.finish());
+    // What never got its other half is read as it stands.
+    const half: TranscriptPart | undefined =
+      this.#half === "" ? undefined : JSON.parse(tools.call(() => this.#core.feed(this.#half)));
+    const rest: TranscriptPart = JSON.parse(tools.call(() => this.#core.finish()));
     this.#core.free();
-    return JSON.parse(rest);
+    if (half === undefined) return rest;
+    return {
+      ...rest,
+      events: [...half.events, ...rest.events],
+      lines: [...half.lines, ...rest.lines],
+      errors: [...half.errors, ...rest.errors],
+    };
   }
 }
