@@ -27,6 +27,11 @@ type ToModelOutput = (options: { toolCallId: string; input: unknown; output: unk
 /** A `prepareStep`, whatever the SDK's version and the tools are. */
 export type PrepareStep = (options: Any) => Any;
 
+type Mutable<T> = T extends readonly (infer Item)[] ? Item[] : T;
+type Settings<T> = T extends object ? { -readonly [Name in keyof T]: Mutable<T[Name]> } : T;
+/** What your own `prepareStep` answers, the names in it kept as they are written: the SDK wants those of your tools. */
+export type Prepared<T> = T extends PromiseLike<infer Settled> ? Promise<Settings<Settled>> : Settings<T>;
+
 /** The part of a step, of each version, that is looked at. */
 interface Step {
   text: string;
@@ -173,7 +178,7 @@ export class AiSdkGuard extends LoopGuard {
    * Puts guidance before the model, after your own `prepareStep` if there is one. A run that goes on although it was
    * halted, because `stopWhen` is missing, ends here: it throws the {@link LoopHalt}.
    */
-  prepareStep<OWN extends PrepareStep = PrepareStep>(own?: OWN): OWN {
+  prepareStep<const R = Any>(own?: (options: Any) => R): (options: Any) => Prepared<R> {
     const prepare = async (options: {
       stepNumber: number;
       steps: readonly Step[];
@@ -187,7 +192,7 @@ export class AiSdkGuard extends LoopGuard {
       halts.set(steps, request.guard);
       this.#observe(request, steps);
       if (request.guard.halted) throw request.guard.halted;
-      const prepared = await own?.(options);
+      const prepared: Any = await own?.(options);
       const text = request.guard.guidance();
       const given: ModelMessage[] = prepared?.messages ?? messages;
       const notes = request.notes.filter(({ message }) => !given.includes(message));
@@ -203,7 +208,7 @@ export class AiSdkGuard extends LoopGuard {
       if (!told && !twin) return prepared;
       return { ...prepared, ...(twin && { model: twin }), ...(told && { messages: told }) };
     };
-    return prepare as PrepareStep as OWN;
+    return prepare as PrepareStep;
   }
 
   /** Ends the run; one of the conditions of `stopWhen`. */

@@ -12,6 +12,7 @@ import { run } from "../../test/support/run.ts";
 const PEERS: Record<string, { runtime: string[]; types: string[] }> = {
   ".": { runtime: [], types: [] },
   "./slim": { runtime: [], types: [] },
+  "./tools": { runtime: [], types: [] },
   "./ai-sdk": { runtime: ["ai"], types: ["ai"] },
   "./claude-agent": { runtime: [], types: ["@anthropic-ai/claude-agent-sdk"] },
   "./cloudflare": { runtime: [], types: ["@cloudflare/think", "@cloudflare/workers-types"] },
@@ -86,7 +87,7 @@ for (const name of entries) {
       const { code: exit, stdout, stderr } = await run(process.execPath, [`load.${form}`], { cwd: folder });
       assert.equal(exit, 0, stderr);
       const names = stdout.trim().split(",");
-      const adapter = !["./otel", ".", "./slim"].includes(name);
+      const adapter = !["./otel", ".", "./slim", "./tools"].includes(name);
       for (const wanted of adapter ? ["LoopHalt", "createLoopGuard", "loopHalt"] : [])
         assert.ok(names.includes(wanted), `${wanted} is not among ${names.join()}`);
     });
