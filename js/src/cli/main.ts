@@ -10,6 +10,7 @@ import * as evaluation from "./eval.ts";
 import * as explain from "./explain.ts";
 import * as hook from "./hook.ts";
 import { InputError, reasonOf } from "./input.ts";
+import * as mcp from "./mcp.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
@@ -25,6 +26,7 @@ const COMMANDS: Record<string, Command> = {
   eval: evaluation,
   tune,
   hook,
+  mcp,
   config,
   doctor,
   schema,
@@ -42,6 +44,7 @@ Tells when an AI agent is stuck in a loop.
   eval PATH…          scores scenario files: loops caught, false alarms
   tune PATH…          which settings keep false alarms in your own runs under a rate
   hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
+  mcp -- COMMAND…     stands between an MCP client and a server, and judges the calls of its tools
   config check FILE   whether a configuration is sound
   doctor              whether everything on this machine is as it should be
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
@@ -74,7 +77,9 @@ async function main([name, ...args]: string[]): Promise<number> {
     const near = nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
   }
-  if (args.includes("--help") || args.includes("-h")) {
+  // What stands behind -- is another program's.
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (own.includes("--help") || own.includes("-h")) {
     printRaw(command.help);
     return 0;
   }
