@@ -18,13 +18,16 @@ const adapters = {
   mastra: "adapters/src/mastra.ts",
   "openai-agents": "adapters/src/openai-agents.ts",
   otel: "adapters/src/otel.ts",
+  // No framework's, but it takes the detector from the package as well.
+  proxy: "src/proxy/proxy.ts",
 };
-/** Those whose framework has CommonJS as well. */
+/** Those that CommonJS may ask for: its frameworks have it as well. */
 const commonjs = {
   langchain: "adapters/src/langchain.ts",
   mastra: "adapters/src/mastra.ts",
   "openai-agents": "adapters/src/openai-agents.ts",
   otel: "adapters/src/otel.ts",
+  proxy: "src/proxy/proxy.ts",
 };
 
 const shared: UserConfig = {
@@ -62,7 +65,7 @@ const builds: UserConfig[] = [
     inputOptions: { resolve: { mainFields: ["module", "main"], conditionNames: ["node", "import", "default"] } },
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts", "src/entry/tools.ts"] },
     deps: {
-      neverBundle: [/^node:/, "loopwarden"],
+      neverBundle: [/^node:/, /^loopwarden/],
       alwaysBundle: ["jsonc-parser", "diff", /^@modelcontextprotocol\//, /^zod(\/|$)/],
     },
     copy: [

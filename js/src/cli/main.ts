@@ -12,6 +12,7 @@ import * as hook from "./hook.ts";
 import { InputError, reasonOf } from "./input.ts";
 import * as mcp from "./mcp.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
+import * as proxy from "./proxy.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as tune from "./tune.ts";
@@ -27,6 +28,7 @@ const COMMANDS: Record<string, Command> = {
   tune,
   hook,
   mcp,
+  proxy,
   config,
   doctor,
   schema,
@@ -45,6 +47,7 @@ Tells when an AI agent is stuck in a loop.
   tune PATH…          which settings keep false alarms in your own runs under a rate
   hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
   mcp -- COMMAND…     stands between an MCP client and a server, and judges the calls of its tools
+  proxy               stands between a program and its model's API, and ends what goes round in circles
   config check FILE   whether a configuration is sound
   doctor              whether everything on this machine is as it should be
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
