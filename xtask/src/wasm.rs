@@ -17,8 +17,12 @@ use wit_component::ComponentEncoder;
 const STACK_BYTES: u32 = 96 * 1024;
 
 /// What rustc's wasm targets and wasm-bindgen use; a stripped module no longer names its features.
-const WASM_OPT: [&str; 11] = [
+///
+/// A function that is called from one place is not merged into it unless it is small: engines compile a function when it is
+/// first called, and one made of many waits for code that is hardly ever run (a first verdict took 30 ms for two such).
+const WASM_OPT: [&str; 12] = [
     "-Oz",
+    "--one-caller-inline-max-function-size=400",
     "--strip-debug",
     "--strip-producers",
     "--enable-bulk-memory",

@@ -1,7 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Level } from "../generated/types.ts";
 import { LEVELS } from "../replay/levels.ts";
-import { FORMATS, type TranscriptFormat } from "../transcript.ts";
 
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {}
@@ -47,10 +46,6 @@ export function oneOf<T extends string>(option: string, text: string | undefined
   const meant = near ? `, did you mean ${near}?` : `: expected one of ${known.join(", ")}`;
   throw new UsageError(`--${option} ${text}${meant}`);
 }
-
-/** Reads the name of a transcript's format; absent, it is recognised. */
-export const transcriptFormat = (name: string | undefined): TranscriptFormat | undefined =>
-  oneOf("format", name, FORMATS);
 
 /** The known word that takes the fewest edits, where that is few. */
 export function nearest(word: string, known: readonly string[]): string | undefined {

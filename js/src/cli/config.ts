@@ -1,5 +1,5 @@
 import { type Options, parse, UsageError } from "./args.ts";
-import { InputError } from "./input.ts";
+import { InputError } from "./failure.ts";
 import { print, printJson } from "./print.ts";
 import { NAME, read } from "./settings.ts";
 

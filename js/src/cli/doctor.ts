@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { type Options, parse, UsageError } from "./args.ts";
-import { InputError, reasonOf } from "./input.ts";
+import { InputError, reasonOf } from "./failure.ts";
 import { paint, print, printJson } from "./print.ts";
 import { places, sessions } from "./sessions.ts";
 import { NAME, read } from "./settings.ts";

@@ -6,7 +6,8 @@ import { readFile, stat } from "node:fs/promises";
 import { performance } from "node:perf_hooks";
 import { gunzipSync } from "node:zlib";
 import { complete } from "../replay/live.ts";
-import { eventFiles, InputError, logsIn, oneLine, reasonOf } from "./input.ts";
+import { InputError, reasonOf } from "./failure.ts";
+import { eventFiles, logsIn, oneLine } from "./input.ts";
 import { type Session, sessions } from "./sessions.ts";
 
 /** Milliseconds after which a file whose time has not moved was not written: the coarsest clock of a file system. */

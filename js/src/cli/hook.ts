@@ -12,11 +12,9 @@ import {
 import { Guard } from "../adapters/guard.ts";
 import type { Config } from "../generated/types.ts";
 import { parse, UsageError } from "./args.ts";
+import { InputError } from "./failure.ts";
 import { type Dialect, understood } from "./hook/dialect.ts";
-import * as install from "./hook/install.ts";
 import { type Entry, type Folded, forget, Journal } from "./hook/journal.ts";
-import { InputError, text } from "./input.ts";
-import { configText } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden hook [--config FILE] [--state DIR] [--prompts WHO] [--no-batches]
        loopwarden hook install [--project | --local | --user] [--config FILE] [--dry-run]
@@ -82,14 +80,14 @@ async function command(args: string[]): Promise<number> {
   const [action, ...more] = positionals;
   if (more.length > 0 || (action !== undefined && action !== "install" && action !== "uninstall"))
     throw new UsageError(`hook ${positionals.join(" ")}: expected install, uninstall or nothing`);
-  if (action !== undefined) return install.run(action, values);
+  if (action !== undefined) return (await import("./hook/install.ts")).run(action, values);
   for (const name of ["project", "local", "user", "dry-run"] as const)
     if (values[name]) throw new UsageError(`--${name} is for install and uninstall`);
   const { prompts } = values;
   if (prompts !== "human" && prompts !== "host") throw new UsageError(`--prompts ${prompts}: expected human or host`);
 
-  const { input, dialect } = received(await text("-"));
-  const config = values.config === undefined ? undefined : JSON.parse(await configText(values.config));
+  const { input, dialect } = received(await standardInput());
+  const config = values.config === undefined ? undefined : await configOf(values.config);
   const folder = values.state ?? defaultState();
   if (input.hook_event_name === "SessionStart") sweep(folder);
   // The host's own id may be any text; a file's name may not.
@@ -173,6 +171,18 @@ function sweep(folder: string): void {
   }
   for (const name of names)
     if (/^[0-9a-f]{32}\.session$/.test(name)) forget(join(folder, name), Date.now() - FORGOTTEN);
+}
+
+async function standardInput(): Promise<string> {
+  process.stdin.setEncoding("utf8");
+  let whole = "";
+  for await (const chunk of process.stdin) whole += chunk;
+  return whole;
+}
+
+async function configOf(file: string): Promise<Config> {
+  const { configText } = await import("./settings.ts");
+  return JSON.parse(await configText(file));
 }
 
 function received(document: string): { input: HookInput; dialect: Dialect } {

@@ -9,10 +9,9 @@ import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-pa
 import { LoopwardenError } from "../errors.ts";
 import { type Complain, type Run, runs, type Trace, traces } from "../replay/read.ts";
 import { FORMATS, type TranscriptFormat } from "../transcript.ts";
+import { oneOf } from "./args.ts";
+import { InputError, reasonOf } from "./failure.ts";
 import { progress, tell } from "./print.ts";
-
-/** The input cannot be read or is wrong: exit code 1. */
-export class InputError extends Error {}
 
 /** A whole file, plain or gzip-compressed; `-` is the standard input. */
 export async function text(file: string): Promise<string> {
@@ -149,25 +148,6 @@ async function* unpacked(stream: Readable): AsyncGenerator<Uint8Array> {
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "no such file",
-  EACCES: "may not be read or written",
-  EPERM: "may not be read or written",
-  EISDIR: "is a folder",
-  ENOTDIR: "a part of its path is no folder",
-  ENOSPC: "the disk is full",
-  EROFS: "the disk is read-only",
-  EMFILE: "too many files are open",
-  Z_DATA_ERROR: "not a sound gzip file",
-  Z_BUF_ERROR: "the gzip file is cut off",
-};
-
-/** What the system said, in a sentence. */
-export function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return REASONS[code ?? ""] ?? message;
-}
-
 function readable(file: string, error: unknown): InputError {
   return error instanceof InputError ? error : new InputError(`${file}: ${reasonOf(error)}`);
 }
@@ -186,6 +166,10 @@ export async function save(file: string, content: string): Promise<void> {
 }
 
 // --- Runs ---
+
+/** Reads the name of a transcript's format; absent, it is recognised. */
+export const transcriptFormat = (name: string | undefined): TranscriptFormat | undefined =>
+  oneOf("format", name, FORMATS);
 
 /** How many complaints about one file are printed; the rest is counted. */
 const COMPLAINTS = 20;

@@ -3,37 +3,38 @@ import "./modules.ts";
 import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
 import { type Command, nearest, UsageError } from "./args.ts";
-import * as completion from "./completion.ts";
-import * as config from "./config.ts";
-import * as doctor from "./doctor.ts";
-import * as evaluation from "./eval.ts";
-import * as explain from "./explain.ts";
-import * as hook from "./hook.ts";
-import { InputError, reasonOf } from "./input.ts";
-import * as mcp from "./mcp.ts";
+import { InputError, reasonOf } from "./failure.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
-import * as proxy from "./proxy.ts";
-import * as replay from "./replay.ts";
-import * as schema from "./schema.ts";
-import * as tune from "./tune.ts";
-import * as view from "./view.ts";
-import * as watch from "./watch.ts";
 
-const COMMANDS: Record<string, Command> = {
-  replay,
-  watch,
-  explain,
-  view,
-  eval: evaluation,
-  tune,
-  hook,
-  mcp,
-  proxy,
-  config,
-  doctor,
-  schema,
-  completion: { ...completion, run: async (args) => completion.complete(args, COMMANDS) },
+/** Each is read when it is asked for: a hook is started for every call of a tool. */
+const COMMANDS: Record<string, () => Promise<Command>> = {
+  replay: () => import("./replay.ts"),
+  watch: () => import("./watch.ts"),
+  explain: () => import("./explain.ts"),
+  view: () => import("./view.ts"),
+  eval: () => import("./eval.ts"),
+  tune: () => import("./tune.ts"),
+  hook: () => import("./hook.ts"),
+  mcp: () => import("./mcp.ts"),
+  proxy: () => import("./proxy.ts"),
+  config: () => import("./config.ts"),
+  doctor: () => import("./doctor.ts"),
+  schema: () => import("./schema.ts"),
+  completion: async () => {
+    const completion = await import("./completion.ts");
+    return { ...completion, run: async (args) => completion.complete(args, await everyCommand()) };
+  },
 };
+
+async function everyCommand(): Promise<Record<string, Command>> {
+  const all = Object.entries(COMMANDS).map(async ([name, read]) => [name, await read()] as const);
+  return Object.fromEntries(await Promise.all(all));
+}
+
+/** A command by its name. */
+async function commandOf(name: string): Promise<Command | undefined> {
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.() : undefined;
+}
 
 const HELP = `Usage: loopwarden COMMAND …
 
@@ -72,10 +73,10 @@ async function main([name, ...args]: string[]): Promise<number> {
     return 0;
   }
   if (name === "--help" || name === "-h" || name === "help") {
-    printRaw((Object.hasOwn(COMMANDS, args[0] ?? "") ? COMMANDS[args[0] ?? ""]?.help : undefined) ?? HELP);
+    printRaw((await commandOf(args[0] ?? ""))?.help ?? HELP);
     return 0;
   }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const command = await commandOf(name);
   if (command === undefined) {
     const near = nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { LoopProxyOptions, ProxyExchange, ProxyMetrics } from "loopwarden/proxy";
 import type { Verdict } from "../generated/types.ts";
 import { type Options, oneOf, parse, UsageError } from "./args.ts";
-import { InputError, reasonOf } from "./input.ts";
+import { InputError, reasonOf } from "./failure.ts";
 import { LEVEL_STYLE, paint, print, printJson, tell } from "./print.ts";
 import { OPTIONS, settings } from "./settings.ts";
 

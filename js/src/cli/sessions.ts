@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { duration, short } from "../replay/summarise.ts";
-import { InputError } from "./input.ts";
+import { InputError } from "./failure.ts";
 import { paint, tell } from "./print.ts";
 
 /** A recorded session. */

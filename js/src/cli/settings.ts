@@ -5,7 +5,8 @@ import { type ParseError, parse, printParseErrorCode, visit } from "jsonc-parser
 import { LoopDetector } from "../detector.ts";
 import type { Config } from "../generated/types.ts";
 import { without } from "../replay/raw.ts";
-import { InputError, located, text } from "./input.ts";
+import { InputError } from "./failure.ts";
+import { located, text } from "./input.ts";
 import { tell } from "./print.ts";
 
 /** The file that is found by itself. */

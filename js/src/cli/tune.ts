@@ -8,7 +8,8 @@ import { pair } from "../replay/pair.ts";
 import { apart, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, scale, written } from "../replay/settings.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
-import { Complaints, filesOf, InputError, save, tracesOf } from "./input.ts";
+import { InputError } from "./failure.ts";
+import { Complaints, filesOf, save, tracesOf } from "./input.ts";
 import { columns, paint, print, printJson, progress, tell } from "./print.ts";
 import { OPTIONS, settings } from "./settings.ts";
 

@@ -1,5 +1,5 @@
 import type { HookInput, SyncHookJSONOutput } from "../../adapters/claude-hooks.ts";
-import { InputError } from "../input.ts";
+import { InputError } from "../failure.ts";
 
 /** How a host spells the hooks. */
 export interface Dialect {

@@ -7,7 +7,7 @@ import { createTwoFilesPatch } from "diff";
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { HOOKS } from "../../adapters/claude-hooks.ts";
 import { UsageError } from "../args.ts";
-import { InputError } from "../input.ts";
+import { InputError } from "../failure.ts";
 import { configText } from "../settings.ts";
 import { readSettings, writeSettings } from "./settings-file.ts";
 
@@ -88,7 +88,8 @@ function ofProject(): string {
 
 /** This very program, by its place. */
 function ofPerson(): string {
-  const program = fileURLToPath(import.meta.url);
+  // Commands lie beside the program that reads them.
+  const program = fileURLToPath(new URL("./cli.js", import.meta.url));
   // What npx and its kin unpack is gone again some day.
   if (/[\\/](?:_npx|dlx-[^\\/]*|bunx-[^\\/]*)[\\/]/.test(program))
     throw new InputError(

@@ -13,7 +13,6 @@ import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
-  fdatasyncSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -26,7 +25,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { InputError } from "../input.ts";
+import { InputError } from "../failure.ts";
 
 /** Bytes from which a segment that others still write to is sealed. */
 const SEGMENT = 64 * 1024;
@@ -196,10 +195,11 @@ export class Journal<A> {
     const whole = join(this.#folder, `${randomUUID()}.tmp`);
     const text = `${MARK}"state","state":${JSON.stringify(known.state)},"answers":${JSON.stringify(known.answers)}}\n`;
     try {
+      // Not synced with the disk: what a machine that loses its power forgets is said by the next hook, and the wait would
+      // be the longest part of every hook.
       const file = openSync(whole, "wx", 0o600);
       try {
         writeWhole(file, Buffer.from(text));
-        fdatasyncSync(file);
       } finally {
         closeSync(file);
       }

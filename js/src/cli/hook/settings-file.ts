@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { InputError } from "../input.ts";
+import { InputError } from "../failure.ts";
 import { failure } from "./journal.ts";
 
 /** A settings file, and where it really is. */

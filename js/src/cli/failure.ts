@@ -1,0 +1,21 @@
+/** The input cannot be read or is wrong: exit code 1. */
+export class InputError extends Error {}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  EACCES: "may not be read or written",
+  EPERM: "may not be read or written",
+  EISDIR: "is a folder",
+  ENOTDIR: "a part of its path is no folder",
+  ENOSPC: "the disk is full",
+  EROFS: "the disk is read-only",
+  EMFILE: "too many files are open",
+  Z_DATA_ERROR: "not a sound gzip file",
+  Z_BUF_ERROR: "the gzip file is cut off",
+};
+
+/** What the system said, in a sentence. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return REASONS[code ?? ""] ?? message;
+}
