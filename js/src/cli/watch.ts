@@ -336,6 +336,8 @@ class Watch {
       const isNews = reaches(finding.level, "nudge") || reaches(finding.level, this.#how.least);
       return isNews && !told.has(chapter(finding));
     });
+    // A call is told with its answer; where something is found before that, at once.
+    if (news.length > 0 && event.type === "tool-call" && !this.#how.json) this.#step(seen, undefined, true);
     for (const finding of news) {
       told.add(chapter(finding));
       if (rank(finding.level) > rank(following.strongest)) following.strongest = finding.level;
@@ -357,14 +359,14 @@ class Watch {
   }
 
   /** One line of what happened. A call is told with its answer, and what is running is shown where there is a terminal. */
-  #step({ event, line, pending }: Seen, call: string | undefined): void {
+  #step({ event, line, pending }: Seen, call: string | undefined, isFound = false): void {
     const time = event.at == null || Math.abs(event.at) > 8.64e15 ? "" : new Date(event.at).toTimeString().slice(0, 8);
     const begin = `${paint("dim", `${time.padEnd(8)} ${place(event, line).padEnd(10)}`)} `;
     if (event.type === "tool-result") {
       const asked = call ?? event.tool ?? "result";
       const came = short(outcome(event), WIDTH / 2);
       print(`${begin}${asked} ${paint(event.outcome === "ok" ? "dim" : "red", `→ ${came}`)}`);
-    } else if (event.type !== "tool-call" && STEPS.has(event.type) && !pending)
+    } else if (isFound || (STEPS.has(event.type) && !pending))
       print(`${begin}${paint("dim", short(lineOf(event), WIDTH))}`);
   }
 
