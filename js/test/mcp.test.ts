@@ -324,6 +324,15 @@ test("a pause ends the end", async () => {
   assert.equal(said(await client.call("count")), "1");
 });
 
+test("what was asked in another conversation is no evidence", async () => {
+  await using client = new Client(["--pause", "0.005"]);
+  await client.begin();
+  for (let conversation = 0; conversation < 6; conversation++) {
+    for (let step = 0; step < 2; step++) assert.equal(said(await client.call("fail")), "Error: no such table");
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+});
+
 test("a server that crashes, is killed, or is not there: its exit code, and no client that waits for ever", async () => {
   for (const [name, code] of [
     ["crash", 7],

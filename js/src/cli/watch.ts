@@ -9,7 +9,7 @@ import { FORMATS, type TranscriptFormat } from "../transcript.ts";
 import { Alarm } from "./alarm.ts";
 import { level, type Options, parse, transcriptFormat, UsageError } from "./args.ts";
 import { candidates, Followed, holdsSessions } from "./follow.ts";
-import { Complaints } from "./input.ts";
+import { Complaints, InputError } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, progress, tell, wrapped } from "./print.ts";
 import { chapter, place } from "./replay.ts";
 import { places, type Session } from "./sessions.ts";
@@ -127,6 +127,8 @@ interface Following {
   begun: boolean;
   /** Whether what it holds when it is first read was written before anybody watched. */
   old: boolean;
+  /** Whether it turned out to be no log. */
+  dead: boolean;
   /** Findings that were told. */
   told: Set<string>;
   /** Calls by their place, until they are answered. */
@@ -204,7 +206,8 @@ class Watch {
   async #lookRound(): Promise<void> {
     if (this.#folder === undefined || Date.now() - this.#looked < LOOK_ROUND) return;
     const began = Date.now();
-    const found = await candidates(this.#folder.path);
+    const all = await candidates(this.#folder.path);
+    const found = all.filter(({ file }) => this.#following.get(file)?.dead !== true);
     // A folder that takes long to look through is looked through less often.
     this.#looked = Date.now() + (Date.now() - began) * 9;
     if (this.#how.all) {
@@ -230,6 +233,7 @@ class Watch {
         complaints: new Complaints(session.file),
         begun: false,
         old,
+        dead: false,
         told: new Set(),
         calls: new Map(),
         steps: 0,
@@ -248,7 +252,15 @@ class Watch {
 
   async #read(following: Following): Promise<void> {
     const { source, live, session } = following;
-    const look = await source.look();
+    if (following.dead) return;
+    const look = await source.look().catch((error: unknown) => {
+      // One file that is no log must not end the watch of a folder.
+      if (this.#folder === undefined || !(error instanceof InputError)) throw error;
+      following.dead = true;
+      if (this.#current === following) [this.#current, this.#looked] = [undefined, 0];
+      tell(`loopwarden: ${error.message}`);
+      return undefined;
+    });
     if (look === undefined) return;
     if ("gone" in look) {
       tell(`loopwarden: ${session.file}: ${look.gone}; waiting for it`);
