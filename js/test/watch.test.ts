@@ -195,7 +195,7 @@ test("a folder with a file for each event is one session", async () => {
   await watching.until(/following OpenHands/, "stderr");
   for (let at = 0; at < 3; at++) await step(at);
   await watching.until(/nudge {2}repeated-call/);
-  assert.match(watching.stdout, /terminal\(command: make all\) → ok: make: \*\*\* no rule/);
+  assert.match(watching.stdout, /terminal\(command: make all\) → exit 2: make: \*\*\* no rule/);
   assert.equal(await watching.stop(), 3);
   // The same folder is a session for every command.
   const replayed = await run(process.execPath, [cli, "replay", "--last"], { cwd: folder, env });

@@ -4,7 +4,7 @@ import type { Level } from "../generated/types.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Live, type Seen, type Update } from "../replay/live.ts";
 import { refused } from "../replay/read.ts";
-import { cost, duration, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
+import { cost, duration, failed, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
 import { FORMATS, type TranscriptFormat } from "../transcript.ts";
 import { Alarm } from "./alarm.ts";
 import { level, type Options, parse, transcriptFormat, UsageError } from "./args.ts";
@@ -377,7 +377,7 @@ class Watch {
     if (event.type === "tool-result") {
       const asked = call ?? event.tool ?? "result";
       const came = short(outcome(event), WIDTH / 2);
-      print(`${begin}${asked} ${paint(event.outcome === "ok" ? "dim" : "red", `→ ${came}`)}`);
+      print(`${begin}${asked} ${paint(failed(event) ? "red" : "dim", `→ ${came}`)}`);
     } else if (isFound || (STEPS.has(event.type) && !pending))
       print(`${begin}${paint("dim", short(lineOf(event), WIDTH))}`);
   }
