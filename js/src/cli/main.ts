@@ -16,7 +16,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   tune: () => import("./tune.ts"),
   hook: () => import("./hook.ts"),
   mcp: () => import("./mcp.ts"),
-  proxy: () => import("./proxy.ts"),
+  proxy: () => import("./proxy/serve.ts"),
   config: () => import("./config.ts"),
   doctor: () => import("./doctor.ts"),
   schema: () => import("./schema.ts"),

@@ -1,11 +1,11 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { LoopProxyOptions, ProxyExchange, ProxyMetrics } from "loopwarden/proxy";
-import type { Verdict } from "../generated/types.ts";
-import { type Options, oneOf, parse, UsageError } from "./args.ts";
-import { InputError, reasonOf } from "./failure.ts";
-import { LEVEL_STYLE, paint, print, printJson, tell } from "./print.ts";
-import { OPTIONS, settings } from "./settings.ts";
+import type { Verdict } from "../../generated/types.ts";
+import { type Options, oneOf, parse, UsageError } from "../args.ts";
+import { InputError, reasonOf } from "../failure.ts";
+import { LEVEL_STYLE, paint, print, printJson, tell } from "../print.ts";
+import { OPTIONS, settings } from "../settings.ts";
 
 export const help: string = `Usage: loopwarden proxy --upstream URL [--port N] [--config FILE] [--observe] [--json]
 
@@ -61,8 +61,8 @@ export async function run(args: string[]): Promise<number> {
   // Read only here, so that hooks do not wait for a server that they do not need.
   const [{ createLoopProxy }, { served }, { upstream }] = await Promise.all([
     import("loopwarden/proxy"),
-    import("./proxy/bridge.ts"),
-    import("./proxy/upstream.ts"),
+    import("./bridge.ts"),
+    import("./upstream.ts"),
   ]);
   const client = upstream();
   const proxyOptions: LoopProxyOptions = {
