@@ -2,8 +2,8 @@
 //! shown to the rules, decided upon by the policy.
 
 use crate::model::{
-    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Metrics,
-    NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
+    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Message,
+    Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
     ToolResult, Verdict,
 };
 use crate::policy::{Judgement, Occasion, Place, decide};
@@ -16,7 +16,7 @@ use crate::state::{
 };
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, metrics, report};
-use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Raised by every change that can change a verdict.
@@ -128,7 +128,7 @@ impl Detector {
         let whose = Whose::of(scope);
         let sum = run.standings.sum(&whose);
         let flow = run.workflow.flow(self.settings.graph.as_ref());
-        let standing = run.rules.standings(&whose, &flow);
+        let standing = run.evidence(&whose, &flow);
         let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
         let rules =
             rules.filter(|((_, limits), count)| limits.enabled && *count != 0).map(|((rule, limits), count)| {
@@ -148,7 +148,7 @@ impl Detector {
             known: whole || sum.known,
             level: sum.level,
             events: if whole { run.events } else { sum.spent.events },
-            steps: if whole { run.steps } else { sum.steps },
+            steps: if whole { run.steps() } else { sum.steps },
             rules: rules.collect(),
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
@@ -375,39 +375,43 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     {
         run.restart();
     }
-    run.enter(seq, &event.context, settings.config.memory.idle_ms);
-    if !event.context.synthetic {
+    let context = &*in_its_place(run, event);
+    run.enter(seq, context, settings.config.memory.idle_ms);
+    let (task, parent) = (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
+    if !context.synthetic {
         count(run, event);
-        let context = &event.context;
+        let owner = owner(context.task.as_deref(), context.parent_task.as_deref());
         if is_of_a_task(&event.body) {
-            let task = context.task.as_deref().map_or(0, task_key);
-            run.work_on(task, owner(context.task.as_deref(), context.parent_task.as_deref()));
+            run.work_on(task, owner);
         }
         let moment = Moment {
             here: Sighting { seq, step: context.step.into(), key: 0 },
             onset: run.onset(),
             iterations: run.standings.iteration(),
-            task: owner(context.task.as_deref(), context.parent_task.as_deref()),
+            task: owner,
         };
         if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
-            // What was tried before a step forward led to it; one of a task says nothing about the others.
-            if event.context.task.is_none() {
-                run.rules.advance();
-            }
+            run.advance(task, parent);
         }
     }
-    let mut judging = Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default() };
+    let lane = if matches!(event.body, Body::Evaluation(_)) { run.asked(task) } else { task };
+    let apart = is_of_a_task(&event.body) && !run.lanes.knows(lane);
+    if !apart {
+        let text = match &event.body {
+            Body::Message(message) => message.text.len(),
+            Body::Delta(delta) => delta.text.len(),
+            _ => 0,
+        };
+        run.turn_to(lane, parent.filter(|_| lane == task), text);
+    }
+    let mut judging =
+        Judging { settings, scratch, run, event, context, apart, raised: Vec::new(), tool: ToolSettings::default() };
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
         Body::ToolResult(result) => judging.result(result),
-        _ if event.context.synthetic => judging.show(&Fact::Synthetic(event)),
-        Body::Message(message) if message.role == Role::User => {
-            if !settings.config.conventions.keep_on_user_message {
-                judging.run.forget_evidence();
-            }
-            judging.show(&Fact::Heard(message));
-        }
+        _ if context.synthetic => judging.show(&Fact::Synthetic(event)),
+        Body::Message(message) if message.role == Role::User => judging.heard(message),
         Body::Output(output) => {
             let (signature, failing) = settings.signatures.read(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -424,6 +428,20 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     let judgement = judging.decide();
     run.note_lost();
     judgement
+}
+
+/// Where an event happened. A result that names no task is of its call's.
+fn in_its_place<'a>(run: &Run, event: &'a Event) -> Cow<'a, model::Context> {
+    let context = &event.context;
+    if let Body::ToolResult(result) = &event.body
+        && context.task.is_none()
+        && let Some(named) = run.pairing.named(result, agent(context))
+    {
+        let (task, parent_task) =
+            (Some(named.task.clone()), named.parent.clone().or_else(|| context.parent_task.clone()));
+        return Cow::Owned(model::Context { task, parent_task, ..context.clone() });
+    }
+    Cow::Borrowed(context)
 }
 
 /// Whether something is kept about the event's task.
@@ -485,6 +503,10 @@ struct Judging<'a> {
     scratch: &'a mut Scratch,
     run: &'a mut Run,
     event: &'a Event,
+    /// Of the event, its call's task filled in where it names none.
+    context: &'a model::Context,
+    /// The evidence at hand is another task's.
+    apart: bool,
     raised: Vec<Raised>,
     tool: ToolSettings,
 }
@@ -497,17 +519,31 @@ impl Judging<'_> {
         let here = self.sighting(0);
         let onset = self.run.onset();
         let task = |name: &Option<String>| name.as_deref().map(task_key);
-        let (config, context) = (&self.settings.config, &self.event.context);
+        let (config, context) = (&self.settings.config, self.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
         let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset };
-        self.run.rules.observe(fact, limits, cx, &mut self.raised);
+        self.run.rules.observe(fact, limits, cx, self.apart, &mut self.raised);
+    }
+
+    /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
+    fn heard(&mut self, message: &Message) {
+        if !self.settings.config.conventions.keep_on_user_message {
+            self.run.forget_evidence();
+        }
+        if self.context.task.is_some() {
+            return self.show(&Fact::Heard(message));
+        }
+        for task in self.run.lanes.all() {
+            self.run.turn_to(task, None, message.text.len());
+            self.show(&Fact::Heard(message));
+        }
     }
 
     fn sighting(&self, key: Key) -> Sighting {
-        Sighting { seq: self.run.touched, step: self.event.context.step.into(), key }
+        Sighting { seq: self.run.touched, step: self.context.step.into(), key }
     }
 
     /// What is said about a tool comes before everything else about its calls.
@@ -519,14 +555,14 @@ impl Judging<'_> {
     fn call(&mut self, payload: &ToolCall) {
         let call = payload;
         // The host's own calls are no evidence of what the agent does.
-        if self.event.context.synthetic || !self.configure(&call.tool) {
+        if self.context.synthetic || !self.configure(&call.tool) {
             return;
         }
         let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
         let named = self.scratch.names.look(&call.tool);
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let silent = mutates || named.shell;
-        let context = &self.event.context;
+        let context = self.context;
         let call = Call {
             target: text::target(call, &named),
             mutates,
@@ -546,15 +582,15 @@ impl Judging<'_> {
     }
 
     fn result(&mut self, result: &ToolResult) {
-        let agent = agent(&self.event.context);
-        let call = match self.run.pairing.result(result, agent, self.event.context.synthetic) {
+        let (agent, task) = (agent(self.context), self.context.task.as_deref().map_or(0, task_key));
+        let call = match self.run.pairing.result(result, agent, task, self.context.synthetic) {
             Matched::Call(call) => Some(call),
             Matched::None => None,
             Matched::Replay => return,
         };
         // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
         // call that never ran.
-        let synthetic = self.event.context.synthetic;
+        let synthetic = self.context.synthetic;
         if synthetic || result.outcome == Outcome::NotExecuted {
             // What the host made up from nothing does not even settle a call.
             if call.is_some() || !synthetic {
@@ -574,10 +610,10 @@ impl Judging<'_> {
         let mut facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
-        self.run.steps = self.run.steps.saturating_add(1);
+        self.run.counted.steps = self.run.counted.steps.saturating_add(1);
         self.run.standings.step();
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
-        let mutations_before = self.run.new_mutations;
+        let mutations_before = self.run.counted.new_mutations;
         if let Some(call) = &call
             && call.mutates
             && result.outcome == Outcome::Ok
@@ -590,9 +626,9 @@ impl Judging<'_> {
             agent: call.as_ref().map_or(agent, |call| call.agent),
             outcome: result.outcome,
             mutations_before,
-            mutations_after: self.run.new_mutations,
-            index: self.run.steps,
-            at: self.event.context.at,
+            mutations_after: self.run.counted.new_mutations,
+            index: self.run.counted.steps,
+            at: self.context.at,
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or_else(|| self.run.onset(), |call| call.onset),
             facts,
@@ -609,7 +645,7 @@ impl Judging<'_> {
         }
         let name = key("custom/name", custom.name.as_bytes());
         let keys = CallKey::exact(combine("custom", &[name, key("custom/key", custom.key.as_bytes())]));
-        let context = &self.event.context;
+        let context = self.context;
         let onset = self.run.onset();
         let call = Call { onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
         let output = custom.outcome.clone().unwrap_or_default();
@@ -620,14 +656,14 @@ impl Judging<'_> {
             // Nothing is known to differ, and nothing to be equal to the byte.
             facts.exact = combine("custom/unknown", &[self.run.touched]);
         }
-        self.run.customs = self.run.customs.saturating_add(1);
+        self.run.counted.customs = self.run.counted.customs.saturating_add(1);
         let step = Step {
             tool: call.tool,
             agent: call.agent,
             outcome: Outcome::Ok,
-            mutations_before: self.run.new_mutations,
-            mutations_after: self.run.new_mutations,
-            index: self.run.customs,
+            mutations_before: self.run.counted.new_mutations,
+            mutations_after: self.run.counted.new_mutations,
+            index: self.run.counted.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset,
@@ -639,7 +675,7 @@ impl Judging<'_> {
 
     /// A cycle of the workflow that is halted leaves a record, whatever halted it.
     fn record_halt(&mut self, verdict: &mut Verdict) {
-        let context = &self.event.context;
+        let context = self.context;
         let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
         if let (Some(reason), false) = (verdict.halt_reason, has_one) {
             let flow = self.run.workflow.flow(self.settings.graph.as_ref());
@@ -652,7 +688,7 @@ impl Judging<'_> {
     }
 
     fn decide(mut self) -> Judgement {
-        let context = &self.event.context;
+        let context = self.context;
         let scope = || Scope {
             run: context.run.clone(),
             task: context.task.clone(),

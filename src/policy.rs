@@ -201,9 +201,13 @@ pub(crate) fn decide(
     let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
     for (index, mut signal) in raised {
         let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
-        let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
+        let mut identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
+        let lane = run.lanes.here();
+        if rule.in_lane && lane != 0 {
+            identity = combine("ladder/task", &[identity, lane]);
+        }
         if let Some(each) = signal.extra.each {
-            let (before, again) = run.ladder.insistence(identity, &signal.onset, occasion, run.new_mutations);
+            let (before, again) = run.ladder.insistence(identity, &signal.onset, occasion, run.counted.new_mutations);
             signal.insist(before, again, each);
         }
         let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
@@ -233,7 +237,7 @@ pub(crate) fn decide(
         }
         if level >= Level::Block
             && signal.extra.each.is_some()
-            && run.ladder.refuse(identity, occasion, run.new_mutations)
+            && run.ladder.refuse(identity, occasion, run.counted.new_mutations)
         {
             refused.push(identity);
         }

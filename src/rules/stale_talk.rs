@@ -124,6 +124,7 @@ impl Rule for StaleTalk {
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(20, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const IN_LANE: bool = true;
     const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);
     type State = State;
 
@@ -150,10 +151,6 @@ impl Rule for StaleTalk {
             }
         }
         None
-    }
-
-    fn forget_task(state: &mut State, _task: Key) {
-        *state = State::default();
     }
 
     fn standing(state: &State) -> u32 {

@@ -1,7 +1,8 @@
 use crate::model::{Context, Outcome, ToolResult};
-use crate::state::{Marks, Onset, Ring, Sighting};
-use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, key, mark};
-use alloc::{string::String, vec::Vec};
+use crate::rules::LONGEST_NAME;
+use crate::state::{Marks, Onset, Ring, Sighting, task_key};
+use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key, mark};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// Calls that may wait for their result at once.
@@ -14,6 +15,26 @@ const SEEN: usize = 128;
 const REFUSED_FOR: usize = 8;
 /// Bytes of a tool name kept for results that do not repeat it.
 const NAME: usize = 64;
+
+/// Of those, how many may keep a task's name that is longer than [`NAME`].
+const LONG_NAMES: usize = 4;
+
+/// The task that a call named, for a result that names none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Named {
+    pub(crate) task: String,
+    pub(crate) parent: Option<String>,
+}
+
+impl Named {
+    fn fits(&self) -> bool {
+        self.task.len() <= 4 * LONGEST_NAME && self.parent.as_ref().is_none_or(|name| name.len() <= 4 * LONGEST_NAME)
+    }
+
+    fn is_long(&self) -> bool {
+        self.task.len().max(self.parent.as_ref().map_or(0, String::len)) > NAME
+    }
+}
 
 /// A call: what the rules see before it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +60,9 @@ pub(crate) struct Call {
     /// What an error may repeat of the arguments.
     pub(crate) echo: Echo,
     pub(crate) id: Option<Key>,
+    /// Its task; 0 for none. The names are there while they are needed.
+    pub(crate) task: Key,
+    pub(crate) named: Option<Box<Named>>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
     /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
@@ -84,9 +108,22 @@ impl Call {
             onset: Onset::default(),
             echo: Echo::default(),
             id: call_id.map(|id| key("call-id", id.as_bytes())),
+            task: context.task.as_deref().map_or(0, task_key),
+            named: context
+                .task
+                .as_ref()
+                .map(|task| Box::new(Named { task: task.clone(), parent: context.parent_task.clone() })),
             vetoed: false,
             refused: Vec::new(),
         }
+    }
+}
+
+impl Call {
+    /// Whether it is a task's, or a part's of it.
+    fn is_of(&self, task: Key) -> bool {
+        let parent = || self.named.as_ref().and_then(|named| named.parent.as_deref()).map(task_key);
+        self.task == task || (task != 0 && parent() == Some(task))
     }
 }
 
@@ -106,6 +143,13 @@ pub(crate) enum Matched {
     Replay,
 }
 
+/// Where the call of a result is.
+enum Found {
+    At(usize),
+    Nothing,
+    Replay,
+}
+
 /// Which calls wait for a result, and which call ids were seen.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pairing {
@@ -119,7 +163,9 @@ impl Pairing {
     /// Takes note of a call; false when it is a replay of one seen before.
     pub(crate) fn call(&mut self, call: &Call) -> bool {
         if let Some(id) = call.id {
-            let (id, call) = (mark(id), mark(call.raw));
+            // Tasks that count their calls on their own are no replays of each other.
+            let what = if call.task == 0 { call.raw } else { combine("task", &[call.raw, call.task]) };
+            let (id, call) = (mark(id), mark(what));
             if self.ids.iter().zip(self.calls.iter()).any(|known| known == (id, call)) {
                 return false;
             }
@@ -135,7 +181,20 @@ impl Pairing {
         if let Some(older) = self.pending.nth_back_mut(ECHOES - 1) {
             older.echo = Echo::default();
         }
+        if let Some(older) = self.pending.nth_back_mut(LONG_NAMES - 1)
+            && older.named.as_ref().is_some_and(|named| named.is_long())
+        {
+            older.named = None;
+        }
         self.pending.push(call, PENDING);
+    }
+
+    /// The task of the call that a result belongs to, where the result names none.
+    pub(crate) fn named(&self, result: &ToolResult, agent: Key) -> Option<&Named> {
+        // Mostly nothing waits that names a task.
+        self.pending.iter().any(|call| call.task != 0).then_some(())?;
+        let Found::At(index) = self.find(result, agent, 0, false) else { return None };
+        self.pending.iter().nth(index)?.named.as_deref()
     }
 
     /// Marks the newest call as refused.
@@ -154,20 +213,34 @@ impl Pairing {
     }
 
     /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
-    /// refused, else the oldest of that tool, the agent's own before another's. An id that no call had may belong to a
-    /// call without one, but not when the host made the result up.
-    pub(crate) fn result(&mut self, result: &ToolResult, agent: Key, synthetic: bool) -> Matched {
+    /// refused, else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
+    /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host made
+    /// the result up.
+    pub(crate) fn result(&mut self, result: &ToolResult, agent: Key, task: Key, synthetic: bool) -> Matched {
+        match self.find(result, agent, task, synthetic) {
+            Found::At(index) => self.pending.remove(index).map_or(Matched::None, Matched::Call),
+            Found::Nothing => Matched::None,
+            Found::Replay => Matched::Replay,
+        }
+    }
+
+    fn find(&self, result: &ToolResult, agent: Key, task: Key, synthetic: bool) -> Found {
+        let own = |call: &Call| call.task == task;
+        // Where the result names no task, or the call did not.
+        let likely = |call: &Call| task == 0 || call.task == 0;
         if let Some(id) = result.call_id.as_deref() {
             let id = key("call-id", id.as_bytes());
-            let waiting = self.pending.iter().position(|call| call.id == Some(id));
+            let waits = |call: &Call| call.id == Some(id);
+            let waiting = (self.position(|call| waits(call) && own(call)))
+                .or_else(|| self.position(|call| waits(call) && likely(call)));
             if let Some(index) = waiting {
-                return self.take(index);
+                return Found::At(index);
             }
             if self.ids.holds(mark(id)) {
-                return Matched::Replay;
+                return Found::Replay;
             }
             if synthetic {
-                return Matched::None;
+                return Found::Nothing;
             }
         }
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
@@ -175,19 +248,21 @@ impl Pairing {
         let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent && id_fits(call);
         // Where an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
         let named = |call: &Call| tool == Some(call.tool) && id_fits(call);
-        let index = (self.pending.iter().position(|call| fits(call) && !call.vetoed))
-            .or_else(|| self.pending.iter().position(fits))
-            .or_else(|| self.pending.iter().position(|call| named(call) && !call.vetoed));
-        index.map_or(Matched::None, |index| self.take(index))
+        let of = |place: &dyn Fn(&Call) -> bool| {
+            (self.position(|call| place(call) && fits(call) && !call.vetoed))
+                .or_else(|| self.position(|call| place(call) && fits(call)))
+                .or_else(|| self.position(|call| place(call) && named(call) && !call.vetoed))
+        };
+        of(&own).or_else(|| of(&likely)).map_or(Found::Nothing, Found::At)
     }
 
-    fn take(&mut self, index: usize) -> Matched {
-        self.pending.remove(index).map_or(Matched::None, Matched::Call)
+    fn position(&self, fits: impl FnMut(&Call) -> bool) -> Option<usize> {
+        self.pending.iter().position(fits)
     }
 
-    /// Forgets the waiting calls; seen call ids stay, since a replay may span a user's message.
-    pub(crate) fn forget(&mut self) {
-        self.pending.clear();
+    /// Forgets the waiting calls, of one task or all; seen call ids stay, since a replay may span a user's message.
+    pub(crate) fn forget(&mut self, task: Option<Key>) {
+        self.pending.retain(|call| task.is_some_and(|task| !call.is_of(task)));
     }
 
     pub(crate) fn fits(&self) -> bool {
@@ -198,5 +273,6 @@ impl Pairing {
                 .pending
                 .iter()
                 .all(|call| call.name.len() <= NAME && call.echo.fits() && call.refused.len() <= REFUSED_FOR)
+            && self.pending.iter().flat_map(|call| &call.named).all(|named| named.fits())
     }
 }
