@@ -1,7 +1,7 @@
 //! Calls, texts and streams of several tasks in one run: what an agent does at one neither hides a loop at another nor
 //! makes one.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests: a panic is a failed test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests: a panic is a failed test")]
 
 use loopwarden::model::{Level, ResetReason, Scope, Verdict};
 use loopwarden::{Detector, json};

@@ -4,12 +4,12 @@
 //! new change was made: each takes one lap off.
 //! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Longest lap, in steps.
 const LONGEST: usize = 10;
@@ -20,26 +20,28 @@ const AGENTS: usize = 4;
 
 pub(crate) struct Cycle;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     calls: Walk,
     /// What most runs have nothing of.
     rare: Option<Box<Rare>>,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Rare {
     /// Laps of custom events.
     customs: Walk,
     /// Each agent's own laps, the one at work last.
     own: Ring<Own>,
 }
+codec!(struct Rare { customs, own });
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Own {
     agent: Key,
     walk: Walk,
 }
+codec!(struct Own { agent, walk });
 
 impl State {
     /// An agent's own walk.
@@ -56,16 +58,18 @@ impl State {
         core::iter::once(&self.calls).chain(rare)
     }
 }
+codec!(struct State { calls, rare });
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Walk {
     /// The latest steps.
     steps: Ring<Seen>,
     /// For each period, how many steps in a row equalled the one a period before.
     runs: [Matching; PERIODS],
 }
+codec!(struct Walk { steps, runs });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     symbol: Key,
     /// Mark of the call; 0 for none.
@@ -74,14 +78,16 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Seen { symbol, call, patient, sighting, onset });
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Matching {
     length: u32,
     /// New mutations when the matching began.
     mutations: u64,
     onset: Onset,
 }
+codec!(struct Matching { length, mutations, onset });
 
 impl Seen {
     /// What the step was, whoever took it.

@@ -5,10 +5,10 @@
 //! parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
 
 use super::{Marks, Ring};
+use crate::codec::{Codec, Reader, codec, encode};
 use crate::rules::States;
 use crate::text::{Key, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Mutations remembered, to tell a new change from one made before.
 const MUTATIONS: usize = 128;
@@ -22,7 +22,7 @@ const GROWTH_OF_TEXT: usize = 4;
 const LONGEST_TEXT: usize = 4 * 1024;
 
 /// What is counted in a lane.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
     /// Calls that got an outcome.
     pub(crate) steps: u64,
@@ -32,6 +32,7 @@ pub(crate) struct Counted {
     pub(crate) new_mutations: u64,
     mutations: Marks,
 }
+codec!(struct Counted { steps, customs, new_mutations, mutations });
 
 impl Counted {
     /// Remembers a successful change; true when it was not made before among the latest ones.
@@ -49,7 +50,7 @@ impl Counted {
 }
 
 /// Whose a lane is, and how much it holds.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Lane {
     /// 0 where events name no task.
     task: Key,
@@ -64,6 +65,7 @@ struct Lane {
     /// There may be evidence in it.
     heard: bool,
 }
+codec!(struct Lane { task, parent, at, weight, grown, heard });
 
 impl Lane {
     fn is_of(&self, task: Key) -> bool {
@@ -77,13 +79,25 @@ impl Lane {
     }
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Parked {
     lane: Lane,
     counted: Counted,
     /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs but one.
-    #[serde(with = "shared")]
     rules: Arc<States>,
+}
+
+impl Codec for Parked {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.lane.put(to);
+        self.counted.put(to);
+        self.rules.put_lane(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let (lane, counted) = (Codec::take(from), Codec::take(from));
+        Self { lane, counted, rules: Arc::new(States::take_lane(from)) }
+    }
 }
 
 impl Parked {
@@ -91,21 +105,14 @@ impl Parked {
     fn weigh(&mut self) -> usize {
         if self.lane.grown {
             self.lane.grown = false;
-            let bytes = bytes(&(&self.counted, &*self.rules));
-            self.lane.weight = u32::try_from(bytes).unwrap_or(u32::MAX);
+            self.lane.weight = u32::try_from(encode(self).len()).unwrap_or(u32::MAX);
         }
         self.lane.weight as usize
     }
 }
 
-/// Bytes of a snapshot that a value takes.
-fn bytes(value: &impl Serialize) -> usize {
-    // INVARIANT: the state holds no type that postcard cannot encode; what it could not must not stay.
-    postcard::experimental::serialized_size(value).unwrap_or(usize::MAX)
-}
-
 /// The lanes of a run in which an event named a task.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
     /// The one whose evidence is in the run itself.
     here: Lane,
@@ -116,11 +123,12 @@ pub(crate) struct Lanes {
     /// Lanes that had to make room.
     lost: u64,
 }
+codec!(struct Lanes { here, parked, gone, lost });
 
 /// A run's lanes: none, while no event names a task.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks(Option<Box<Lanes>>);
+codec!(struct Tasks(_));
 
 /// The evidence of the lane at hand, where it lies in a run.
 pub(crate) struct Here<'a> {
@@ -244,7 +252,7 @@ impl Tasks {
     pub(crate) fn fits(&self) -> bool {
         self.0.iter().all(|lanes| {
             // Twice, since the bytes that an event adds are estimated.
-            let kept = lanes.parked.iter().map(|parked| bytes(&*parked.rules)).fold(0, usize::saturating_add);
+            let kept = lanes.parked.iter().map(|parked| encode(parked).len()).fold(0, usize::saturating_add);
             lanes.parked.len() <= LANES
                 && kept <= 2 * LANE_BYTES
                 && lanes.parked.iter().all(|parked| parked.counted.fits() && parked.rules.fit())
@@ -304,22 +312,6 @@ impl Lanes {
     }
 }
 
-/// What is shared in memory is written as if it were not.
-mod shared {
-    use alloc::sync::Arc;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Arc<T>, serializer: S) -> Result<S::Ok, S::Error> {
-        value.as_ref().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Arc<T>, D::Error> {
-        T::deserialize(deserializer).map(Arc::new)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::adversary::{self, Run};
@@ -339,10 +331,7 @@ mod tests {
                 }
                 let run = detector.run(&Scope::default()).unwrap();
                 let lanes = run.lanes.0.as_ref().unwrap();
-                let here = bytes(&run.rules);
-                assert!(lanes.here.weight as usize >= bytes(&run.counted), "{kind:?}, event {number}: {here}");
-                let parked: Vec<usize> =
-                    lanes.parked.iter().map(|parked| bytes(&(&parked.counted, &*parked.rules))).collect();
+                let parked: Vec<usize> = lanes.parked.iter().map(|parked| encode(parked).len()).collect();
                 for (parked, taken) in lanes.parked.iter().zip(&parked) {
                     assert!(*taken <= parked.lane.weight as usize, "{kind:?}, event {number}: {taken} bytes");
                 }

@@ -1,9 +1,9 @@
+use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Marks, Onset, Ring, Sighting, task_key};
 use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key, mark};
 use alloc::{boxed::Box, string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
@@ -20,11 +20,12 @@ const NAME: usize = 64;
 const LONG_NAMES: usize = 4;
 
 /// The task that a call named, for a result that names none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Named {
     pub(crate) task: String,
     pub(crate) parent: Option<String>,
 }
+codec!(struct Named { task, parent });
 
 impl Named {
     fn fits(&self) -> bool {
@@ -37,7 +38,7 @@ impl Named {
 }
 
 /// A call: what the rules see before it runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// The tool's name, at most [`NAME`] bytes.
     pub(crate) name: String,
@@ -68,6 +69,10 @@ pub(crate) struct Call {
     /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
     pub(crate) refused: Vec<Key>,
 }
+codec!(struct Call {
+    name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, task,
+    named, vetoed, refused,
+});
 
 /// A call with its outcome: what most rules count.
 #[derive(Clone, Debug)]
@@ -151,13 +156,14 @@ enum Found {
 }
 
 /// Which calls wait for a result, and which call ids were seen.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     pending: Ring<Call>,
     /// Call ids that were seen, and of each the call that came with it.
     ids: Marks,
     calls: Marks,
 }
+codec!(struct Pairing { pending, ids, calls });
 
 impl Pairing {
     /// Takes note of a call; false when it is a replay of one seen before.
