@@ -513,7 +513,7 @@ fn stalls_of_two_tasks() {
             "a",
             "",
             json!({"type": "turn", "node": "writer", "finalMessage": format!("draft {n}"),
-            "structuredOutput": {"mode": ["short", "long"][n % 2]}}),
+            "structuredOutput": {"mode": (["short", "long"][n % 2])}}),
         );
     }
     assert!(
