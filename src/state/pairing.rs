@@ -66,13 +66,20 @@ pub(crate) struct Call {
     pub(crate) named: Option<Box<Named>>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
+    /// The beginning of its arguments, where payloads may leave.
+    pub(crate) asked: Option<Box<Asked>>,
     /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
     name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, task,
-    named, vetoed, refused,
+    named, vetoed, asked, refused,
 });
+
+/// The beginning of a call's arguments: in a box of its own, since hardly anybody asks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked(pub(crate) String);
+codec!(struct Asked (_));
 
 /// A call with its outcome: what most rules count.
 #[derive(Clone, Debug)]
@@ -119,6 +126,7 @@ impl Call {
                 .as_ref()
                 .map(|task| Box::new(Named { task: task.clone(), parent: context.parent_task.clone() })),
             vetoed: false,
+            asked: None,
             refused: Vec::new(),
         }
     }
@@ -275,10 +283,12 @@ impl Pairing {
         self.pending.len() <= PENDING
             && self.ids.len() <= SEEN
             && self.ids.len() == self.calls.len()
-            && self
-                .pending
-                .iter()
-                .all(|call| call.name.len() <= NAME && call.echo.fits() && call.refused.len() <= REFUSED_FOR)
-            && self.pending.iter().flat_map(|call| &call.named).all(|named| named.fits())
+            && self.pending.iter().all(|call| {
+                call.name.len() <= NAME
+                    && call.echo.fits()
+                    && call.refused.len() <= REFUSED_FOR
+                    && call.asked.as_ref().is_none_or(|asked| asked.0.len() <= 4 * 128)
+                    && call.named.as_ref().is_none_or(|named| named.fits())
+            })
     }
 }
