@@ -412,8 +412,12 @@ fn another_tasks_healthy_run_changes_nothing() {
             let others = play(&example, "T", "main", |detector, index| {
                 for _ in 0..3 {
                     let event = placed(&healthy(count), task, agent, START + index as i64 * 1000 - 500);
-                    assert!(record(detector, &event).level <= Level::Observe, "{}: {event}", example.name);
                     count += 1;
+                    // A step forward that names no task is one of all.
+                    if task.is_none() && event["type"] == "progress" {
+                        continue;
+                    }
+                    assert!(record(detector, &event).level <= Level::Observe, "{}: {event}", example.name);
                 }
             });
             assert_same(&example, &alone, &others, &format!("beside {agent} at {task:?}"));

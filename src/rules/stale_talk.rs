@@ -53,8 +53,8 @@ struct Said {
     goal: Goal,
     points: u32,
     times: u32,
-    /// Sequence number of the first message of the chain.
-    chain: u64,
+    /// What the first message of the chain was about.
+    chain: Key,
     sighting: Sighting,
     onset: Onset,
 }
@@ -98,7 +98,7 @@ impl Talk {
             }
         }
         let (points, times, chain) =
-            best.map_or((0, 1, cx.here.seq), |(points, before)| (points, before.times.saturating_add(1), before.chain));
+            best.map_or((0, 1, goal.key()), |(points, before)| (points, before.times.saturating_add(1), before.chain));
         self.messages.push(Said { goal, points, times, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
         if times == 1 || !cx.limits.reached(points, 1) {
             return None;
