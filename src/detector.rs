@@ -12,7 +12,7 @@ use crate::rules::{
     mismatch, task_name,
 };
 use crate::state::{
-    Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Whose, agent, open, seal, task_key,
+    Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Telling, Whose, agent, open, seal, task_key,
 };
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, metrics, report};
@@ -375,6 +375,9 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     {
         run.restart();
     }
+    if matches!(&event.body, Body::Host(host) if host.kind == HostKind::Resume) {
+        run.pairing.resume();
+    }
     run.enter(seq, &event.context, settings.config.memory.idle_ms);
     if !event.context.synthetic {
         count(run, event);
@@ -538,7 +541,8 @@ impl Judging<'_> {
             echo: text::Echo::of(call),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
-        if !self.run.pairing.call(&call) {
+        let telling = Telling::of(payload.call_id.as_deref(), context, call.round, self.run.now);
+        if !self.run.pairing.call(&call, telling) {
             return;
         }
         self.show(&Fact::Call(&call, payload));
@@ -547,7 +551,7 @@ impl Judging<'_> {
 
     fn result(&mut self, result: &ToolResult) {
         let agent = agent(&self.event.context);
-        let call = match self.run.pairing.result(result, agent, self.event.context.synthetic) {
+        let call = match self.run.pairing.result(result, &self.event.context) {
             Matched::Call(call) => Some(call),
             Matched::None => None,
             Matched::Replay => return,

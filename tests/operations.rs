@@ -336,8 +336,8 @@ fn status_tells_what_comes_next() {
 fn replayed_calls_count_once() {
     let mut detector = detector("{}");
     for _ in 0..9 {
-        let call = CALL.replacen('{', r#"{"callId":"c1","#, 1);
-        let result = RESULT.replacen('{', r#"{"callId":"c1","#, 1);
+        let call = CALL.replacen('{', r#"{"callId":"c1","round":"1","#, 1);
+        let result = RESULT.replacen('{', r#"{"callId":"c1","round":"1","#, 1);
         assert_eq!(record(&mut detector, &call).level, Level::Continue);
         assert_eq!(record(&mut detector, &result).level, Level::Continue);
     }
