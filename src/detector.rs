@@ -200,6 +200,10 @@ impl Detector {
     /// # Errors
     /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
     pub fn declare_graph(&mut self, scope: &Scope, graph: &model::Graph) -> Result<(), Error> {
+        if scope.run.as_ref().is_some_and(|run| is_long(run)) {
+            let message = format!("expected at most {LONGEST_NAME} characters");
+            return Err(Error::new(ErrorCode::InvalidArgument, message).at("scope.run"));
+        }
         let graph = Graph::declare(graph, ErrorCode::InvalidArgument, "graph.")?;
         let context = model::Context { run: scope.run.clone(), ..model::Context::default() };
         let seq = self.state.seq;
@@ -309,17 +313,23 @@ impl Detector {
     }
 }
 
+/// Whether a name is longer than one that is kept may be.
+fn is_long(name: &str) -> bool {
+    name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME
+}
+
 /// Refuses what the model's types cannot: contradictions, numbers out of range, nesting without end.
 fn validate(event: &Event) -> Result<(), Error> {
     let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidEvent, message).at(field));
     let deep = |field: &str| fail(field, &format!("nested deeper than {DEPTH} levels"));
     let shallow =
         |value: &Option<serde_json::Value>| value.as_ref().is_none_or(|value| text::depth_within(value, DEPTH));
-    let long = |name: &str| name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME;
     let named = |field: &str, name: Option<&String>| match name {
-        Some(name) if long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
+        Some(name) if is_long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
         _ => Ok(()),
     };
+    named("run", event.context.run.as_ref())?;
+    named("agent", event.context.agent.as_ref())?;
     named("task", event.context.task.as_ref())?;
     named("parentTask", event.context.parent_task.as_ref())?;
     match &event.body {

@@ -32,6 +32,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) mistake: Option<Key>,
     /// The call was turned away before it did anything.
     pub(crate) refusal: Option<Refusal>,
+    /// The host said so itself: words in an output may be anybody's.
+    pub(crate) by_host: bool,
     /// The call failed: by its outcome or by its exit code.
     pub(crate) failed: bool,
     /// The answer is that there is nothing: of a success in words, of a failure in silence.
@@ -223,6 +225,7 @@ pub(crate) fn outcome(
         class: class.map(|(own, _)| own),
         mistake: class.map(|(_, shared)| shared),
         refusal: if failed { refusal(tool, result) } else { None },
+        by_host: matches!(result.outcome, Outcome::Invalid | Outcome::UnknownTool | Outcome::Denied),
         failed,
         negative: if failed {
             silent

@@ -72,6 +72,26 @@ test("an id that several runs know names none of them", () => {
   assert.equal(guard.knowing(["7", "8", "9", "1"]), undefined);
 });
 
+test("a detector that fails is replaced, once and audibly, and the next loop is found", () => {
+  const warnings: string[] = [];
+  const guard = guarded({ onWarning: (message: string) => warnings.push(message) });
+  rounds(guard, 2);
+  const failed = guard.detector;
+  assert.ok(failed);
+  const trap = Object.assign(new Error("the WebAssembly module failed: unreachable"), { code: "internal" });
+  failed.record = () => {
+    throw trap;
+  };
+  assert.equal(round(guard).action, "continue");
+  assert.notEqual(guard.detector, failed);
+  assert.throws(() => failed.check({ type: "output", text: "" }), { code: "disposed" });
+  assert.deepEqual(
+    warnings.map((warning) => /starts anew|could not judge/.exec(warning)?.[0]),
+    ["could not judge", "starts anew"],
+  );
+  assert.ok(rounds(guard, 9).includes("block"));
+});
+
 test("refusals end the run when the limit says so, and never when it is 0", () => {
   assert.equal(rounds(guarded({ maxRefusals: 1 }), 6).at(-1), "halt");
   const config = { rules: { "repeated-call": { halt: 0 } } };

@@ -579,7 +579,24 @@ export class Guard {
       return work(shared, this.#stand(shared));
     } catch (cause) {
       this.#warn(shared, cause);
+      if (cause instanceof Error && "code" in cause && cause.code === "internal") this.#anew(shared);
       return CONTINUE;
+    }
+  }
+
+  /** A detector that failed is of no use any more. What the agent did before is forgotten; what it does now is watched. */
+  #anew(shared: Shared): void {
+    if (!shared.own) return;
+    try {
+      const before = shared.detector;
+      shared.detector = new LoopDetector(this.#options.config);
+      before.free();
+      for (const stand of shared.stands.values()) stand.open.length = 0;
+      this.warn(
+        "the detector failed and starts anew: what happened before is forgotten, unless you restore a snapshot",
+      );
+    } catch (cause) {
+      this.#warn(shared, cause);
     }
   }
 
