@@ -1,6 +1,7 @@
 //! The operations. One event goes through here in one pass: validated, entered into its run, turned into facts,
 //! shown to the rules, decided upon by the policy.
 
+use crate::codec::codec;
 use crate::model::{
     self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Metrics,
     NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
@@ -17,7 +18,6 @@ use crate::state::{
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, metrics, report};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 2;
@@ -61,12 +61,13 @@ pub struct Detector {
 }
 
 /// All that changes; a snapshot holds it after the configuration's JSON text.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct State {
     seq: u64,
     metrics: Metrics,
     store: Store,
 }
+codec!(struct State { seq, metrics, store });
 
 impl Detector {
     /// A detector with no history.
@@ -97,6 +98,8 @@ impl Detector {
         let before = (run.rules.task_totals(), run.evicted);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
         metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
+        let cut_short = core::mem::take(&mut self.scratch.cut_short);
+        metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
         metrics::tally(metrics, &judgement, event, &self.settings.config);
         Ok(judgement.verdict)
     }
@@ -253,7 +256,7 @@ impl Detector {
     /// The whole state with its configuration, versioned and compact.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        seal(&(json::config_text(self.config()), &self.state), RULES_VERSION)
+        seal(&json::config_text(self.config()), &self.state, RULES_VERSION)
     }
 
     /// A detector from a snapshot: it goes on as the one that was snapshot would have.

@@ -74,10 +74,10 @@ struct Way {
     agents: usize,
 }
 
-/// Sixty equal failing calls, and what the others of their round find.
+/// Two dozen equal failing calls, and what the others of their round find.
 fn stuck(way: Way, id: impl Fn(usize, usize, usize) -> Option<String>) -> Vec<Told> {
     let mut all = Vec::new();
-    for round in 0..60 {
+    for round in 0..24 {
         for agent in 0..way.agents {
             let (mut calls, mut results) = (Vec::new(), Vec::new());
             for lane in 0..way.parallel {
@@ -120,9 +120,9 @@ fn stuck(way: Way, id: impl Fn(usize, usize, usize) -> Option<String>) -> Vec<To
 
 fn ways() -> Vec<Way> {
     let mut ways = Vec::new();
-    for parallel in [1, 2, 3] {
+    for parallel in [1, 2] {
         for one_by_one in [false, true] {
-            for bits in 0..8_u8 {
+            for bits in [0, 1, 2, 4, 5_u8] {
                 let (rounds, steps, times) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
                 for agents in [1, 2] {
                     ways.push(Way { parallel, rounds, steps, times, one_by_one, agents });

@@ -12,13 +12,13 @@ pub(crate) use calls::{BlindRepeat, CallFlood, UnansweredCall};
 pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak};
 pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
 use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal, only_told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String};
-use serde::{Deserialize, Serialize};
 
 /// A rule of the family.
 pub(super) struct Row {
@@ -98,7 +98,7 @@ impl Words {
 /// What a rule keeps, the latest last.
 pub(crate) type Streaks = Ring<Entry>;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(super) owner: Key,
     pub(super) key: Key,
@@ -108,11 +108,12 @@ pub(crate) struct Entry {
     pub(super) mark: u64,
     pub(super) part: u32,
     pub(super) mixed: bool,
-    /// What was looked up, a bit for each, and how many were nothing new.
-    looked_up: u64,
-    old: u32,
+    /// What was looked up lately, a bit for each, and how many were nothing new.
+    looked_up: u32,
+    old: u16,
     pub(super) streak: Streak,
 }
+codec!(struct Entry { owner, key, what, round, mark, part, mixed, looked_up, old, streak });
 
 impl One<'_> {
     /// One at this event, without anything that tells it from others.
@@ -147,10 +148,11 @@ impl Entry {
         if one.counts == Counts::Yes && (round == 0 || self.round != round) {
             self.streak.add(one.sighting, one.onset);
             self.round = round;
-            let bit = 1_u64.rotate_left(one.looked_up);
+            let bit = 1_u32.rotate_left(one.looked_up);
             let new = one.looked_up != 0 && self.looked_up & bit == 0;
-            self.looked_up |= if new { bit } else { 0 };
-            self.old = self.old.saturating_add(u32::from(!new));
+            // Where half of the bits are taken, too many would meet by chance.
+            self.looked_up = if self.looked_up.count_ones() >= 16 { bit } else { self.looked_up | bit };
+            self.old = self.old.saturating_add(u16::from(!new));
         }
         self.mixed |= one.part != 0 && self.part != 0 && self.part != one.part;
         self.part = if self.part == 0 { one.part } else { self.part };
@@ -201,8 +203,8 @@ impl Row {
         if let Some(what) = words.what {
             signal.advice.what = Cow::Owned(what);
         }
-        // Half of them may share their bit by chance.
-        let elsewhere = entry.old.saturating_mul(2) < entry.streak.times;
+        // Some share their bit by chance.
+        let elsewhere = u32::from(entry.old).saturating_mul(2) < entry.streak.times;
         Some(if elsewhere { only_told(signal, cx) } else { signal })
     }
 

@@ -1,9 +1,9 @@
 use super::retold::{Known, Retold, Telling};
+use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, key};
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
@@ -15,7 +15,7 @@ const REFUSED_FOR: usize = 8;
 const NAME: usize = 64;
 
 /// A call: what the rules see before it runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// The tool's name, at most [`NAME`] bytes.
     pub(crate) name: String,
@@ -43,6 +43,10 @@ pub(crate) struct Call {
     /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
     pub(crate) refused: Vec<Key>,
 }
+codec!(struct Call {
+    name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, vetoed,
+    refused,
+});
 
 /// A call with its outcome: what most rules count.
 #[derive(Clone, Debug)]
@@ -116,11 +120,12 @@ pub(crate) enum Matched {
 }
 
 /// Which calls wait for a result, and which were told of before.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     pending: Ring<Call>,
     retold: Retold,
 }
+codec!(struct Pairing { pending, retold });
 
 impl Pairing {
     /// Takes note of a call; false when it is one that was told of before.

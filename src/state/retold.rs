@@ -4,13 +4,14 @@
 //! that they gave out before. Only the first two are no new calls. So an id alone says nothing: a call is known where what
 //! has been told comes *in its place* again, or in its order.
 
+use crate::codec::{Codec, Reader, codec};
 use crate::model::Context;
 use crate::state::Ring;
 use crate::text::{Key, mark};
-use serde::{Deserialize, Serialize};
+use alloc::vec::Vec;
 
 /// Calls remembered.
-const SEEN: usize = 80;
+const SEEN: usize = 72;
 /// Results that may still come of calls that were told again.
 const AGAIN: usize = 64;
 /// How often a story may be told without anything new in it. Whoever tells it more often is going round in circles, and it
@@ -20,19 +21,32 @@ const TELLINGS: u8 = 4;
 const RESUMED: u8 = 8;
 
 /// One call that was told.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Told {
-    #[serde(with = "postcard::fixint::le")]
     id: u32,
     /// The call byte for byte, and whose it is.
-    #[serde(with = "postcard::fixint::le")]
     call: u32,
     agent: u8,
     /// [`Telling::place`].
-    #[serde(with = "postcard::fixint::le")]
     place: u16,
     /// [`Told::ALONE`], [`Told::TWICE`].
     flags: u8,
+}
+
+/// Twelve bytes: what is drawn by lot takes no fewer.
+impl Codec for Told {
+    fn put(&self, to: &mut Vec<u8>) {
+        to.extend(self.id.to_le_bytes());
+        to.extend(self.call.to_le_bytes());
+        to.extend(self.place.to_le_bytes());
+        to.extend([self.agent, self.flags]);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, agent, flags] = from.bytes(12).first_chunk().copied().unwrap_or_default();
+        let (id, call) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        Self { id, call, place: u16::from_le_bytes([i, j]), agent, flags }
+    }
 }
 
 impl Told {
@@ -125,7 +139,7 @@ fn is_unique(id: &str) -> bool {
 }
 
 /// What was told, the oldest first.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Retold {
     told: Ring<Told>,
     /// The very first call, and how many after it are not remembered any more.
@@ -141,6 +155,8 @@ pub(super) struct Retold {
     /// Ids of calls told again, whose results will be, too.
     again: Ring<u32>,
 }
+
+codec!(struct Retold { told, first, lost, next, blind, tellings, reused, again });
 
 impl Retold {
     /// Takes note of a call; false when it was told before.

@@ -5,9 +5,9 @@
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
 use super::words::{Runs, runs};
+use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Runs of words remembered of one call.
@@ -28,7 +28,7 @@ const FEWEST: u32 = 8;
 const LONGEST_ANSWER: usize = 4096;
 
 /// Hashes of the runs of words in a call's arguments.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Echo {
     /// Number of words and hash of each run.
     runs: Vec<(u8, u32)>,
@@ -37,6 +37,7 @@ pub(crate) struct Echo {
     /// One bit of [`BITS`] for every word; empty where the arguments are too few words to be told apart from an answer.
     known: Vec<u64>,
 }
+codec!(struct Echo { runs, first, known });
 
 /// Words of a call as they are met.
 struct Known {

@@ -4,9 +4,9 @@ use super::canonical::canonical_json;
 use super::digest::Key;
 use super::nature::mistake;
 use super::words::listed;
+use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Lines at the end and at the beginning of an output that may hold the root.
 const LAST: usize = 3;
@@ -45,11 +45,12 @@ fn is_marked(line: &str) -> bool {
 }
 
 /// The tokens of what a call was given, with how often each stands there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     counts: Vec<(u32, u32)>,
     all: u32,
 }
+codec!(struct Tokens { counts, all });
 
 impl Tokens {
     pub(crate) fn of(call: &ToolCall) -> Self {
