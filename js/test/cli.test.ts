@@ -57,6 +57,7 @@ test("help tells every command and every exit code", async () => {
     "eval",
     "tune",
     "hook",
+    "mcp",
     "config",
     "doctor",
     "schema",
