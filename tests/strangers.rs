@@ -37,8 +37,12 @@ fn pages() -> impl Iterator<Item = String> {
     (0..40).map(move |at| format!("https://shop.example/{}/{}-{}", words[at % 8], words[at / 8], at * 37 + 11))
 }
 
-/// Tools that look a page up, with the arguments for one.
-fn fetchers() -> Vec<(&'static str, fn(&str) -> Value)> {
+/// A tool that looks a page up, and the arguments for one.
+type Fetcher = (&'static str, fn(&str) -> Value);
+/// What a server answers: by name, the outcome and the text for a page.
+type Answer = (&'static str, fn(&str) -> (&'static str, String));
+
+fn fetchers() -> Vec<Fetcher> {
     vec![
         ("fetch", |url| json!({ "url": url })),
         ("WebFetch", |url| json!({ "url": url, "prompt": "the price of the thing" })),
@@ -52,17 +56,24 @@ fn fetchers() -> Vec<(&'static str, fn(&str) -> Value)> {
 
 #[test]
 fn a_search_through_different_pages_is_not_refused() {
-    let answers: [(&str, fn(&str) -> (&'static str, String)); 12] = [
+    let answers: [Answer; 12] = [
         ("404, as an error", |_| ("error", "HTTP 404 Not Found".into())),
         ("404, naming the page", |url| ("error", format!("404 Not Found: {url}"))),
-        ("404, in the words of each page", |url| ("error", format!("{} was not found on this server", &url[22..]))),
+        ("404, in the words of each page", |url| {
+            ("error", format!("{} was not found on this server", url.trim_start_matches("https://shop.example")))
+        }),
         ("404, as a success", |_| ("ok", "<html><body><h1>404 Not Found</h1></body></html>".into())),
         ("no such tool", |_| ("error", "<tool_use_error>Error: No such tool available: fetch</tool_use_error>".into())),
         ("no such tool, in a page", |_| ("ok", "Error: No such tool available. Unknown tool.".into())),
         ("missing arguments", |_| ("error", "InputValidationError: missing required parameter `url`".into())),
         ("denied by the user", |_| ("error", "The request was rejected by the user; approval required".into())),
         ("denied by a policy", |_| ("error", "403 Forbidden: blocked by policy".into())),
-        ("each another error", |url| ("error", format!("{} failed with {}", &url[22..], url.len() * 7919 % 1013))),
+        ("each another error", |url| {
+            (
+                "error",
+                format!("{} failed with {}", url.trim_start_matches("https://shop.example"), url.len() * 7919 % 1013),
+            )
+        }),
         ("an interstitial", |_| {
             ("ok", "Checking your browser before accessing the site. This process is automatic. Please allow up to 5 seconds. "
                 .repeat(4))

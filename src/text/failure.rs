@@ -101,7 +101,7 @@ fn one_place(given: &str) -> Option<String> {
     let mut words = shown.split(' ');
     let word = match (words.next(), words.next()) {
         (Some(only), None) => only,
-        _ => shown.split(' ').find(|word| word.contains(['/', '\\', '.']))?,
+        _ => shown.split(' ').find(|word| word.trim_end_matches(['.', '…']).contains(['/', '\\', '.']))?,
     };
     let plain = |char: char| char.is_alphanumeric() || "'./\\:_-@#()+,…".contains(char);
     word.chars().all(plain).then(|| word.into())

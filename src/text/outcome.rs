@@ -715,9 +715,8 @@ mod tests {
     #[test]
     fn patterns_take_one_pass_and_so_many_steps() {
         let pattern = |pattern: &str| Volatile::compile(&[pattern.into()]).unwrap();
-        let expected = |pattern: &str, text: &str| {
-            Regex::new(pattern).unwrap().replace_all(text, "<volatile>").into_owned()
-        };
+        let expected =
+            |pattern: &str, text: &str| Regex::new(pattern).unwrap().replace_all(text, "<volatile>").into_owned();
         let applied = |volatile: &Volatile, text: &str| {
             let mut cut_short = 0;
             (volatile.apply(text, &mut cut_short).into_owned(), cut_short)
