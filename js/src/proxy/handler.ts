@@ -64,10 +64,13 @@ export interface ProxyMetrics {
   saved: { input: number; output: number };
 }
 
-/** What a runtime may hand over beside a request. */
-export interface ProxyContext {
-  waitUntil?(work: Promise<unknown>): void;
+/** What edge runtimes hand over beside a request, to be told of work that goes on after the answer. */
+interface ProxyContext {
+  waitUntil(work: Promise<unknown>): void;
 }
+
+const isContext = (value: unknown): value is ProxyContext =>
+  typeof value === "object" && value !== null && "waitUntil" in value && typeof value.waitUntil === "function";
 
 /** A handler as the Fetch standard has it: for `export default { fetch }`, `Deno.serve`, `Bun.serve` or `serve` of Node. */
 export interface LoopProxy {
@@ -84,7 +87,9 @@ export interface LoopProxy {
  */
 export function createLoopProxy(options: LoopProxyOptions): LoopProxy {
   const proxy = new Handler(options);
-  return Object.assign((request: Request) => proxy.handle(request), { metrics: () => structuredClone(proxy.metrics) });
+  return Object.assign((request: Request, ...rest: unknown[]) => proxy.handle(request, rest), {
+    metrics: () => structuredClone(proxy.metrics),
+  });
 }
 
 /** What upstream is asked with. */
@@ -120,7 +125,7 @@ class Handler {
     this.#seed = `${version()} ${prompts} ${config}`;
   }
 
-  async handle(request: Request): Promise<Response> {
+  async handle(request: Request, rest: readonly unknown[]): Promise<Response> {
     this.metrics.requests++;
     const { upstream, enabled, maxBody } = this.#settings;
     const url = target(upstream, new URL(request.url));
@@ -142,7 +147,8 @@ class Handler {
     }
     let answer: Response | undefined;
     try {
-      answer = await this.#judged(api, outgoing, body.bytes, request.headers.get("content-encoding"));
+      const context = rest.find(isContext);
+      answer = await this.#judged(api, outgoing, body.bytes, request.headers.get("content-encoding"), context);
     } catch (error) {
       if (error instanceof Unreachable) return this.#unreachable(error);
       this.#warn("judge", error);
@@ -160,6 +166,7 @@ class Handler {
     outgoing: Outgoing,
     bytes: Uint8Array<ArrayBuffer>,
     coding: string | null,
+    context: ProxyContext | undefined,
   ): Promise<Response | undefined> {
     const { policy, config, prompts, cache, maxBody } = this.#settings;
     const plain = await text(bytes, coding, maxBody);
@@ -179,6 +186,7 @@ class Handler {
       cache,
       seed: this.#seed,
       warn: (kind: string, cause: unknown) => this.#warn(kind, cause),
+      pending: (work: Promise<unknown>) => context?.waitUntil(work),
     };
     const named = (ids: readonly string[]) => names(this.#seed, api, outgoing.headers, ids);
     const before = api.goesOn ? await named(api.goesOn(body)) : [];
@@ -352,8 +360,11 @@ class Handler {
       signal: abort.signal,
       duplex: "half",
     };
+    const request = new Request(url, init);
+    // A request holds on to its signal only as long as somebody holds on to the request.
+    abort.signal.addEventListener("abort", () => void request, { once: true });
     try {
-      return await this.#settings.fetch(new Request(url, init));
+      return await this.#settings.fetch(request, body instanceof ReadableStream ? undefined : body);
     } catch (error) {
       throw new Unreachable(error);
     }

@@ -60,6 +60,8 @@ export interface How {
   /** What has to be the same for a snapshot to be of use. */
   seed: string;
   warn(kind: string, cause: unknown): void;
+  /** Hears of what goes on after the answer. */
+  pending(work: Promise<unknown>): void;
 }
 
 /**
@@ -254,7 +256,8 @@ interface Kept {
 async function restored(how: How, name: string): Promise<Kept | undefined> {
   try {
     const found = how.cache.get(name);
-    const bytes = found instanceof Promise ? await found : found;
+    // What stubs of Durable Objects answer can be waited for and is no `Promise`.
+    const bytes = found instanceof Uint8Array ? found : await found;
     if (bytes == null) return undefined;
     const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0);
     const place: Place = JSON.parse(decoder.decode(bytes.subarray(4, 4 + length)));
@@ -275,7 +278,7 @@ function put(how: How, name: string, value: Uint8Array): void {
 function safely(how: How, work: () => void | Promise<void>): void {
   try {
     const done = work();
-    if (done instanceof Promise) done.catch((error) => how.warn("cache", error));
+    if (done) how.pending(Promise.resolve(done).catch((error) => how.warn("cache", error)));
   } catch (error) {
     how.warn("cache", error);
   }
