@@ -371,6 +371,9 @@ pub(crate) trait Rule {
 
     /// The budget that is the rule's halt threshold.
     const BUDGET: Option<Budget> = None;
+    /// What a person can answer to its report, as title and effect, where a document says so; otherwise the report
+    /// makes it of what the finding recommends.
+    const ANSWERS: &'static [(&'static str, &'static str)] = &[];
     /// The counter of events that the rule refused, beside its own.
     const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = None;
 
@@ -426,6 +429,7 @@ pub(crate) struct Description {
     pub(crate) outlives: bool,
     pub(crate) reach: fn(u32) -> u32,
     pub(crate) budget: Option<Budget>,
+    pub(crate) answers: &'static [(&'static str, &'static str)],
     pub(crate) refused: Option<fn(&mut Metrics) -> &mut u64>,
     /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
     pub(crate) per_tool: bool,
@@ -452,6 +456,7 @@ macro_rules! registry {
             outlives: <$rule>::OUTLIVES_EVIDENCE,
             reach: <$rule>::reach,
             budget: <$rule>::BUDGET,
+            answers: <$rule>::ANSWERS,
             refused: <$rule>::REFUSED,
             per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];

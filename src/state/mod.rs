@@ -15,7 +15,7 @@ mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
 use marks::Marks;
-pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
+pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};

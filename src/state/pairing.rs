@@ -3,7 +3,7 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, key};
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
@@ -40,13 +40,20 @@ pub(crate) struct Call {
     pub(crate) id: Option<Key>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
+    /// The beginning of its arguments, where payloads may leave.
+    pub(crate) asked: Option<Box<Asked>>,
     /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
     name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, vetoed,
-    refused,
+    asked, refused,
 });
+
+/// The beginning of a call's arguments: in a box of its own, since hardly anybody asks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked(pub(crate) String);
+codec!(struct Asked (_));
 
 /// A call with its outcome: what most rules count.
 #[derive(Clone, Debug)]
@@ -88,6 +95,7 @@ impl Call {
             echo: Echo::default(),
             id: call_id.and_then(id_key),
             vetoed: false,
+            asked: None,
             refused: Vec::new(),
         }
     }
@@ -225,9 +233,11 @@ impl Pairing {
     pub(crate) fn fits(&self) -> bool {
         self.pending.len() <= PENDING
             && self.retold.fits()
-            && self
-                .pending
-                .iter()
-                .all(|call| call.name.len() <= NAME && call.echo.fits() && call.refused.len() <= REFUSED_FOR)
+            && self.pending.iter().all(|call| {
+                call.name.len() <= NAME
+                    && call.echo.fits()
+                    && call.refused.len() <= REFUSED_FOR
+                    && call.asked.as_ref().is_none_or(|asked| asked.0.len() <= 4 * 128)
+            })
     }
 }

@@ -12,6 +12,7 @@ mod effect;
 mod embedding;
 mod failure;
 mod goal;
+pub(crate) mod markdown;
 mod mask;
 mod mutation;
 mod nature;

@@ -376,6 +376,47 @@ test("the same conversation gets the same verdict, whatever the cache has kept",
   }
 });
 
+test("what was read before is not read again, and a beginning that changed is", async () => {
+  const [original, read] = [JSON.parse, [] as number[]];
+  JSON.parse = ((text: string, ...more: []) => {
+    read.push(text.length);
+    return original(text, ...more);
+  }) as typeof JSON.parse;
+  try {
+    const at = handler(ok, { policy: "observe" });
+    const long = (times: number, first = "Fix it.") => {
+      const [, ...rest] = conversation(times, { answer: `Error: ${"x".repeat(2000)} at line 7` });
+      return { model: "m", messages: [{ role: "user", content: first }, ...rest], stream: false };
+    };
+    const ask = async (body: object) => {
+      read.length = 0;
+      const response = await at.post(body);
+      return [level(response), Math.max(...read) < JSON.stringify(body).length * 0.6] as const;
+    };
+    const seen = [];
+    for (let times = 60; times < 64; times++) seen.push(await ask(long(times)));
+    assert.deepEqual(
+      seen.map(([, quick]) => quick),
+      [false, true, true, true],
+    );
+    assert.ok(seen.every(([level]) => level === "halt"));
+    // Another word in the beginning, another order of members, blanks: all of it is read, and judged alike.
+    assert.deepEqual(await ask(long(64, "Mend it.")), ["halt", false]);
+    const { messages, ...rest } = long(65);
+    assert.deepEqual(await ask({ ...rest, messages }), ["halt", false]);
+    // What the cache has lost is read as well.
+    const lost = handler(ok, { policy: "observe", cache: { get: () => undefined, set: () => {} } });
+    for (const times of [60, 61]) {
+      read.length = 0;
+      const body = long(times);
+      assert.equal(level(await lost.post(body)), "halt");
+      assert.ok(Math.max(...read) >= JSON.stringify(body).length);
+    }
+  } finally {
+    JSON.parse = original;
+  }
+});
+
 test("ids that come again, are empty or are not there pair calls with their own answers", async () => {
   for (const id of [() => "", () => "call_0", (n: number) => `call_${n % 2}`]) {
     const at = handler(ok, { policy: "observe" });

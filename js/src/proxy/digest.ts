@@ -13,6 +13,19 @@ export class Digest {
     this.#text(seed);
   }
 
+  /** Where the digest is, for {@link Digest.from}. */
+  get state(): readonly [number, number] {
+    return [this.#a, this.#b];
+  }
+
+  /** Goes on from a state. */
+  static from([a, b]: readonly [number, number]): Digest {
+    const digest = new Digest("");
+    digest.#a = a;
+    digest.#b = b;
+    return digest;
+  }
+
   /** The digest so far, 16 hexadecimal digits. */
   get value(): string {
     return hex(mixed(this.#a ^ Math.imul(this.#b, 0x2545f491))) + hex(mixed(this.#b ^ (this.#a >>> 11)));

@@ -308,8 +308,8 @@ function showAbout({ name, format, events, errors }: Trace): void {
   ];
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
-  const tokens = events.reduce((sum, event) => sum + spent(event).tokens, 0);
-  const money = events.reduce((sum, event) => sum + spent(event).costMicros, 0);
+  const tokens = events.reduce((sum, event) => sum + (event.tokens ?? 0), 0);
+  const money = events.reduce((sum, event) => sum + (event.costMicros ?? 0), 0);
   if (tokens > 0) parts.push(number(tokens, "token"));
   if (money > 0) parts.push(`${(money / 1e6).toFixed(2)} of your currency`);
   the("about").textContent = parts.join(" · ");
