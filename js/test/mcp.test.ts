@@ -292,6 +292,26 @@ test("a person is asked whether it may go on, where the client can", async () =>
   assert.equal(said(await client.call("count")), "1");
 });
 
+test("at a gate the person decides, and what was allowed goes on", async () => {
+  const config = {
+    rules: { "repeated-call": { nudge: 2, block: 0, gate: 3, halt: 0 }, "repeated-error": { enabled: false } },
+  };
+  await writeFile(join(folder, "gate.json"), JSON.stringify(config));
+  await using client = new Client(["--config", "gate.json"]);
+  await client.begin({ elicitation: {} });
+  let result: Result = {};
+  for (let step = 0; step < 8 && result._meta?.["loopwarden/level"] !== "gate"; step++)
+    result = await client.call("fail");
+  assert.equal(result._meta?.["loopwarden/level"], "gate");
+  const asks = () => client.messages.filter(({ method }) => method === "elicitation/create");
+  await client.until(() => asks().length === 1);
+  assert.equal((await client.call("count")).isError, true);
+  const answer = { action: "accept", content: { continue: true } };
+  client.write(`${JSON.stringify({ jsonrpc: "2.0", id: asks()[0]?.id, result: answer })}\n`);
+  assert.equal(said(await client.call("count")), "1");
+  assert.match(said(await client.call("fail")), /^Error: no such table/);
+});
+
 test("a pause ends the end", async () => {
   await using client = new Client(["--pause", "0.01"]);
   await client.begin();
@@ -302,6 +322,15 @@ test("a pause ends the end", async () => {
   assert.equal((await client.call("count")).isError, true);
   await new Promise((resolve) => setTimeout(resolve, 900));
   assert.equal(said(await client.call("count")), "1");
+});
+
+test("what was asked in another conversation is no evidence", async () => {
+  await using client = new Client(["--pause", "0.005"]);
+  await client.begin();
+  for (let conversation = 0; conversation < 6; conversation++) {
+    for (let step = 0; step < 2; step++) assert.equal(said(await client.call("fail")), "Error: no such table");
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
 });
 
 test("a server that crashes, is killed, or is not there: its exit code, and no client that waits for ever", async () => {

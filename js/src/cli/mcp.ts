@@ -19,7 +19,8 @@ the command: docs/mcp.md shows it for Claude Desktop, Cursor, VS Code and Claude
 
   --url URL        a server behind streamable HTTP instead of a command
   --header TEXT    a header for it, such as "Authorization: Bearer \${TOKEN}"; \${NAME} is taken from the environment
-  --pause MINUTES  a run that was ended may begin again when nothing was called for so long: 5 where absent, 0 for never
+  --pause MINUTES  when nothing was called for so long, what comes is another conversation, also after a run was ended:
+                   5 where absent, 0 for never
   --config FILE    the configuration; else loopwarden.json of this folder, if there is one; --no-config does without
   --quiet          say nothing on the standard error
 

@@ -29,7 +29,11 @@ export function connect(
   };
   /** The request that began the session, whose answer says which version is spoken. */
   let initialize: unknown;
+  /** Requests without an answer so far. */
+  const pending = new Set<unknown>();
+  let answered: (() => void) | undefined;
   transport.onmessage = (message: JSONRPCMessage) => {
+    if (!("method" in message) && "id" in message && pending.delete(message.id)) answered?.();
     if ("result" in message && message.id === initialize) {
       const version = (message.result as { protocolVersion?: unknown }).protocolVersion;
       if (typeof version === "string") transport.setProtocolVersion?.(version);
@@ -44,7 +48,6 @@ export function connect(
     tell(`loopwarden: ${url.host}: ${error.message}`);
   };
   const began = transport.start();
-  const going = new Set<Promise<void>>();
   let finish: (code: number) => void;
   const ended = new Promise<number>((resolve) => {
     finish = resolve;
@@ -52,7 +55,11 @@ export function connect(
   const end = async () => {
     if (over) return;
     const late = new Promise((resolve) => setTimeout(resolve, GRACE).unref());
-    await Promise.race([Promise.allSettled(going), late]);
+    const all = new Promise<void>((resolve) => {
+      answered = () => pending.size === 0 && resolve();
+      answered();
+    });
+    await Promise.race([all, late]);
     over = true;
     await Promise.race([transport.terminateSession().catch(() => {}), late]);
     await transport.close();
@@ -88,11 +95,12 @@ export function connect(
       await began;
       const isInitialize = "method" in message && message.method === "initialize" && "id" in message;
       if (isInitialize && "id" in message) initialize = message.id;
+      const request = "method" in message && "id" in message ? message.id : undefined;
+      if (request !== undefined) pending.add(request);
       const sent = transport.send(message).catch((error: unknown) => {
         for (const answer of failed(text, reason(error))) push(answer);
+        if (pending.delete(request)) answered?.();
       });
-      going.add(sent);
-      void sent.finally(() => going.delete(sent));
       // What follows needs the session that this one begins.
       if (isInitialize || ("method" in message && message.method === "notifications/initialized")) await sent;
     },

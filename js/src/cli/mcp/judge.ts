@@ -14,7 +14,7 @@ export interface Routed {
 /** How a connection is judged. */
 export interface JudgeOptions {
   config?: Config | undefined;
-  /** Milliseconds without a call after which a run that was ended may begin again; 0 for never. */
+  /** Milliseconds without a call after which the next one is another conversation's; 0 for never. */
   pause: number;
   now?: () => number;
   onVerdict?: (verdict: Verdict, event: Event) => void;
@@ -64,6 +64,8 @@ export class McpJudge {
   /** Calls under way, and when the latest came. */
   #open = 0;
   #latest = Number.NEGATIVE_INFINITY;
+  /** When a call or a result last passed. */
+  #active = 0;
   #warned = false;
 
   /** @throws {LoopwardenError} `invalid-config`. */
@@ -190,10 +192,12 @@ export class McpJudge {
     if (typeof name !== "string") return undefined;
     const now = (this.#options.now ?? Date.now)();
     const since = now - this.#latest;
-    // Nobody tells when a human was there, or that the conversation is another one: a pause does.
-    if (this.#guard.halted && this.#options.pause > 0 && since >= this.#options.pause) this.#fresh();
+    // Nobody tells when a human was there, or that the conversation is another one: a pause does. Desktop programs keep
+    // one connection for days.
+    const { pause } = this.#options;
+    if (pause > 0 && this.#open === 0 && this.counts.calls > 0 && now - this.#active >= pause) this.#fresh();
     if (this.#open === 0 || since > TOGETHER) this.#guard.turn();
-    this.#latest = now;
+    [this.#latest, this.#active] = [now, now];
     const callId = `call-${this.counts.calls++}`;
     const hints = this.#hints.get(name) ?? {};
     const ruling = this.#guard.beforeCall({ tool: name, ...(args !== undefined && { args }), callId, ...hints });
@@ -269,6 +273,7 @@ export class McpJudge {
       return undefined;
     }
     const { tool, callId } = open;
+    this.#active = (this.#options.now ?? Date.now)();
     if (isObject(result) && isObject(result["task"]) && !Array.isArray(result["content"])) {
       const task = String(result["task"]["taskId"]);
       this.#tasks.set(task, open);

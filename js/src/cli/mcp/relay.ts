@@ -1,5 +1,6 @@
 // Lines between the client, which started this program, and a server.
 
+import { setImmediate } from "node:timers/promises";
 import { tell } from "../print.ts";
 import type { McpJudge } from "./judge.ts";
 
@@ -57,6 +58,10 @@ export async function relay(server: Server, judge: McpJudge): Promise<number> {
   })();
   const down = (async () => {
     for await (const line of server.lines()) {
+      // Calls that were made together are one try, also where the first is answered before the last is read: what the
+      // client has written by now comes first. The second turn of the loop is the one that reads.
+      await setImmediate();
+      await setImmediate();
       const routed = judge.fromServer(textOf(line));
       if (routed === undefined) await toClient(line);
       else for (const one of routed.toClient) await toClient(bytes(one));
