@@ -7,6 +7,7 @@ mod graph;
 mod lane;
 mod marks;
 mod pairing;
+mod retold;
 mod ring;
 mod snapshot;
 mod standing;
@@ -17,6 +18,7 @@ pub(crate) use graph::{Cycle, Graph, node_key};
 use lane::{Counted, Here, Tasks};
 use marks::Marks;
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
+pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
@@ -177,9 +179,9 @@ codec!(struct Run {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
     /// Tasks with all that was counted about them.
-    pub(crate) tasks: u64,
+    pub(crate) tasks: u32,
     /// Phases, transitions, nodes, failures and the like, one by one.
-    pub(crate) parts: u64,
+    pub(crate) parts: u32,
 }
 codec!(struct Evicted { tasks, parts });
 
@@ -269,7 +271,7 @@ impl Run {
 
     fn drop_lanes(&mut self, task: Option<Key>) {
         self.lanes.drop_task(Here { counted: &mut self.counted, rules: &mut self.rules }, task);
-        self.pairing.forget(task);
+        self.pairing.forget_task(task);
     }
 
     /// Brings the evidence of a task to hand; 0 is where events name none. `text` is how long a text is that comes.
@@ -335,7 +337,7 @@ impl Run {
     pub(crate) fn forget_evidence(&mut self) {
         self.rules.forget();
         self.lanes.forget_evidence();
-        self.pairing.forget(None);
+        self.pairing.forget();
         self.standings.forget_evidence();
     }
 
@@ -374,7 +376,7 @@ impl Run {
             self.drop_task(oldest);
             let left = self.weight();
             // Nothing may have been counted about it, or nothing any more.
-            self.evicted.tasks = self.evicted.tasks.saturating_add(u64::from(left < weight));
+            self.evicted.tasks = self.evicted.tasks.saturating_add(u32::from(left < weight));
             weight = left;
         }
         while weight > TASK_BYTES {
@@ -382,7 +384,7 @@ impl Run {
             if shed == 0 {
                 break;
             }
-            self.evicted.parts = self.evicted.parts.saturating_add(shed);
+            self.evicted.parts = self.evicted.parts.saturating_add(u32::try_from(shed).unwrap_or(u32::MAX));
             weight = self.weight();
         }
     }
@@ -391,7 +393,7 @@ impl Run {
     pub(crate) fn note_lost(&mut self) {
         let lost = self.rules.take_lost().saturating_add(self.workflow.take_lost());
         let lost = lost.saturating_add(self.lanes.take_lost());
-        self.evicted.parts = self.evicted.parts.saturating_add(lost);
+        self.evicted.parts = self.evicted.parts.saturating_add(u32::try_from(lost).unwrap_or(u32::MAX));
     }
 
     /// Bytes that everything about tasks takes at most, without the declared graph and the learned one, which have caps

@@ -1,16 +1,15 @@
+use super::retold::{Known, Retold, Telling};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
-use crate::state::{Marks, Onset, Ring, Sighting, task_key};
-use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key, mark};
+use crate::state::{Onset, Ring, Sighting, task_key};
+use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
 /// Of those, how many may keep what an error may repeat of them.
 const ECHOES: usize = 8;
-/// Call ids remembered, to tell a replay.
-const SEEN: usize = 128;
 /// Loops that a call is refused for: one of each rule that judges calls before they run.
 const REFUSED_FOR: usize = 8;
 /// Bytes of a tool name kept for results that do not repeat it.
@@ -110,7 +109,7 @@ impl Call {
             key: keys.key,
             raw: keys.raw,
             agent: agent(context),
-            round: context.round.as_deref().map(|round| key("round", round.as_bytes())),
+            round: round_key(context),
             target: None,
             mutates: false,
             polling: false,
@@ -119,8 +118,8 @@ impl Call {
             asks: Asks::Nothing,
             onset: Onset::default(),
             echo: Echo::default(),
-            id: call_id.map(|id| key("call-id", id.as_bytes())),
-            task: context.task.as_deref().map_or(0, task_key),
+            id: call_id.and_then(id_key),
+            task: task_of(context),
             named: context
                 .task
                 .as_ref()
@@ -138,6 +137,31 @@ impl Call {
         let parent = || self.named.as_ref().and_then(|named| named.parent.as_deref()).map(task_key);
         self.task == task || (task != 0 && parent() == Some(task))
     }
+
+    /// Whether a result of that task may be its own: where one of both names none.
+    fn may_be_of(&self, task: Key) -> bool {
+        task == 0 || self.task == 0
+    }
+}
+
+/// Key of the task that an event names; 0 for none.
+fn task_of(context: &Context) -> Key {
+    context.task.as_deref().map_or(0, task_key)
+}
+
+/// What is told of a call at a task: tasks that count their calls on their own do not retell each other's.
+fn of_task(what: Key, task: Key) -> Key {
+    if task == 0 { what } else { combine("task", &[what, task]) }
+}
+
+/// Key of a call id; an empty one names no call.
+fn id_key(id: &str) -> Option<Key> {
+    (!id.is_empty()).then(|| key("call-id", id.as_bytes()))
+}
+
+/// Key of a round.
+fn round_key(context: &Context) -> Option<Key> {
+    context.round.as_deref().map(|round| key("round", round.as_bytes()))
 }
 
 /// Key of the agent that acted.
@@ -156,37 +180,33 @@ pub(crate) enum Matched {
     Replay,
 }
 
-/// Where the call of a result is.
-enum Found {
-    At(usize),
-    Nothing,
-    Replay,
-}
-
-/// Which calls wait for a result, and which call ids were seen.
+/// Which calls wait for a result, and which were told of before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     pending: Ring<Call>,
-    /// Call ids that were seen, and of each the call that came with it.
-    ids: Marks,
-    calls: Marks,
+    retold: Retold,
 }
-codec!(struct Pairing { pending, ids, calls });
+codec!(struct Pairing { pending, retold });
 
 impl Pairing {
-    /// Takes note of a call; false when it is a replay of one seen before.
-    pub(crate) fn call(&mut self, call: &Call) -> bool {
-        if let Some(id) = call.id {
-            // Tasks that count their calls on their own are no replays of each other.
-            let what = if call.task == 0 { call.raw } else { combine("task", &[call.raw, call.task]) };
-            let (id, call) = (mark(id), mark(what));
-            if self.ids.iter().zip(self.calls.iter()).any(|known| known == (id, call)) {
-                return false;
-            }
-            self.ids.push(id, SEEN);
-            self.calls.push(call, SEEN);
-        }
-        true
+    /// Takes note of a call; false when it is one that was told of before.
+    pub(crate) fn call(&mut self, call: &Call, telling: Telling<'_>) -> bool {
+        let Some(id) = call.id else {
+            self.retold.moves_on();
+            return true;
+        };
+        let near = |waiting: &&Call| waiting.agent == call.agent && waiting.task == call.task;
+        let mut others = self.pending.iter().filter(near);
+        let alone = others.clone().next().is_none();
+        // What was refused is not waiting: an agent that insists is heard again.
+        let waits = others.any(|waiting| waiting.id == Some(id) && waiting.raw == call.raw && !waiting.vetoed);
+        let told = of_task(id, call.task);
+        self.retold.call(Known { id: told, call: call.raw, agent: call.agent, waits, alone }, telling)
+    }
+
+    /// The host goes on with an earlier run, and may tell all of it once more.
+    pub(crate) fn resume(&mut self) {
+        self.retold.resume();
     }
 
     /// Lets a call wait for its result.
@@ -201,14 +221,6 @@ impl Pairing {
             older.named = None;
         }
         self.pending.push(call, PENDING);
-    }
-
-    /// The task of the call that a result belongs to, where the result names none.
-    pub(crate) fn named(&self, result: &ToolResult, agent: Key) -> Option<&Named> {
-        // Mostly nothing waits that names a task.
-        self.pending.iter().any(|call| call.task != 0).then_some(())?;
-        let Found::At(index) = self.find(result, agent, 0, false) else { return None };
-        self.pending.iter().nth(index)?.named.as_deref()
     }
 
     /// Marks the newest call as refused.
@@ -230,35 +242,40 @@ impl Pairing {
     /// refused, else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
     /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host made
     /// the result up.
-    pub(crate) fn result(&mut self, result: &ToolResult, agent: Key, task: Key, synthetic: bool) -> Matched {
-        match self.find(result, agent, task, synthetic) {
-            Found::At(index) => self.pending.remove(index).map_or(Matched::None, Matched::Call),
-            Found::Nothing => Matched::None,
-            Found::Replay => Matched::Replay,
+    pub(crate) fn result(&mut self, result: &ToolResult, context: &Context) -> Matched {
+        let (agent, task) = (agent(context), task_of(context));
+        if let Some(id) = result.call_id.as_deref().and_then(id_key) {
+            let told = of_task(id, task);
+            if self.retold.answers(told) {
+                return Matched::Replay;
+            }
+            if let Some(index) = self.with_id(id, agent, round_key(context), task) {
+                return self.take(index);
+            }
+            if self.retold.knows(told) {
+                return Matched::Replay;
+            }
+            if context.synthetic {
+                return Matched::None;
+            }
         }
+        self.of_tool(result, agent, task).map_or(Matched::None, |index| self.take(index))
     }
 
-    fn find(&self, result: &ToolResult, agent: Key, task: Key, synthetic: bool) -> Found {
-        let own = |call: &Call| call.task == task;
-        // Where the result names no task, or the call did not.
-        let likely = |call: &Call| task == 0 || call.task == 0;
-        if let Some(id) = result.call_id.as_deref() {
-            let id = key("call-id", id.as_bytes());
-            let waits = |call: &Call| call.id == Some(id);
-            let waiting = (self.position(|call| waits(call) && own(call)))
-                .or_else(|| self.position(|call| waits(call) && likely(call)));
-            if let Some(index) = waiting {
-                return Found::At(index);
-            }
-            if self.ids.holds(mark(id)) {
-                return Found::Replay;
-            }
-            if synthetic {
-                return Found::Nothing;
-            }
-        }
+    /// The task of the call that a result belongs to, where the result names none.
+    pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&Named> {
+        // Mostly nothing waits that names a task.
+        self.pending.iter().any(|call| call.task != 0).then_some(())?;
+        let (agent, id) = (agent(context), result.call_id.as_deref().and_then(id_key));
+        let by_id = id.and_then(|id| self.with_id(id, agent, round_key(context), 0));
+        let index = by_id.or_else(|| self.of_tool(result, agent, 0))?;
+        self.pending.iter().nth(index)?.named.as_deref()
+    }
+
+    /// Which call without an id, or for a result without one, is meant.
+    fn of_tool(&self, result: &ToolResult, agent: Key, task: Key) -> Option<usize> {
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
-        let id_fits = |call: &Call| call.id.is_none() || result.call_id.is_none();
+        let id_fits = |call: &Call| call.id.is_none() || result.call_id.as_deref().and_then(id_key).is_none();
         let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent && id_fits(call);
         // Where an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
         let named = |call: &Call| tool == Some(call.tool) && id_fits(call);
@@ -267,22 +284,47 @@ impl Pairing {
                 .or_else(|| self.position(|call| place(call) && fits(call)))
                 .or_else(|| self.position(|call| place(call) && named(call) && !call.vetoed))
         };
-        of(&own).or_else(|| of(&likely)).map_or(Found::Nothing, Found::At)
+        of(&|call| call.task == task).or_else(|| of(&|call| call.may_be_of(task)))
     }
 
     fn position(&self, fits: impl FnMut(&Call) -> bool) -> Option<usize> {
         self.pending.iter().position(fits)
     }
 
-    /// Forgets the waiting calls, of one task or all; seen call ids stay, since a replay may span a user's message.
-    pub(crate) fn forget(&mut self, task: Option<Key>) {
+    /// Which of the calls with an id is meant: those of its task before others, of its agent, of its round. Else of the
+    /// latest round the first, and where there are no rounds the latest: what it is given to again was left unanswered.
+    fn with_id(&self, id: Key, agent: Key, round: Option<Key>, task: Key) -> Option<usize> {
+        let with_id = || {
+            let calls = self.pending.iter().enumerate();
+            calls.filter(|(_, call)| call.id == Some(id) && (call.task == task || call.may_be_of(task)))
+        };
+        let latest = with_id().max_by_key(|(index, call)| {
+            (call.task == task, call.agent == agent, round.is_some() && call.round == round, *index)
+        });
+        let (index, call) = latest?;
+        let same = |other: &Call| other.agent == call.agent && other.round == call.round && other.task == call.task;
+        let first = with_id().find(|(_, other)| same(other));
+        if call.round.is_some() { first.map(|(first, _)| first) } else { Some(index) }
+    }
+
+    fn take(&mut self, index: usize) -> Matched {
+        self.pending.remove(index).map_or(Matched::None, Matched::Call)
+    }
+
+    /// Forgets the waiting calls; what was told stays known, since a replay may span a user's message.
+    pub(crate) fn forget(&mut self) {
+        self.pending.clear();
+        self.retold.heard();
+    }
+
+    /// Forgets the waiting calls of a task, or of all of them.
+    pub(crate) fn forget_task(&mut self, task: Option<Key>) {
         self.pending.retain(|call| task.is_some_and(|task| !call.is_of(task)));
     }
 
     pub(crate) fn fits(&self) -> bool {
         self.pending.len() <= PENDING
-            && self.ids.len() <= SEEN
-            && self.ids.len() == self.calls.len()
+            && self.retold.fits()
             && self.pending.iter().all(|call| {
                 call.name.len() <= NAME
                     && call.echo.fits()
