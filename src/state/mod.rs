@@ -6,6 +6,7 @@
 mod graph;
 mod marks;
 mod pairing;
+mod retold;
 mod ring;
 mod snapshot;
 mod standing;
@@ -15,6 +16,7 @@ mod workflow;
 pub(crate) use graph::{Cycle, Graph, node_key};
 use marks::Marks;
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
+pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
