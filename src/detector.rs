@@ -15,7 +15,7 @@ use crate::rules::{
 use crate::state::{
     Asked, Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Telling, Whose, agent, open, seal, task_key,
 };
-use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
+use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 
@@ -73,7 +73,8 @@ impl Detector {
     /// # Errors
     /// `invalid-config`, naming the field that contradicts another or can never be reached.
     pub fn new(config: Config) -> Result<Self, Error> {
-        Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch: Scratch::default() })
+        let scratch = Scratch::salted(text::salt(config.privacy.salt.as_deref()));
+        Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch })
     }
 
     /// Appends an event and judges it.
@@ -114,7 +115,7 @@ impl Detector {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
         let mut run = self.state.store.peek(&event.context, &self.settings.config.memory).into_owned();
-        Ok(judge(&self.settings, &mut Scratch::default(), &mut run, seq, event).verdict)
+        Ok(judge(&self.settings, &mut Scratch::salted(self.scratch.salt), &mut run, seq, event).verdict)
     }
 
     /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
@@ -270,7 +271,8 @@ impl Detector {
         if !state.store.fits(&settings.config.memory) || !metrics::fits(&state.metrics) {
             return Err(corrupt("corrupt: more state than the configuration allows"));
         }
-        Ok(Self { settings, state, scratch: Scratch::default() })
+        let scratch = Scratch::salted(text::salt(settings.config.privacy.salt.as_deref()));
+        Ok(Self { settings, state, scratch })
     }
 
     /// The machine-readable escalation report of a scope.
@@ -575,14 +577,15 @@ impl Judging<'_> {
         if self.context.synthetic || !self.configure(&call.tool) {
             return;
         }
-        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
+        let salt = self.scratch.salt;
+        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, salt, &mut self.scratch.call);
         let named = self.scratch.names.look(&call.tool);
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let silent = mutates || named.shell;
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let call = Call {
-            target: text::target(call, &named),
+            target: text::target(call, &named, salt),
             mutates,
             silent,
             asks: text::asks(call, &named),
@@ -665,7 +668,8 @@ impl Judging<'_> {
             return;
         }
         let name = key("custom/name", custom.name.as_bytes());
-        let keys = CallKey::exact(combine("custom", &[name, key("custom/key", custom.key.as_bytes())]));
+        let keys =
+            CallKey::exact(combine("custom", &[name, salted("custom/key", self.scratch.salt, custom.key.as_bytes())]));
         let context = self.context;
         let onset = self.run.onset();
         let call = Call { onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };

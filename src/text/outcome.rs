@@ -5,7 +5,7 @@
 
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
-use super::digest::{Key, combine, key};
+use super::digest::{Key, combine, key, salted};
 use super::echo::Echo;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
 use super::mutation::Names;
@@ -78,6 +78,14 @@ pub(crate) struct Scratch {
     json: Buffers,
     /// How often a user's pattern took too many steps, until somebody counts it.
     pub(crate) cut_short: u32,
+    /// The detector's salt.
+    pub(crate) salt: u64,
+}
+
+impl Scratch {
+    pub(crate) fn salted(salt: u64) -> Self {
+        Self { salt, ..Self::default() }
+    }
 }
 
 /// The user's patterns of what does not make two outputs differ.
@@ -194,6 +202,7 @@ pub(crate) fn outcome(
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
+    let salt = scratch.salt;
     let Scratch { head, whole, light, other, numbers, json, cut_short, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
@@ -216,7 +225,7 @@ pub(crate) fn outcome(
         None => result.output.as_str(),
     };
     let mut answer = if details.is_some() { Answer::of(text, json) } else { Answer::read(text, json) };
-    let raw = key("output", text.as_bytes());
+    let raw = salted("output", salt, text.as_bytes());
 
     let mut middle = "";
     let mut letters = 0;
@@ -242,8 +251,8 @@ pub(crate) fn outcome(
     }
     // JSON has been masked value by value.
     let comparable = answer.is_some() || letters >= LETTERS_TO_MASK;
-    let middle = (!middle.is_empty()).then(|| key("output/middle", middle.as_bytes()));
-    let light_digest = key("output/light", light.as_bytes());
+    let middle = (!middle.is_empty()).then(|| salted("output/middle", salt, middle.as_bytes()));
+    let light_digest = salted("output/light", salt, light.as_bytes());
     let light_text = if comparable { light_digest } else { raw };
     let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
 
@@ -252,7 +261,7 @@ pub(crate) fn outcome(
     let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
     let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
-        let shape = if numbers.is_empty() { light_digest } else { key("output/light", other.as_bytes()) };
+        let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
         combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])
     });
 
@@ -261,7 +270,7 @@ pub(crate) fn outcome(
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
     let (class, silent) = if failed {
-        class(tool, result, answer.as_mut(), letters, echo, (volatile, cut_short), other)
+        class(tool, result, answer.as_mut(), letters, echo, (volatile, salt, cut_short), other)
     } else {
         (None, false)
     };
@@ -367,11 +376,11 @@ fn class(
     answer: Option<&mut Answer<'_>>,
     letters: u32,
     echo: Option<&Echo>,
-    (volatile, cut_short): (&Volatile, &mut u32),
+    (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
     buffer: &mut String,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
-        let shared = key(domain, normal.as_bytes());
+        let shared = salted(domain, salt, normal.as_bytes());
         Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
     };
     let mut normal = String::new();
