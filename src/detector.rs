@@ -3,8 +3,8 @@
 
 use crate::codec::codec;
 use crate::model::{
-    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Metrics,
-    NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
+    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Message,
+    Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
     ToolResult, Verdict,
 };
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
@@ -13,11 +13,11 @@ use crate::rules::{
     mismatch, task_name,
 };
 use crate::state::{
-    Asked, Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Whose, agent, open, seal, task_key,
+    Asked, Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Telling, Whose, agent, open, seal, task_key,
 };
-use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
+use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
 use crate::{json, metrics, report};
-use alloc::{boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 2;
@@ -73,7 +73,8 @@ impl Detector {
     /// # Errors
     /// `invalid-config`, naming the field that contradicts another or can never be reached.
     pub fn new(config: Config) -> Result<Self, Error> {
-        Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch: Scratch::default() })
+        let scratch = Scratch::salted(text::salt(config.privacy.salt.as_deref()));
+        Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch })
     }
 
     /// Appends an event and judges it.
@@ -96,6 +97,8 @@ impl Detector {
         let before = (run.rules.task_totals(), run.evicted);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
         metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
+        let cut_short = core::mem::take(&mut self.scratch.cut_short);
+        metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
         metrics::tally(metrics, &judgement, event, &self.settings.config);
         Ok(judgement.verdict)
     }
@@ -112,7 +115,7 @@ impl Detector {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
         let mut run = self.state.store.peek(&event.context, &self.settings.config.memory).into_owned();
-        Ok(judge(&self.settings, &mut Scratch::default(), &mut run, seq, event).verdict)
+        Ok(judge(&self.settings, &mut Scratch::salted(self.scratch.salt), &mut run, seq, event).verdict)
     }
 
     /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
@@ -127,7 +130,7 @@ impl Detector {
         let whose = Whose::of(scope);
         let sum = run.standings.sum(&whose);
         let flow = run.workflow.flow(self.settings.graph.as_ref());
-        let standing = run.rules.standings(&whose, &flow);
+        let standing = run.evidence(&whose, &flow);
         let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
         let rules =
             rules.filter(|((_, limits), count)| limits.enabled && *count != 0).map(|((rule, limits), count)| {
@@ -147,7 +150,7 @@ impl Detector {
             known: whole || sum.known,
             level: sum.level,
             events: if whole { run.events } else { sum.spent.events },
-            steps: if whole { run.steps } else { sum.steps },
+            steps: if whole { run.steps() } else { sum.steps },
             rules: rules.collect(),
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
@@ -199,6 +202,10 @@ impl Detector {
     /// # Errors
     /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
     pub fn declare_graph(&mut self, scope: &Scope, graph: &model::Graph) -> Result<(), Error> {
+        if scope.run.as_ref().is_some_and(|run| is_long(run)) {
+            let message = format!("expected at most {LONGEST_NAME} characters");
+            return Err(Error::new(ErrorCode::InvalidArgument, message).at("scope.run"));
+        }
         let graph = Graph::declare(graph, ErrorCode::InvalidArgument, "graph.")?;
         let context = model::Context { run: scope.run.clone(), ..model::Context::default() };
         let seq = self.state.seq;
@@ -264,7 +271,8 @@ impl Detector {
         if !state.store.fits(&settings.config.memory) || !metrics::fits(&state.metrics) {
             return Err(corrupt("corrupt: more state than the configuration allows"));
         }
-        Ok(Self { settings, state, scratch: Scratch::default() })
+        let scratch = Scratch::salted(text::salt(settings.config.privacy.salt.as_deref()));
+        Ok(Self { settings, state, scratch })
     }
 
     /// The machine-readable escalation report of a scope.
@@ -308,17 +316,23 @@ impl Detector {
     }
 }
 
+/// Whether a name is longer than one that is kept may be.
+fn is_long(name: &str) -> bool {
+    name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME
+}
+
 /// Refuses what the model's types cannot: contradictions, numbers out of range, nesting without end.
 fn validate(event: &Event) -> Result<(), Error> {
     let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidEvent, message).at(field));
     let deep = |field: &str| fail(field, &format!("nested deeper than {DEPTH} levels"));
     let shallow =
         |value: &Option<serde_json::Value>| value.as_ref().is_none_or(|value| text::depth_within(value, DEPTH));
-    let long = |name: &str| name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME;
     let named = |field: &str, name: Option<&String>| match name {
-        Some(name) if long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
+        Some(name) if is_long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
         _ => Ok(()),
     };
+    named("run", event.context.run.as_ref())?;
+    named("agent", event.context.agent.as_ref())?;
     named("task", event.context.task.as_ref())?;
     named("parentTask", event.context.parent_task.as_ref())?;
     match &event.body {
@@ -374,41 +388,47 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     {
         run.restart();
     }
-    run.enter(seq, &event.context, settings.config.memory.idle_ms);
-    if !event.context.synthetic {
+    if matches!(&event.body, Body::Host(host) if host.kind == HostKind::Resume) {
+        run.pairing.resume();
+    }
+    let context = &*in_its_place(run, event);
+    run.enter(seq, context, settings.config.memory.idle_ms);
+    let (task, parent) = (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
+    if !context.synthetic {
         count(run, event);
-        let context = &event.context;
+        let owner = owner(context.task.as_deref(), context.parent_task.as_deref());
         if is_of_a_task(&event.body) {
-            let task = context.task.as_deref().map_or(0, task_key);
-            run.work_on(task, owner(context.task.as_deref(), context.parent_task.as_deref()));
+            run.work_on(task, owner);
         }
         let moment = Moment {
             here: Sighting { seq, step: context.step.into(), key: 0 },
             onset: run.onset(),
             iterations: run.standings.iteration(),
-            task: owner(context.task.as_deref(), context.parent_task.as_deref()),
+            task: owner,
             cost_micros: context.cost_micros,
         };
         if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
-            // What was tried before a step forward led to it; one of a task says nothing about the others.
-            if event.context.task.is_none() {
-                run.rules.advance();
-            }
+            run.advance(task, parent);
         }
     }
-    let mut judging =
-        Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default(), answers: None };
+    let lane = if matches!(event.body, Body::Evaluation(_)) { run.asked(task) } else { task };
+    let apart = is_of_a_task(&event.body) && !run.lanes.knows(lane);
+    if !apart {
+        let text = match &event.body {
+            Body::Message(message) => message.text.len(),
+            Body::Delta(delta) => delta.text.len(),
+            _ => 0,
+        };
+        run.turn_to(lane, parent.filter(|_| lane == task), text);
+    }
+    let (raised, tool) = (Vec::new(), ToolSettings::default());
+    let mut judging = Judging { settings, scratch, run, event, context, apart, raised, tool, answers: None };
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
         Body::ToolResult(result) => judging.result(result),
-        _ if event.context.synthetic => judging.show(&Fact::Synthetic(event)),
-        Body::Message(message) if message.role == Role::User => {
-            if !settings.config.conventions.keep_on_user_message {
-                judging.run.forget_evidence();
-            }
-            judging.show(&Fact::Heard(message));
-        }
+        _ if context.synthetic => judging.show(&Fact::Synthetic(event)),
+        Body::Message(message) if message.role == Role::User => judging.heard(message),
         Body::Output(output) => {
             let (signature, failing) = settings.signatures.read(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -425,6 +445,20 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     let judgement = judging.decide();
     run.note_lost();
     judgement
+}
+
+/// Where an event happened. A result that names no task is of its call's.
+fn in_its_place<'a>(run: &Run, event: &'a Event) -> Cow<'a, model::Context> {
+    let context = &event.context;
+    if let Body::ToolResult(result) = &event.body
+        && context.task.is_none()
+        && let Some(named) = run.pairing.named(result, context)
+    {
+        let (task, parent_task) =
+            (Some(named.task.clone()), named.parent.clone().or_else(|| context.parent_task.clone()));
+        return Cow::Owned(model::Context { task, parent_task, ..context.clone() });
+    }
+    Cow::Borrowed(context)
 }
 
 /// Whether something is kept about the event's task.
@@ -486,6 +520,10 @@ struct Judging<'a> {
     scratch: &'a mut Scratch,
     run: &'a mut Run,
     event: &'a Event,
+    /// Of the event, its call's task filled in where it names none.
+    context: &'a model::Context,
+    /// The evidence at hand is another task's.
+    apart: bool,
     raised: Vec<Raised>,
     tool: ToolSettings,
     /// The call that the event answers.
@@ -500,17 +538,31 @@ impl Judging<'_> {
         let here = self.sighting(0);
         let onset = self.run.onset();
         let task = |name: &Option<String>| name.as_deref().map(task_key);
-        let (config, context) = (&self.settings.config, &self.event.context);
+        let (config, context) = (&self.settings.config, self.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
         let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset };
-        self.run.rules.observe(fact, limits, cx, &mut self.raised);
+        self.run.rules.observe(fact, limits, cx, self.apart, &mut self.raised);
+    }
+
+    /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
+    fn heard(&mut self, message: &Message) {
+        if !self.settings.config.conventions.keep_on_user_message {
+            self.run.forget_evidence();
+        }
+        if self.context.task.is_some() {
+            return self.show(&Fact::Heard(message));
+        }
+        for task in self.run.lanes.all() {
+            self.run.turn_to(task, None, message.text.len());
+            self.show(&Fact::Heard(message));
+        }
     }
 
     fn sighting(&self, key: Key) -> Sighting {
-        Sighting { seq: self.run.touched, step: self.event.context.step.into(), key }
+        Sighting { seq: self.run.touched, step: self.context.step.into(), key }
     }
 
     /// What is said about a tool comes before everything else about its calls.
@@ -522,17 +574,18 @@ impl Judging<'_> {
     fn call(&mut self, payload: &ToolCall) {
         let call = payload;
         // The host's own calls are no evidence of what the agent does.
-        if self.event.context.synthetic || !self.configure(&call.tool) {
+        if self.context.synthetic || !self.configure(&call.tool) {
             return;
         }
-        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
+        let salt = self.scratch.salt;
+        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, salt, &mut self.scratch.call);
         let named = self.scratch.names.look(&call.tool);
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let silent = mutates || named.shell;
-        let context = &self.event.context;
+        let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let call = Call {
-            target: text::target(call, &named),
+            target: text::target(call, &named, salt),
             mutates,
             silent,
             asks: text::asks(call, &named),
@@ -543,7 +596,8 @@ impl Judging<'_> {
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
-        if !self.run.pairing.call(&call) {
+        let telling = Telling::of(payload.call_id.as_deref(), context, call.round, self.run.now);
+        if !self.run.pairing.call(&call, telling) {
             return;
         }
         self.show(&Fact::Call(&call, payload));
@@ -551,15 +605,15 @@ impl Judging<'_> {
     }
 
     fn result(&mut self, result: &ToolResult) {
-        let agent = agent(&self.event.context);
-        let call = match self.run.pairing.result(result, agent, self.event.context.synthetic) {
+        let agent = agent(self.context);
+        let call = match self.run.pairing.result(result, self.context) {
             Matched::Call(call) => Some(call),
             Matched::None => None,
             Matched::Replay => return,
         };
         // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
         // call that never ran.
-        let synthetic = self.event.context.synthetic;
+        let synthetic = self.context.synthetic;
         if synthetic || result.outcome == Outcome::NotExecuted {
             // What the host made up from nothing does not even settle a call.
             if call.is_some() || !synthetic {
@@ -579,10 +633,10 @@ impl Judging<'_> {
         let mut facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
-        self.run.steps = self.run.steps.saturating_add(1);
+        self.run.counted.steps = self.run.counted.steps.saturating_add(1);
         self.run.standings.step();
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
-        let mutations_before = self.run.new_mutations;
+        let mutations_before = self.run.counted.new_mutations;
         if let Some(call) = &call
             && call.mutates
             && result.outcome == Outcome::Ok
@@ -595,9 +649,9 @@ impl Judging<'_> {
             agent: call.as_ref().map_or(agent, |call| call.agent),
             outcome: result.outcome,
             mutations_before,
-            mutations_after: self.run.new_mutations,
-            index: self.run.steps,
-            at: self.event.context.at,
+            mutations_after: self.run.counted.new_mutations,
+            index: self.run.counted.steps,
+            at: self.context.at,
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or_else(|| self.run.onset(), |call| call.onset),
             facts,
@@ -614,8 +668,9 @@ impl Judging<'_> {
             return;
         }
         let name = key("custom/name", custom.name.as_bytes());
-        let keys = CallKey::exact(combine("custom", &[name, key("custom/key", custom.key.as_bytes())]));
-        let context = &self.event.context;
+        let keys =
+            CallKey::exact(combine("custom", &[name, salted("custom/key", self.scratch.salt, custom.key.as_bytes())]));
+        let context = self.context;
         let onset = self.run.onset();
         let call = Call { onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
         let output = custom.outcome.clone().unwrap_or_default();
@@ -626,14 +681,14 @@ impl Judging<'_> {
             // Nothing is known to differ, and nothing to be equal to the byte.
             facts.exact = combine("custom/unknown", &[self.run.touched]);
         }
-        self.run.customs = self.run.customs.saturating_add(1);
+        self.run.counted.customs = self.run.counted.customs.saturating_add(1);
         let step = Step {
             tool: call.tool,
             agent: call.agent,
             outcome: Outcome::Ok,
-            mutations_before: self.run.new_mutations,
-            mutations_after: self.run.new_mutations,
-            index: self.run.customs,
+            mutations_before: self.run.counted.new_mutations,
+            mutations_after: self.run.counted.new_mutations,
+            index: self.run.counted.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset,
@@ -645,7 +700,7 @@ impl Judging<'_> {
 
     /// A cycle of the workflow that is halted leaves a record, whatever halted it.
     fn record_halt(&mut self, verdict: &mut Verdict) {
-        let context = &self.event.context;
+        let context = self.context;
         let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
         if let (Some(reason), false) = (verdict.halt_reason, has_one) {
             let flow = self.run.workflow.flow(self.settings.graph.as_ref());
@@ -658,12 +713,12 @@ impl Judging<'_> {
     }
 
     fn decide(mut self) -> Judgement {
-        let context = &self.event.context;
+        let context = self.context;
         let answers = self.answers.take();
         let answers =
             answers.as_ref().map(|call| (call.name.as_str(), call.asked.as_ref().map(|asked| asked.0.as_str())));
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
-        let scene = Scene { event: self.event, answers, open };
+        let scene = Scene { event: self.event, context, answers, open };
         let occasion = match self.event.body {
             Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
             Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,

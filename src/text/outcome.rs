@@ -5,7 +5,7 @@
 
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
-use super::digest::{Key, combine, key};
+use super::digest::{Key, combine, key, salted};
 use super::echo::Echo;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
 use super::mutation::Names;
@@ -14,7 +14,7 @@ use super::volatile_json::{Answer, Buffers};
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
-use regex::{NoExpand, Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 
 /// What is known of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) mistake: Option<Key>,
     /// The call was turned away before it did anything.
     pub(crate) refusal: Option<Refusal>,
+    /// The host said so itself: words in an output may be anybody's.
+    pub(crate) by_host: bool,
     /// The call failed: by its outcome or by its exit code.
     pub(crate) failed: bool,
     /// The answer is that there is nothing: of a success in words, of a failure in silence.
@@ -74,6 +76,16 @@ pub(crate) struct Scratch {
     /// Where numbers are in `light`.
     numbers: Vec<Span>,
     json: Buffers,
+    /// How often a user's pattern took too many steps, until somebody counts it.
+    pub(crate) cut_short: u32,
+    /// The detector's salt.
+    pub(crate) salt: u64,
+}
+
+impl Scratch {
+    pub(crate) fn salted(salt: u64) -> Self {
+        Self { salt, ..Self::default() }
+    }
 }
 
 /// The user's patterns of what does not make two outputs differ.
@@ -87,6 +99,10 @@ impl Volatile {
     const MAX_CHARS: usize = 1024;
     /// Bytes a compiled pattern may take.
     const MAX_SIZE: usize = 256 * 1024;
+    /// Bytes from where a match begins within which it ends.
+    const REACH: usize = 192;
+    /// Steps that a pattern may take beside four for each byte; a match costs two for each byte of its reach.
+    const STEPS: usize = 512 * 1024;
 
     /// Compiles `patterns.volatile`.
     ///
@@ -122,13 +138,51 @@ impl Volatile {
         Ok(Self { patterns: patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()? })
     }
 
-    /// `text` with every match replaced; without patterns, `text` itself.
-    pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// `text` with the matches of every pattern replaced, the leftmost first; without patterns, `text` itself. A match is
+    /// looked for within [`Self::REACH`] bytes of where it begins, and each pattern may take so many steps: what is left
+    /// when they are spent stays as it is, and is noted in `cut_short`.
+    pub(crate) fn apply<'a>(&self, text: &'a str, cut_short: &mut u32) -> Cow<'a, str> {
         self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| {
-            match pattern.replace_all(&text, NoExpand("<volatile>")) {
-                Cow::Borrowed(_) => text,
-                Cow::Owned(replaced) => Cow::Owned(replaced),
+            match Self::replaced(pattern, &text, cut_short) {
+                None => text,
+                Some(replaced) => Cow::Owned(replaced),
             }
+        })
+    }
+
+    /// `text` with the matches of one pattern replaced; nothing where there are none.
+    fn replaced(pattern: &Regex, text: &str, cut_short: &mut u32) -> Option<String> {
+        let mut left = text.len().saturating_mul(4).saturating_add(Self::STEPS);
+        let (mut out, mut kept, mut at) = (None::<String>, 0, 0);
+        while at < text.len() {
+            // Where the window ends a match may end as well, so it is twice as wide as a match may be long.
+            let end = text.floor_char_boundary(at.saturating_add(2 * Self::REACH));
+            let Some(rest) = left.checked_sub(end - at) else {
+                *cut_short = cut_short.saturating_add(1);
+                break;
+            };
+            left = rest;
+            let next = text.floor_char_boundary(at.saturating_add(Self::REACH));
+            let found = text.get(..end).and_then(|window| pattern.find_at(window, at));
+            match found {
+                // What ends where the window does may go on behind it.
+                Some(found) if found.end() == end && end < text.len() && found.start() > at => at = found.start(),
+                Some(found) if found.start() < next || end == text.len() => {
+                    let out = out.get_or_insert_default();
+                    out.push_str(text.get(kept..found.start()).unwrap_or_default());
+                    out.push_str("<volatile>");
+                    kept = found.end();
+                    // No pattern matches empty text alone, but some do beside others.
+                    at = if found.is_empty() { text.ceil_char_boundary(kept + 1) } else { kept };
+                }
+                Some(found) => at = found.start(),
+                None if end == text.len() => break,
+                None => at = next,
+            }
+        }
+        out.map(|mut out| {
+            out.push_str(text.get(kept..).unwrap_or_default());
+            out
         })
     }
 }
@@ -148,7 +202,8 @@ pub(crate) fn outcome(
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
-    let Scratch { head, whole, light, other, numbers, json, .. } = scratch;
+    let salt = scratch.salt;
+    let Scratch { head, whole, light, other, numbers, json, cut_short, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
         Outcome::Ok => exit_code.is_some(),
@@ -170,7 +225,7 @@ pub(crate) fn outcome(
         None => result.output.as_str(),
     };
     let mut answer = if details.is_some() { Answer::of(text, json) } else { Answer::read(text, json) };
-    let raw = key("output", text.as_bytes());
+    let raw = salted("output", salt, text.as_bytes());
 
     let mut middle = "";
     let mut letters = 0;
@@ -180,7 +235,7 @@ pub(crate) fn outcome(
         } else {
             other.clear();
             answer.write(other, numbers);
-            light.push_str(&volatile.apply(other));
+            light.push_str(&volatile.apply(other, cut_short));
             numbers.clear();
             numbers.push((0, light.len()));
         }
@@ -190,14 +245,14 @@ pub(crate) fn outcome(
         let (first, last) = clip(text);
         middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
         for end in [first, last] {
-            letters += normalise_light(&volatile.apply(end), light, numbers).letters;
+            letters += normalise_light(&volatile.apply(end, cut_short), light, numbers).letters;
         }
         letters = letters.min(LETTERS_COUNTED);
     }
     // JSON has been masked value by value.
     let comparable = answer.is_some() || letters >= LETTERS_TO_MASK;
-    let middle = (!middle.is_empty()).then(|| key("output/middle", middle.as_bytes()));
-    let light_digest = key("output/light", light.as_bytes());
+    let middle = (!middle.is_empty()).then(|| salted("output/middle", salt, middle.as_bytes()));
+    let light_digest = salted("output/light", salt, light.as_bytes());
     let light_text = if comparable { light_digest } else { raw };
     let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
 
@@ -206,7 +261,7 @@ pub(crate) fn outcome(
     let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
     let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
-        let shape = if numbers.is_empty() { light_digest } else { key("output/light", other.as_bytes()) };
+        let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
         combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])
     });
 
@@ -214,8 +269,11 @@ pub(crate) fn outcome(
     let in_lines = !failed && answer.is_none() && !said.negative && nothing_in(&result.output);
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
-    let (class, silent) =
-        if failed { class(tool, result, answer.as_mut(), letters, echo, volatile, other) } else { (None, false) };
+    let (class, silent) = if failed {
+        class(tool, result, answer.as_mut(), letters, echo, (volatile, salt, cut_short), other)
+    } else {
+        (None, false)
+    };
     OutcomeFacts {
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
@@ -223,6 +281,7 @@ pub(crate) fn outcome(
         class: class.map(|(own, _)| own),
         mistake: class.map(|(_, shared)| shared),
         refusal: if failed { refusal(tool, result) } else { None },
+        by_host: matches!(result.outcome, Outcome::Invalid | Outcome::UnknownTool | Outcome::Denied),
         failed,
         negative: if failed {
             silent
@@ -257,13 +316,13 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     let (mut letters, mut middle) = (0, "");
     if let Some(answer) = &mut answer {
         answer.write(&mut buffer, &mut Vec::new());
-        light.push_str(&volatile.apply(&buffer));
+        light.push_str(&volatile.apply(&buffer, &mut 0));
     } else {
         let (first, last) = clip(text);
         middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
-        letters += normalise(&volatile.apply(first), Strength::Light, &mut light).letters;
+        letters += normalise(&volatile.apply(first, &mut 0), Strength::Light, &mut light).letters;
         light.push_str(middle);
-        letters += normalise(&volatile.apply(last), Strength::Light, &mut light).letters;
+        letters += normalise(&volatile.apply(last, &mut 0), Strength::Light, &mut light).letters;
     }
     let mut digitless = String::new();
     let progress_mark = digits_masked(&light, &[(0, light.len())], &mut digitless);
@@ -280,7 +339,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     let (first, last) = clip_to(own.unwrap_or(text), CLASS_END);
     let mut heavy = String::new();
     for end in [first, last] {
-        normalise(&volatile.apply(end), Strength::Heavy, &mut heavy);
+        normalise(&volatile.apply(end, &mut 0), Strength::Heavy, &mut heavy);
     }
     if !is_json && letters < LETTERS_TO_MASK {
         light.clear();
@@ -317,11 +376,11 @@ fn class(
     answer: Option<&mut Answer<'_>>,
     letters: u32,
     echo: Option<&Echo>,
-    volatile: &Volatile,
+    (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
     buffer: &mut String,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
-        let shared = key(domain, normal.as_bytes());
+        let shared = salted(domain, salt, normal.as_bytes());
         Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
     };
     let mut normal = String::new();
@@ -353,7 +412,7 @@ fn class(
     for end in [first, last] {
         let mut stripped = String::with_capacity(end.len());
         let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
-        normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
+        normalise(&volatile.apply(own, cut_short), Strength::Heavy, &mut normal);
     }
     (classes("class", &normal), false)
 }
@@ -663,13 +722,40 @@ mod tests {
     }
 
     #[test]
+    fn patterns_take_one_pass_and_so_many_steps() {
+        let pattern = |pattern: &str| Volatile::compile(&[pattern.into()]).unwrap();
+        let expected =
+            |pattern: &str, text: &str| Regex::new(pattern).unwrap().replace_all(text, "<volatile>").into_owned();
+        let applied = |volatile: &Volatile, text: &str| {
+            let mut cut_short = 0;
+            (volatile.apply(text, &mut cut_short).into_owned(), cut_short)
+        };
+        // As one would expect, in texts of any length, beside each other, at either end, over more than one byte a sign.
+        for text in ["", "17", "a 17 b 17", "17 é 4711 ü", &"ten 10 ".repeat(1_000), &"é9".repeat(9_000)] {
+            let (masked, cut_short) = applied(&pattern(r"\d+"), text);
+            if cut_short == 0 {
+                assert_eq!(masked, expected(r"\d+", text));
+            }
+            assert_eq!(cut_short, u32::from(text.len() > 20_000), "{} bytes", text.len());
+        }
+        for (expression, text) in [(r"\d+$", "1 2 3 "), (r"^\d+", "17 18 "), (r"(?m)^id: .*$", "id: a b\nname: c\n")] {
+            let text = text.repeat(300);
+            assert_eq!(applied(&pattern(expression), &text), (expected(expression, &text), 0), "{expression}");
+        }
+        // Each sign begins a match that would look through all the rest.
+        let (masked, cut_short) = applied(&pattern("(?s)x.*y|x"), &"x".repeat(8192));
+        assert_eq!(cut_short, 1);
+        assert!(masked.starts_with("<volatile><volatile>") && masked.ends_with("xxx"));
+    }
+
+    #[test]
     fn user_patterns() {
         let volatile = Volatile::compile(&["build-[a-z]+".into(), "v\\d+".into()]).expect("patterns");
         let light = |text: &str| outcome("t", &ok(text), false, None, &volatile, &mut Scratch::default()).light;
         assert_eq!(light("made build-abc v1 here"), light("made build-xyz v22 here"));
         assert_ne!(light("made build-abc here"), light("made other here"));
         assert_eq!(light("{\"made\":\"build-abc\"}"), light("{\"made\":\"build-xyz\"}"));
-        assert!(matches!(Volatile::default().apply("x"), Cow::Borrowed("x")));
+        assert!(matches!(Volatile::default().apply("x", &mut 0), Cow::Borrowed("x")));
         for (patterns, field) in [
             (&["fine", "(open"][..], "patterns.volatile[1]"),
             (&["x*"], "patterns.volatile[0]"),

@@ -858,6 +858,10 @@ export interface Privacy {
    * Whether payloads may leave.
    */
   payloads?: Payloads;
+  /**
+   * A secret of 8 to 256 bytes under which signatures and evidence of calls are made, so that nobody without it can try arguments and outputs out against them, or make two that seem equal. Detectors with another one give other signatures and the same verdicts otherwise. A snapshot holds it.
+   */
+  salt?: string | null;
 }
 /**
  * Settings of one rule. What is absent keeps the preset's value.
@@ -2232,6 +2236,10 @@ export interface Metrics {
    * Loops of tasks: failures and requests.
    */
   loops: LoopMetrics;
+  /**
+   * How often a pattern of `patterns.volatile` took too many steps on one text, so that the rest of it stayed as it is.
+   */
+  patternsCutShort: number;
   /**
    * Transitions that were refused because a phase had all of its visits: recorded ones, and those of which the host told with a `hook-block` and the rule's name that it obeyed a `check`.
    */
