@@ -8,8 +8,8 @@ use crate::model::{
 };
 use crate::policy::{Judgement, Occasion, Place, decide};
 use crate::rules::{
-    Cx, Fact, LONGEST_NAME, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
-    mismatch, task_name,
+    Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations,
+    max_turns, mismatch, task_name,
 };
 use crate::state::{
     Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Whose, agent, open, seal, task_key,
@@ -112,8 +112,12 @@ impl Detector {
         if !self.settings.config.enabled {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
-        let mut run = self.state.store.peek(&event.context, &self.settings.config.memory).into_owned();
-        Ok(judge(&self.settings, &mut Scratch::default(), &mut run, seq, event).verdict)
+        let run = self.state.store.peek(&event.context, &self.settings.config.memory);
+        let (mut run, mut scratch) = match &event.body {
+            Body::ToolCall(call) => (run.before_call(), self.scratch.aside(key("tool", call.tool.as_bytes()))),
+            _ => (run.into_owned(), Scratch::default()),
+        };
+        Ok(judge(&self.settings, &mut scratch, &mut run, seq, event).verdict)
     }
 
     /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
@@ -523,7 +527,9 @@ impl Judging<'_> {
             return;
         }
         let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
-        let named = self.scratch.names.look(&call.tool);
+        let (said, json) = text::arguments(call, &mut self.scratch.call);
+        let echo = text::Late::of(said, json);
+        let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), &call.tool);
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let silent = mutates || named.shell;
         let context = &self.event.context;
@@ -535,13 +541,13 @@ impl Judging<'_> {
             polling: self.tool.polling,
             compared: self.tool.compare_answers,
             onset: self.run.onset(),
-            echo: text::Echo::of(call),
+            echo,
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
         if !self.run.pairing.call(&call) {
             return;
         }
-        self.show(&Fact::Call(&call, payload));
+        self.show(&Fact::Call(&call, &Payload { call: payload, named }));
         self.run.pairing.wait(call);
     }
 

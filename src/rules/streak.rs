@@ -2,19 +2,16 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Extra, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Latest, Onset, Sighting};
 use crate::text::{Key, evidence};
 use alloc::{format, string::String};
 use serde::{Deserialize, Serialize};
-
-/// Occurrences kept as evidence.
-const EVIDENCE: usize = 5;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Streak {
     pub(super) times: u32,
     onset: Onset,
-    sightings: Ring<Sighting>,
+    sightings: Latest,
 }
 
 /// What a rule says of a streak.
@@ -37,7 +34,7 @@ impl Streak {
             self.onset = onset;
         }
         self.times = self.times.saturating_add(1);
-        self.sightings.push(sighting, EVIDENCE);
+        self.sightings.push(sighting);
     }
 
     pub(super) fn onset(&self) -> Onset {
@@ -57,7 +54,7 @@ impl Streak {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.sightings.len() <= EVIDENCE
+        self.sightings.fits()
     }
 
     pub(super) fn signal(&self, told: Told) -> Signal {

@@ -4,6 +4,7 @@
 //! [`Run::fits`] lets a restored snapshot be refused where it exceeds one.
 
 mod graph;
+mod latest;
 mod marks;
 mod pairing;
 mod ring;
@@ -13,6 +14,7 @@ mod store;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
+pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
 pub(crate) use ring::Ring;
@@ -24,7 +26,7 @@ pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow};
 
 use crate::model::Context;
 use crate::policy::Ladder;
-use crate::rules::States;
+use crate::rules::{Facts, States};
 use crate::text::{Key, mark};
 use serde::{Deserialize, Serialize};
 
@@ -205,6 +207,21 @@ impl Iterations {
 }
 
 impl Run {
+    /// A copy on which a call can be judged as on the run itself: without what no call is compared with.
+    pub(crate) fn before_call(&self) -> Self {
+        Self {
+            pairing: self.pairing.before_call(),
+            workflow: self.workflow.clone(),
+            rules: self.rules.seeing(Facts::TICK.and(Facts::CALL)),
+            tasks: self.tasks.clone(),
+            ladder: self.ladder.clone(),
+            standings: self.standings.before_call(),
+            // Only changes that were made are looked for among changes.
+            mutations: Marks::default(),
+            ..*self
+        }
+    }
+
     /// Counts an event in and moves time forward, never backwards. Tasks that are idle for longer than `idle_ms` are
     /// forgotten with everything that was kept of them.
     pub(crate) fn enter(&mut self, seq: u64, context: &Context, idle_ms: u64) {

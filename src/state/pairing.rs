@@ -1,6 +1,6 @@
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Marks, Onset, Ring, Sighting};
-use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, key, mark};
+use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, key, mark};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub(crate) struct Call {
     pub(crate) asks: Asks,
     pub(crate) onset: Onset,
     /// What an error may repeat of the arguments.
-    pub(crate) echo: Echo,
+    pub(crate) echo: Late<Echo>,
     pub(crate) id: Option<Key>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
@@ -82,7 +82,7 @@ impl Call {
             silent: false,
             asks: Asks::Nothing,
             onset: Onset::default(),
-            echo: Echo::default(),
+            echo: Late::default(),
             id: call_id.map(|id| key("call-id", id.as_bytes())),
             vetoed: false,
             refused: Vec::new(),
@@ -116,6 +116,11 @@ pub(crate) struct Pairing {
 }
 
 impl Pairing {
+    /// What tells a replay: a call that is judged waits for no result.
+    pub(super) fn before_call(&self) -> Self {
+        Self { pending: Ring::default(), ids: self.ids.clone(), calls: self.calls.clone() }
+    }
+
     /// Takes note of a call; false when it is a replay of one seen before.
     pub(crate) fn call(&mut self, call: &Call) -> bool {
         if let Some(id) = call.id {
@@ -133,7 +138,7 @@ impl Pairing {
     pub(crate) fn wait(&mut self, call: Call) {
         // Of many that wait at once, the older ones keep their identity alone.
         if let Some(older) = self.pending.nth_back_mut(ECHOES - 1) {
-            older.echo = Echo::default();
+            older.echo = Late::default();
         }
         self.pending.push(call, PENDING);
     }
@@ -197,6 +202,6 @@ impl Pairing {
             && self
                 .pending
                 .iter()
-                .all(|call| call.name.len() <= NAME && call.echo.fits() && call.refused.len() <= REFUSED_FOR)
+                .all(|call| call.name.len() <= NAME && call.echo.fits(Echo::fits) && call.refused.len() <= REFUSED_FOR)
     }
 }

@@ -153,6 +153,11 @@ pub(crate) struct Standings {
 }
 
 impl Standings {
+    /// A copy without what was found: no verdict depends on it.
+    pub(super) fn before_call(&self) -> Self {
+        Self { all: self.all.clone(), findings: Vec::new() }
+    }
+
     /// The strongest level that anybody was given since the last reset.
     pub(crate) fn peak(&self) -> Level {
         self.all.iter().map(|standing| standing.peak).max().unwrap_or_default()

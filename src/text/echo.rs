@@ -4,18 +4,17 @@
 //! the arguments are taken out of an error before its class is made. A waiting call keeps short hashes of them, not the
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
+use super::late::{Late, Reads, Said};
 use super::words::{Runs, runs};
-use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Runs of words remembered of one call.
 const RUNS: usize = 32;
 /// Words of one run; a longer line is several runs.
 const LONGEST: usize = 24;
 /// Levels of nesting looked at.
-const DEPTH: usize = 4;
+const DEPTH: usize = 3;
 /// Stands for what was repeated.
 const MARK: &str = " § ";
 /// Fewer characters may well be an error's own words.
@@ -53,29 +52,39 @@ impl Known {
     }
 }
 
-impl Echo {
-    pub(crate) fn of(call: &ToolCall) -> Self {
+impl Reads for Echo {
+    fn read(said: &Said) -> Self {
         let mut echo = Self::default();
         let mut known = Known { bits: [0; BITS / 64], words: 0 };
-        if let Some(args) = &call.args {
-            echo.value(args, DEPTH, &mut known);
-        }
-        if let Some(raw) = &call.raw_args {
-            echo.text(raw, &mut known);
-        }
+        said.strings(DEPTH, |text| echo.text(text, &mut known));
         if known.words >= FEWEST {
             echo.known = known.bits.to_vec();
         }
         echo
     }
+}
 
+impl Late<Echo> {
+    /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
+    pub(crate) fn holds(&self, answer: &str) -> bool {
+        let few = |text: &str| runs(text, b'_').nth(FEWEST as usize - 1).is_none();
+        let hopeless = answer.len() > LONGEST_ANSWER
+            || match self {
+                Self::Unread(said) => few(said.text()),
+                Self::Read(echo) => echo.known.is_empty(),
+            }
+            || few(answer);
+        !hopeless && self.get().holds(answer)
+    }
+}
+
+impl Echo {
     /// Whether a restored value is within its caps.
     pub(crate) fn fits(&self) -> bool {
         self.runs.len() <= RUNS && (self.known.is_empty() || self.known.len() == BITS / 64)
     }
 
-    /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
-    pub(crate) fn holds(&self, answer: &str) -> bool {
+    fn holds(&self, answer: &str) -> bool {
         if self.known.is_empty() || answer.len() > LONGEST_ANSWER {
             return false;
         }
@@ -91,18 +100,6 @@ impl Echo {
             }
         }
         all >= FEWEST && new * 5 <= all
-    }
-
-    fn value(&mut self, value: &Value, depth: usize, known: &mut Known) {
-        if depth == 0 || known.words >= KNOWN {
-            return;
-        }
-        match value {
-            Value::String(text) => self.text(text, known),
-            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth - 1, known)),
-            Value::Object(fields) => fields.values().for_each(|field| self.value(field, depth - 1, known)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
     }
 
     fn text(&mut self, text: &str, known: &mut Known) {
@@ -231,13 +228,19 @@ fn chain(hash: u32, word: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::canonical_json;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn of(args: Value) -> Echo {
+        let mut text = String::new();
+        canonical_json(&args, &mut text);
+        Late::<Echo>::of(&text, true).get().into_owned()
+    }
 
     fn stripped(args: Value, error: &str) -> String {
-        let call = ToolCall { args: Some(args), ..ToolCall::default() };
         let mut out = String::new();
-        if Echo::of(&call).strip(error, &mut out) { out } else { error.into() }
+        if of(args).strip(error, &mut out) { out } else { error.into() }
     }
 
     #[test]
@@ -274,9 +277,7 @@ mod tests {
     fn an_answer_of_the_calls_own_words() {
         let ask = "Please find the opening hours of the town library on public holidays";
         let print = alloc::format!("task = (\n    \"{ask}\"\n)\nprint(task)");
-        let holds = |args: &str, answer: &str| {
-            Echo::of(&ToolCall { args: Some(json!({ "code": args })), ..ToolCall::default() }).holds(answer)
-        };
+        let holds = |args: &str, answer: &str| of(json!({ "code": args })).holds(answer);
         assert!(holds(&print, ask));
         assert!(holds(&print, &alloc::format!("Logs: {ask} None")));
         for answer in [
@@ -295,7 +296,6 @@ mod tests {
     fn long_lines_are_several_runs_and_all_is_bounded() {
         let line: String = (0..60).map(|n| alloc::format!("word{n} ")).collect();
         assert_eq!(stripped(json!(line), &alloc::format!("bad input: {line}end")), "bad input § end");
-        let call = ToolCall { args: Some(json!("many words in a line\n".repeat(10_000))), ..ToolCall::default() };
-        assert!(Echo::of(&call).fits());
+        assert!(of(json!("many words in a line\n".repeat(10_000))).fits());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::digest::{Key, key};
 use super::mask::{Strength, clip_to, normalise};
-use super::words::listed;
+use super::words::{Sieve, listed, runs};
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,26 @@ const PAIRS: [(&str, &str, Nature); 22] = [
     ("usage", "limit", Nature::Permanent),
 ];
 
+/// The words that say something themselves or with the one before.
+const TELLING: Sieve = Sieve::of(&[
+    &TRANSIENT,
+    &PERMANENT,
+    &SECONDS,
+    &["401", "402", "403", "429", "500", "502", "503", "504", "529", "minute", "second"],
+]);
+
+/// The second words of [`PAIRS`].
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+const SECONDS: [&str; PAIRS.len()] = {
+    let mut seconds = [""; PAIRS.len()];
+    let mut at = 0;
+    while at < PAIRS.len() {
+        seconds[at] = PAIRS[at].1;
+        at += 1;
+    }
+    seconds
+};
+
 /// The nature of a failure: as the host says, else as the message reads. What a person must end wins over what waiting
 /// may, except where the message names the minute after which a quota is full again.
 pub(crate) fn nature(failure: &Failure) -> Nature {
@@ -102,8 +122,13 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 pub(crate) fn of_message(message: &str) -> Nature {
     let (mut transient, mut permanent, mut soon) = (false, false, false);
     let mut before = "";
-    let words = message.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
-    for (at, word) in words.take(WORDS).enumerate() {
+    // Letters and digits: `0` joins nothing that would not be joined anyway.
+    for (at, (from, to)) in runs(message, b'0').take(WORDS).enumerate() {
+        let word = message.get(from..to).unwrap_or_default();
+        if !TELLING.passes(word) {
+            before = word;
+            continue;
+        }
         transient |= listed(&TRANSIENT, word)
             || at < STATUS_WORDS && matches!(word, "429" | "500" | "502" | "503" | "504" | "529");
         permanent |= listed(&PERMANENT, word) || at < STATUS_WORDS && matches!(word, "401" | "402" | "403");
@@ -130,8 +155,7 @@ const READ: usize = 800;
 /// Whether waiting may end what a failed result tells.
 pub(crate) fn transient(result: &ToolResult) -> bool {
     let end = result.output.floor_char_boundary(READ);
-    let message = result.output.get(..end).unwrap_or_default().into();
-    nature(&Failure { message, ..Failure::default() }) == Nature::Transient
+    of_message(result.output.get(..end).unwrap_or_default()) == Nature::Transient
 }
 
 /// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.

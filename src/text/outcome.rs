@@ -7,6 +7,7 @@ use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Key, combine, key};
 use super::echo::Echo;
+use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
 use super::mutation::Names;
 use super::refusal::{Refusal, refusal};
@@ -74,6 +75,13 @@ pub(crate) struct Scratch {
     /// Where numbers are in `light`.
     numbers: Vec<Span>,
     json: Buffers,
+}
+
+impl Scratch {
+    /// Buffers of its own for the judging of one call that the tool of this key is asked for.
+    pub(crate) fn aside(&self, tool: Key) -> Self {
+        Self { call: String::with_capacity(512), names: self.names.only(tool), ..Self::default() }
+    }
 }
 
 /// The user's patterns of what does not make two outputs differ.
@@ -144,7 +152,7 @@ pub(crate) fn outcome(
     tool: &str,
     result: &ToolResult,
     silent_ok: bool,
-    echo: Option<&Echo>,
+    echo: Option<&Late<Echo>>,
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
@@ -316,7 +324,7 @@ fn class(
     result: &ToolResult,
     answer: Option<&mut Answer<'_>>,
     letters: u32,
-    echo: Option<&Echo>,
+    echo: Option<&Late<Echo>>,
     volatile: &Volatile,
     buffer: &mut String,
 ) -> (Option<(Key, Key)>, bool) {
@@ -349,10 +357,12 @@ fn class(
         }
         None => result.output.as_str(),
     };
+    let echo = echo.map(Late::get);
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
         let mut stripped = String::with_capacity(end.len());
-        let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
+        let own =
+            if echo.as_ref().is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
         normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
     }
     (classes("class", &normal), false)
