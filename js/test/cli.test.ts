@@ -51,6 +51,7 @@ test("help tells every command and every exit code", async () => {
   }
   for (const command of [
     "replay",
+    "watch",
     "explain",
     "view",
     "eval",

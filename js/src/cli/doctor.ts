@@ -126,7 +126,7 @@ async function called(file: string, command: string): Promise<Finding> {
 async function logs(): Promise<Finding[]> {
   const found = await sessions();
   return places().map(({ agent, folder }) => {
-    const own = found.filter((session) => session.agent === agent);
+    const own = found.filter((session) => session.agent === agent && session.file.startsWith(folder));
     const count = `${own.length} session${own.length === 1 ? "" : "s"}`;
     return own.length === 0
       ? { what: agent, state: "none", detail: `no session in ${folder}` }

@@ -48,13 +48,41 @@ async function source(file: string): Promise<AsyncIterable<Uint8Array>> {
     const handle = await open(file);
     const info = await handle.stat();
     await handle.close();
-    if (info.isDirectory()) throw new InputError(`${file}: is a folder`);
+    if (info.isDirectory()) {
+      const files = await eventFiles(file);
+      if (files === undefined) throw new InputError(`${file}: is a folder`);
+      return joined(files);
+    }
     size = info.size;
   } catch (error) {
     throw readable(file, error);
   }
   return named(file, unpacked(watched(file, size)));
 }
+
+/** The files of a session that has one for each event, such as OpenHands writes them, in order; nothing for other folders. */
+export async function eventFiles(folder: string): Promise<string[] | undefined> {
+  for (const events of [join(folder, "events"), folder]) {
+    const names = await readdir(events).catch(() => []);
+    const numbered = names.flatMap((name) => {
+      const number = /^(?:event-)?(\d+)(?:-[\w-]+)?\.json$/.exec(name)?.[1];
+      return number === undefined ? [] : [{ file: join(events, name), number: Number(number) }];
+    });
+    if (numbered.length > 0) return numbered.sort((a, b) => a.number - b.number).map(({ file }) => file);
+  }
+  return undefined;
+}
+
+/** Files of one event each as one text, an event a line. */
+async function* joined(files: string[]): AsyncGenerator<Uint8Array> {
+  for (const file of files) {
+    const text = await readFile(file, "utf8").catch((error: unknown) => Promise.reject(readable(file, error)));
+    yield Buffer.from(`${oneLine(text)}\n`);
+  }
+}
+
+/** A JSON document on one line: in its strings no line ends. */
+export const oneLine = (json: string): string => json.replaceAll(/\s*[\r\n]\s*/g, " ").trim();
 
 /** Files that take long enough to ask how long. */
 const LONG = 8 << 20;
@@ -216,21 +244,24 @@ export async function filesOf(paths: readonly string[]): Promise<{ file: string;
       found.set(path, true);
       continue;
     }
-    const names = await readdir(path, { recursive: true });
-    const logs = names
-      .filter(
-        (name) =>
-          /\.(jsonl?(\.gz)?|traj)$/.test(name) && !SETTINGS.test(name) && !/(^|[\\/])node_modules[\\/]/.test(name),
-      )
-      .sort();
+    const logs = await logsIn(path);
     if (logs.length === 0)
       throw new InputError(`${path}: holds no *.jsonl, *.json or *.traj file, plain or with .gz behind it`);
-    for (const name of logs) {
-      const file = join(path, name);
-      if (!found.has(file)) found.set(file, false);
-    }
+    for (const file of logs) if (!found.has(file)) found.set(file, false);
   }
   return [...found].map(([file, named]) => ({ file, named }));
+}
+
+/** The logs in a folder, at any depth. */
+export async function logsIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true });
+  return names
+    .filter(
+      (name) =>
+        /\.(jsonl?(\.gz)?|traj)$/.test(name) && !SETTINGS.test(name) && !/(^|[\\/])node_modules[\\/]/.test(name),
+    )
+    .sort()
+    .map((name) => join(folder, name));
 }
 
 /** An error in a JSON document, with the line it is on where that can be told. */

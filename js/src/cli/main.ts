@@ -15,9 +15,11 @@ import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as tune from "./tune.ts";
 import * as view from "./view.ts";
+import * as watch from "./watch.ts";
 
 const COMMANDS: Record<string, Command> = {
   replay,
+  watch,
   explain,
   view,
   eval: evaluation,
@@ -34,6 +36,7 @@ const HELP = `Usage: loopwarden COMMAND …
 Tells when an AI agent is stuck in a loop.
 
   replay FILE         the story of a recorded run: what repeated, the advice, and the report at the end
+  watch [FILE]        follows a session while it is being written, and tells of findings as they happen
   explain TRACE       why a verdict of a recorded run was given, and what would have changed it
   view [FILE]         a page to look at a recorded run, or an empty one to drop runs into
   eval PATH…          scores scenario files: loops caught, false alarms
@@ -49,8 +52,8 @@ Tells when an AI agent is stuck in a loop.
 
 replay, explain and view take --last instead of a file: the newest session of an agent on this machine.
 
-Exit codes: 0 done, 1 an input cannot be read or is wrong, 2 wrong usage, 3 the level asked for was reached (replay), the
-rate asked for cannot be met (tune) or a scenario was judged wrong (eval --strict).
+Exit codes: 0 done, 1 an input cannot be read or is wrong, 2 wrong usage, 3 the level asked for was reached (replay, watch),
+the rate asked for cannot be met (tune) or a scenario was judged wrong (eval --strict).
 NO_COLOR=1 turns colours off, FORCE_COLOR=1 on; without either they are only used on a terminal.
 `;
 

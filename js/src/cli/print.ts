@@ -61,7 +61,8 @@ function write(stream: Stream, text: string): void {
     return isColoured ? OURS : "";
   });
   const out = cleaned(marked, `\n${OURS}`).replaceAll(OURS, () => `\u001b[${codes.shift() ?? 0}m`);
-  if (stream === "stderr") progress(undefined);
+  // Both streams may end at one terminal.
+  progress(undefined);
   process[stream].write(out);
 }
 
@@ -109,6 +110,11 @@ export const bare = (text: string): string =>
 /** Writes what is made for programs, and quotes itself. */
 export function printRaw(text: string): void {
   process.stdout.write(text);
+}
+
+/** Rings the bell of a terminal. */
+export function bell(): void {
+  if (process.stderr.isTTY === true) process.stderr.write("\u0007");
 }
 
 let progressing = false;

@@ -229,7 +229,8 @@ class Story {
 }
 
 /** A loop at a level. */
-const chapter = ({ rule, signature, level }: Finding): string => JSON.stringify([rule, signature, level]);
+export const chapter = ({ rule, signature, level }: Finding): string => JSON.stringify([rule, signature, level]);
 
 /** Where an event stands: the host's own step, or the line of the file. */
-const place = (event: Event, line: number): string => (event.step == null ? `line ${line}` : `step ${event.step}`);
+export const place = (event: Event, line: number): string =>
+  event.step == null ? `line ${line}` : `step ${event.step}`;

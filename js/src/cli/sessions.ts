@@ -2,7 +2,7 @@
 
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { duration, short } from "../replay/summarise.ts";
 import { InputError } from "./input.ts";
@@ -20,13 +20,14 @@ export interface Session {
 interface Place {
   agent: string;
   folder: string;
-  /** Paths inside the folder, with `/` between, that are sessions. */
+  /** Paths inside the folder, with `/` between, that are sessions, or files of the one that the group `session` names. */
   is: RegExp;
 }
 
 /** The folders that are looked into; each agent's own variable counts. */
 export function places(env: NodeJS.ProcessEnv = process.env): Place[] {
   const home = env["HOME"] ?? env["USERPROFILE"] ?? homedir();
+  const openhands = env["OPENHANDS_PERSISTENCE_DIR"] ?? join(home, ".openhands");
   const data = env["XDG_CONFIG_HOME"] ?? join(home, ".config");
   return [
     {
@@ -40,23 +41,39 @@ export function places(env: NodeJS.ProcessEnv = process.env): Place[] {
       is: /(^|\/)rollout-[^/]*\.jsonl$/,
     },
     { agent: "Gemini CLI", folder: join(home, ".gemini", "tmp"), is: /\/chats\/session-[^/]*\.jsonl?$/ },
+    // A folder for each session, a file for each event: the folder is the session.
+    {
+      agent: "OpenHands",
+      folder: env["OPENHANDS_CONVERSATIONS_DIR"] ?? join(openhands, "conversations"),
+      is: /^(?<session>[^/]+)\/events\/event-\d+[^/]*\.json$/,
+    },
+    { agent: "OpenHands", folder: join(openhands, "sessions"), is: /^(?<session>[^/]+)\/events\/\d+\.json$/ },
+    {
+      agent: "SWE-agent",
+      folder: env["SWE_AGENT_TRAJECTORY_DIR"] ?? resolve("trajectories"),
+      is: /\.traj$/,
+    },
     { agent: "mini-swe-agent", folder: join(data, "mini-swe-agent"), is: /\.traj(\.json)?$/ },
   ];
 }
 
 /** The sessions on this machine, newest first. */
 export async function sessions(env?: NodeJS.ProcessEnv): Promise<Session[]> {
-  const found: Session[] = [];
+  const found = new Map<string, Session>();
   for (const { agent, folder, is } of places(env)) {
     const names = await readdir(folder, { recursive: true }).catch(() => []);
     for (const name of names) {
-      if (!is.test(name.replaceAll("\\", "/"))) continue;
-      const file = join(folder, name);
-      const info = await stat(file).catch(() => undefined);
-      if (info?.isFile() && info.size > 0) found.push({ agent, file, at: info.mtimeMs, bytes: info.size });
+      const match = is.exec(name.replaceAll("\\", "/"));
+      if (match === null) continue;
+      const info = await stat(join(folder, name)).catch(() => undefined);
+      if (!info?.isFile() || info.size === 0) continue;
+      const file = join(folder, match.groups?.["session"] ?? name);
+      const known = found.get(file);
+      const at = Math.max(known?.at ?? 0, info.mtimeMs);
+      found.set(file, { agent, file, at, bytes: (known?.bytes ?? 0) + info.size });
     }
   }
-  return found.sort((a, b) => b.at - a.at);
+  return [...found.values()].sort((a, b) => b.at - a.at);
 }
 
 /** How many sessions are offered. */

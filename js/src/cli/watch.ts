@@ -1,0 +1,397 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { version } from "../core.ts";
+import type { Level } from "../generated/types.ts";
+import { given, rank, reaches } from "../replay/levels.ts";
+import { Live, type Seen, type Update } from "../replay/live.ts";
+import { refused } from "../replay/read.ts";
+import { cost, duration, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
+import { FORMATS, type TranscriptFormat } from "../transcript.ts";
+import { Alarm } from "./alarm.ts";
+import { level, type Options, parse, transcriptFormat, UsageError } from "./args.ts";
+import { candidates, Followed, holdsSessions } from "./follow.ts";
+import { Complaints } from "./input.ts";
+import { drained, LEVEL_STYLE, paint, print, printJson, progress, tell, wrapped } from "./print.ts";
+import { chapter, place } from "./replay.ts";
+import { places, type Session } from "./sessions.ts";
+import { OPTIONS, settings } from "./settings.ts";
+
+export const help: string = `Usage: loopwarden watch [FILE | FOLDER] [--level LEVEL] [--bell] [--notify] [--exec COMMAND] [--json]
+
+Follows the session of an agent while it is being written: a line for every step, and findings as they happen. Without
+FILE it is the newest session on this machine of Claude Code, Codex, Gemini CLI, OpenHands or SWE-agent, and the next one
+when that begins; of FOLDER the newest log in it. FILE may be missing still. Nothing is written and no agent is touched.
+What was written before is judged and summed up. Ctrl-C ends it.
+
+  --level LEVEL     what counts: observe, nudge (default), block, gate or halt
+  --bell            ring the terminal's bell when a finding reaches it
+  --notify          show a notification of the desktop then
+  --exec COMMAND    run a command of the shell then, one at a time: LOOPWARDEN_LEVEL, _RULE, _MESSAGE, _FILE, _LINE and
+                    _AGENT are in its environment, and the record of --json is on its standard input
+  --first           end with the first one
+  --idle SECONDS    end when nothing was written for so long
+  --all             follow every session that is written to, and not only the newest
+  --from-start      tell what was written before as well, and count it
+  --config FILE     the configuration; else loopwarden.json of this folder, if there is one; --no-config does without
+  --format FORMAT   one of ${FORMATS.slice(0, 5).join(", ")},
+                    ${FORMATS.slice(5).join(", ")};
+                    recognised where absent
+  --json            an object a line for every event: file, agent, line, event, tool, level and the whole verdict
+
+Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage, 3 the level was reached.
+`;
+
+const OWN = {
+  ...OPTIONS,
+  level: { type: "string", default: "nudge" },
+  bell: { type: "boolean", default: false },
+  notify: { type: "boolean", default: false },
+  exec: { type: "string" },
+  first: { type: "boolean", default: false },
+  idle: { type: "string" },
+  all: { type: "boolean", default: false },
+  "from-start": { type: "boolean", default: false },
+  format: { type: "string" },
+  json: { type: "boolean", default: false },
+} as const satisfies Options;
+export const options: Options = OWN;
+
+/** Milliseconds between two looks at a session, and at the folders for a newer one. */
+const EVERY = 250;
+const LOOK_ROUND = 2_000;
+/** Milliseconds without a word after which another session that is written to is followed instead. */
+const QUIET = 20_000;
+/** Sessions that are remembered, so that one that goes on is not told from its beginning. */
+const KEPT = 16;
+/** How wide a step and an advice may be. */
+const WIDTH = 96;
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args, OWN);
+  const [path, ...more] = positionals;
+  if (more.length > 0) throw new UsageError("watch: expected one file or folder, or none");
+  const idle = seconds(values.idle);
+  const format = transcriptFormat(values.format);
+  const found = await settings(values);
+  const watch = new Watch({
+    least: level(values.level),
+    alarm: new Alarm(values),
+    json: values.json,
+    history: values["from-start"],
+    all: values.all,
+    config: found?.text ?? "",
+    format,
+  });
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
+  try {
+    await watch.begin(path);
+    while (!stop.signal.aborted) {
+      await watch.look();
+      if (values.first && watch.reached) break;
+      if (idle !== undefined && watch.quiet > idle) break;
+      await sleep(EVERY, undefined, { signal: stop.signal }).catch(() => {});
+    }
+    await watch.end();
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, end);
+  }
+  return watch.reached ? 3 : 0;
+}
+
+function seconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value <= 0)
+    throw new UsageError(`--idle ${text}: expected a number of seconds`);
+  return value * 1000;
+}
+
+interface How {
+  least: Level;
+  alarm: Alarm;
+  json: boolean;
+  history: boolean;
+  all: boolean;
+  config: string;
+  format: TranscriptFormat | undefined;
+}
+
+/** One session that is followed. */
+interface Following {
+  session: Pick<Session, "file" | "agent">;
+  source: Followed;
+  live: Live;
+  complaints: Complaints;
+  /** Whether anything of it was read. */
+  begun: boolean;
+  /** Whether what it holds when it is first read was written before anybody watched. */
+  old: boolean;
+  /** Findings that were told. */
+  told: Set<string>;
+  /** Calls by their place, until they are answered. */
+  calls: Map<number, string>;
+  steps: number;
+  strongest: Level;
+}
+
+/** Follows sessions and tells of them. */
+class Watch {
+  readonly #how: How;
+  readonly #following = new Map<string, Following>();
+  #current: Following | undefined;
+  /** The folder, or the usual ones where there is none; nothing where one session was named. */
+  #folder: { path: string | undefined } | undefined;
+  /** What was there when watching began, and when. */
+  readonly #known = new Set<string>();
+  readonly #began = Date.now();
+  #looked = 0;
+  #spoke = Date.now();
+  #label = "";
+  reached = false;
+
+  constructor(how: How) {
+    this.#how = how;
+  }
+
+  /** Milliseconds since anything was written that could be read. */
+  get quiet(): number {
+    return Date.now() - this.#spoke;
+  }
+
+  async begin(path: string | undefined): Promise<void> {
+    if (!this.#how.json) tell(`loopwarden ${version()} watches; Ctrl-C ends it`);
+    if (path !== undefined && !(await holdsSessions(path))) {
+      if (this.#how.all) throw new UsageError("watch: --all needs a folder, or nothing");
+      this.#follow({ file: path, agent: "session" }, true);
+      return;
+    }
+    this.#folder = { path };
+    const found = await candidates(path);
+    for (const { file } of found) this.#known.add(file);
+    const [newest] = found;
+    if (newest !== undefined) this.#follow(newest, true);
+    else {
+      const where =
+        path ??
+        places()
+          .map(({ agent, folder }) => `${agent} (${folder})`)
+          .join(", ");
+      tell(`loopwarden: no session yet; waiting for one in ${where}`);
+    }
+  }
+
+  async look(): Promise<void> {
+    await this.#lookRound();
+    const looked = this.#how.all ? [...this.#following.values()] : this.#current ? [this.#current] : [];
+    for (const following of looked) await this.#read(following);
+  }
+
+  async end(): Promise<void> {
+    progress(undefined);
+    await this.#how.alarm.end();
+    for (const { session, steps, told, strongest, complaints, live } of this.#following.values()) {
+      complaints.end();
+      live.free();
+      if (this.#how.json) continue;
+      const what =
+        strongest === "continue" ? "nothing to say" : `${number(told.size, "finding")}, ${strongest} at most`;
+      print(paint("dim", `${short(session.file, WIDTH)}: ${number(steps, "step")}, ${what}`));
+    }
+  }
+
+  /** Looks whether another session is to be followed. */
+  async #lookRound(): Promise<void> {
+    if (this.#folder === undefined || Date.now() - this.#looked < LOOK_ROUND) return;
+    const began = Date.now();
+    const found = await candidates(this.#folder.path);
+    // A folder that takes long to look through is looked through less often.
+    this.#looked = Date.now() + (Date.now() - began) * 9;
+    if (this.#how.all) {
+      for (const session of found) if (session.at >= this.#began) this.#follow(session, this.#known.has(session.file));
+      return;
+    }
+    const [newest] = found;
+    const current = this.#current;
+    if (newest === undefined || newest.file === current?.session.file) return;
+    const isNew = !this.#known.has(newest.file) && !this.#following.has(newest.file);
+    const isQuiet = current === undefined || Date.now() - current.source.written > QUIET;
+    if (isNew || (isQuiet && newest.at > (current?.source.written ?? 0))) this.#follow(newest, !isNew);
+  }
+
+  #follow(session: Pick<Session, "file" | "agent">, old: boolean): void {
+    let following = this.#following.get(session.file);
+    if (this.#how.all && following !== undefined) return;
+    if (following === undefined) {
+      following = {
+        session,
+        source: new Followed(session.file),
+        live: new Live(this.#how.config, this.#how.format),
+        complaints: new Complaints(session.file),
+        begun: false,
+        old,
+        told: new Set(),
+        calls: new Map(),
+        steps: 0,
+        strongest: "continue",
+      };
+      this.#following.set(session.file, following);
+      const [oldest] = this.#following.keys();
+      if (this.#following.size > KEPT && oldest !== undefined) {
+        this.#following.get(oldest)?.live.free();
+        this.#following.delete(oldest);
+      }
+    }
+    this.#current = following;
+    tell(`loopwarden: following ${session.agent === "session" ? "" : `${session.agent}, `}${session.file}`);
+  }
+
+  async #read(following: Following): Promise<void> {
+    const { source, live, session } = following;
+    const look = await source.look();
+    if (look === undefined) return;
+    if ("gone" in look) {
+      tell(`loopwarden: ${session.file}: ${look.gone}; waiting for it`);
+      // What is not there yet is all news when it comes.
+      if (!following.begun) following.old = false;
+      return;
+    }
+    const update = live.update(look.text);
+    for (const { line, message } of update.errors) following.complaints.add(line, message);
+    if (update.anew) {
+      tell(`loopwarden: ${session.file}: was begun anew`);
+      following.told.clear();
+      following.calls.clear();
+    }
+    if (update.seen.length === 0) return;
+    const isPast = !following.begun && following.old;
+    following.begun = true;
+    if (this.#label !== session.file && this.#how.all && !this.#how.json)
+      print(paint("bold", short(`${session.agent} · ${session.file}`, WIDTH)));
+    this.#label = session.file;
+    if (isPast && !this.#how.history) this.#sumUp(following, update);
+    else {
+      this.#spoke = Date.now();
+      for (const seen of update.seen) {
+        this.#tell(following, seen);
+        await drained();
+      }
+    }
+    this.#showRunning(following);
+  }
+
+  /** Judges what was written before anybody watched, and says what stands. */
+  #sumUp(following: Following, { seen, format }: Update): void {
+    const { session } = following;
+    // Only counted: what goes on is told at its next step all the same.
+    const stood = new Set<string>();
+    let last: Seen | undefined;
+    for (const one of seen) {
+      this.#count(following, one);
+      if (one.verdict === undefined) continue;
+      const serious = one.verdict.findings.filter(({ level }) => reaches(level, "nudge"));
+      for (const finding of serious) stood.add(chapter(finding));
+      if (serious.length > 0) last = one;
+    }
+    if (this.#how.json) return;
+    const before = `${number(following.steps, "step")} before`;
+    const found = stood.size === 0 ? "nothing found" : number(stood.size, "finding");
+    print(paint("dim", `${short(session.file, WIDTH)} · ${format} · ${before}: ${found}`));
+    const [finding] = last?.verdict?.findings ?? [];
+    if (last === undefined || finding === undefined) return;
+    const since = seen.length === 0 ? 0 : (seen.at(-1)?.at ?? 0) - last.at;
+    print(`  the latest, ${number(since, "event")} ago: ${headline(finding)}`);
+  }
+
+  #count(following: Following, seen: Seen): void {
+    const { calls } = following;
+    if (seen.event.type === "tool-call" && !seen.pending) calls.set(seen.at, short(lineOf(seen.event), WIDTH));
+    else if (seen.call !== undefined) calls.delete(seen.call);
+    if (!seen.again && STEPS.has(seen.event.type) && !seen.pending) following.steps++;
+  }
+
+  #tell(following: Following, seen: Seen): void {
+    const { event, verdict, line } = seen;
+    const { session, told } = following;
+    const call = seen.call === undefined ? undefined : following.calls.get(seen.call);
+    this.#count(following, seen);
+    if (seen.error !== undefined) following.complaints.add(line, refused(seen, seen.error));
+    const record = verdict && {
+      file: session.file,
+      agent: session.agent,
+      line,
+      event: event.type,
+      ...(seen.tool !== undefined && { tool: seen.tool }),
+      ...(event.at != null && { at: event.at }),
+      ...(seen.pending && { pending: true }),
+      level: given(verdict),
+      verdict,
+    };
+    if (!seen.again) {
+      if (this.#how.json && record) printJson(record);
+      else if (!this.#how.json) this.#step(seen, call);
+    }
+    if (verdict === undefined) return;
+    const news = verdict.findings.filter((finding) => {
+      const isNews = reaches(finding.level, "nudge") || reaches(finding.level, this.#how.least);
+      return isNews && !told.has(chapter(finding));
+    });
+    for (const finding of news) {
+      told.add(chapter(finding));
+      if (rank(finding.level) > rank(following.strongest)) following.strongest = finding.level;
+      if (!this.#how.json) {
+        const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
+        print(`${paint("bold", place(event, line))}  ${headline(finding)}${would}`);
+        if (finding.wasted.tokens !== undefined || finding.wasted.costMicros !== undefined)
+          print(`    ${paint("dim", "so far")}    ${cost(finding.wasted)}`);
+      }
+      if (!reaches(finding.level, this.#how.least)) continue;
+      this.reached = true;
+      const { file, agent } = session;
+      this.#how.alarm.raise({ finding, file, agent, line, json: JSON.stringify(record) });
+    }
+    if (news.length === 0 || this.#how.json || verdict.guidance === undefined) return;
+    // Nobody is told here: watching only watches.
+    print(`    ${paint("dim", "a guarded agent would be told:")}`);
+    for (const part of wrapped(verdict.guidance, WIDTH)) print(`    │ ${paint("italic", part)}`);
+  }
+
+  /** One line of what happened. A call is told with its answer, and what is running is shown where there is a terminal. */
+  #step({ event, line, pending }: Seen, call: string | undefined): void {
+    const time = event.at == null || Math.abs(event.at) > 8.64e15 ? "" : new Date(event.at).toTimeString().slice(0, 8);
+    const begin = `${paint("dim", `${time.padEnd(8)} ${place(event, line).padEnd(10)}`)} `;
+    if (event.type === "tool-result") {
+      const asked = call ?? event.tool ?? "result";
+      const came = short(outcome(event), WIDTH / 2);
+      print(`${begin}${asked} ${paint(event.outcome === "ok" ? "dim" : "red", `→ ${came}`)}`);
+    } else if (event.type !== "tool-call" && STEPS.has(event.type) && !pending)
+      print(`${begin}${paint("dim", short(lineOf(event), WIDTH))}`);
+  }
+
+  #showRunning({ calls, source }: Following): void {
+    if (this.#how.json) return;
+    const [latest] = [...calls.values()].slice(-1);
+    const since = duration(Math.max(0, Date.now() - source.written));
+    progress(latest === undefined ? undefined : `… ${latest} (${since})`);
+  }
+}
+
+/** What is told of a run, beside calls; the rest is bookkeeping. */
+const STEPS: ReadonlySet<string> = new Set([
+  "tool-result",
+  "message",
+  "output",
+  "failure",
+  "collaboration",
+  "delivery",
+  "transition",
+  "attempt",
+  "progress",
+  "evaluation",
+  "host",
+  "custom",
+]);
+
+function headline({ level, rule, message }: { level: Level; rule: string; message: string }): string {
+  return `${paint(LEVEL_STYLE[level], level)}  ${rule}: ${message}`;
+}
