@@ -33,7 +33,7 @@ struct Attempt {
     root: Key,
     call: Key,
     light: Key,
-    tokens: Tokens,
+    tokens: Late<Tokens>,
     attempts: Streak,
     /// How many of the latest ones were the same to the byte, with the same error.
     equal: u32,
@@ -43,11 +43,11 @@ struct Attempt {
 
 impl State {
     /// Takes a failed attempt in.
-    fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Tokens) -> &Attempt {
+    fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>) -> &Attempt {
         let again = self.last.take().filter(|last| {
             last.tool == step.tool
                 && last.root == root
-                && (last.call == call.key || last.tokens.alike(&tokens) >= ALIKE)
+                && (last.call == call.key || last.tokens.get().alike(&tokens.get()) >= ALIKE)
         });
         let mut next = Attempt {
             tool: step.tool,
@@ -110,7 +110,7 @@ impl Rule for Resubmission {
                     state.last = None;
                     return None;
                 };
-                let attempt = state.failed(step, call, root, tokens.get().into_owned());
+                let attempt = state.failed(step, call, root, tokens);
                 let count = attempt.attempts.times;
                 if !cx.limits.reached(count, 1) {
                     return None;
@@ -176,7 +176,7 @@ impl Rule for Resubmission {
 
     fn fits(state: &State) -> bool {
         state.called.iter().all(|(_, tokens)| tokens.fits(Tokens::fits))
-            && state.last.iter().all(|last| last.tokens.fits() && last.attempts.fits())
+            && state.last.iter().all(|last| last.tokens.fits(Tokens::fits) && last.attempts.fits())
     }
 }
 

@@ -18,7 +18,7 @@ const DEPTH: usize = 3;
 /// Stands for what was repeated.
 const MARK: &str = " § ";
 /// Fewer characters may well be an error's own words.
-const SHORTEST: usize = 8;
+const SHORTEST: u32 = 8;
 /// Words of the arguments whose presence is remembered, one bit each in so many.
 const KNOWN: u32 = 1024;
 const BITS: usize = 1024;
@@ -67,7 +67,7 @@ impl Reads for Echo {
 impl Late<Echo> {
     /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
     pub(crate) fn holds(&self, answer: &str) -> bool {
-        let few = |text: &str| runs(text, b'_').nth(FEWEST as usize - 1).is_none();
+        let few = |text: &str| runs::<b'_'>(text).nth(FEWEST as usize - 1).is_none();
         let hopeless = answer.len() > LONGEST_ANSWER
             || match self {
                 Self::Unread(said) => few(said.text()),
@@ -89,8 +89,8 @@ impl Echo {
             return false;
         }
         let (mut all, mut new) = (0_u32, 0_u32);
-        let mut words = runs(answer, b'_');
-        while let Some(Word { hash, .. }) = Word::next(&mut words) {
+        let mut words = runs::<b'_'>(answer);
+        while let Some(Word { hash, .. }) = Word::next(answer.as_bytes(), &mut words) {
             let bits = self.known.get(hash as usize / 64 % (BITS / 64)).copied().unwrap_or(0);
             all += 1;
             new += u32::from(bits & (1 << (hash % 64)) == 0);
@@ -104,28 +104,32 @@ impl Echo {
 
     fn text(&mut self, text: &str, known: &mut Known) {
         for line in text.lines() {
-            let mut words = runs(line, b'_');
+            let mut words = runs::<b'_'>(line);
             loop {
                 if known.words >= KNOWN {
                     return;
                 }
                 let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
-                let mut telling = false;
+                let mut last = Word::default();
                 while usize::from(count) < LONGEST
-                    && let Some(word) = Word::next(&mut words)
+                    && let Some(word) = Word::next(line.as_bytes(), &mut words)
                 {
                     known.add(word.hash);
                     hash = chain(hash, word.hash);
                     first = if count < 2 { hash } else { first };
                     chars += word.end - word.start;
-                    telling |= !word.plain;
+                    last = word;
                     count += 1;
                 }
                 if count == 0 {
                     break;
                 }
-                // A plain word or two may as well be the error's own.
-                if chars >= SHORTEST && (count > 1 || telling) && self.runs.len() < RUNS {
+                // A plain word may as well be the error's own.
+                let telling = || {
+                    let word = line.as_bytes().get(last.start as usize..last.end as usize);
+                    !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
+                };
+                if chars >= SHORTEST && self.runs.len() < RUNS && (count > 1 || telling()) {
                     self.runs.push((count, hash));
                     self.first |= 1 << (first % 64);
                 }
@@ -134,39 +138,44 @@ impl Echo {
     }
 
     /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended.
-    pub(crate) fn strip(&self, text: &str, out: &mut String) -> bool {
+    /// `words` is a buffer.
+    pub(super) fn strip(&self, text: &str, words: &mut Vec<Word>, out: &mut String) -> bool {
         if self.runs.is_empty() {
             return false;
         }
         // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-        let mut words: Vec<(usize, usize, u32)> = Vec::with_capacity(text.len() / 4 + 1);
-        let mut runs = runs(text, b'_');
-        while let Some(Word { start, end, hash, .. }) = Word::next(&mut runs) {
-            words.push((start, end, hash));
+        words.clear();
+        let mut runs = runs::<b'_'>(text);
+        while let Some(word) = Word::next(text.as_bytes(), &mut runs) {
+            if let Some(last) = words.last_mut() {
+                last.begins = self.begins(last.hash, word.hash);
+            }
+            words.push(word);
+        }
+        if let Some(last) = words.last_mut() {
+            last.begins = self.begins(last.hash, last.hash);
         }
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         let mut found = false;
-        let (mut at, mut copied, mut word_end) = (0, 0, 0);
-        while let Some((_, end, _)) = words.get(at).copied() {
-            match self.longest(words.get(at..).unwrap_or_default(), lengths) {
-                Some(count) => {
-                    // The punctuation on either side belongs to the argument as often as not.
-                    out.push_str(text.get(copied..word_end.max(copied)).unwrap_or_default());
-                    // However many lines it repeats.
-                    if !out.ends_with(MARK) {
-                        out.push_str(MARK);
-                    }
-                    at += count;
-                    copied = words.get(at).map_or(text.len(), |(start, _, _)| *start);
-                    word_end = copied;
-                    found = true;
-                }
-                None => {
-                    word_end = end;
-                    at += 1;
-                }
+        // Up to where the text is dealt with, in words and in bytes.
+        let (mut done, mut copied) = (0, 0);
+        for (at, _) in words.iter().enumerate().filter(|(_, word)| word.begins) {
+            if at < done {
+                continue;
             }
+            let Some(count) = self.longest(words.get(at..).unwrap_or_default(), lengths) else { continue };
+            // The punctuation on either side belongs to the argument as often as not.
+            let before = at.checked_sub(1).filter(|before| *before >= done).and_then(|before| words.get(before));
+            let end = before.map_or(copied, |word| word.end as usize);
+            out.push_str(text.get(copied..end).unwrap_or_default());
+            // However many lines it repeats.
+            if !out.ends_with(MARK) {
+                out.push_str(MARK);
+            }
+            done = at + count;
+            copied = words.get(done).map_or(text.len(), |word| word.start as usize);
+            found = true;
         }
         if found {
             out.push_str(text.get(copied..).unwrap_or_default());
@@ -174,18 +183,19 @@ impl Echo {
         found
     }
 
+    /// Whether a run may begin with a word, or with it and the one behind it.
+    #[inline]
+    fn begins(&self, word: u32, behind: u32) -> bool {
+        let one = chain(0, word);
+        self.first & (1 << (one % 64) | 1 << (chain(one, behind) % 64)) != 0
+    }
+
     /// The number of words of the longest remembered run that the words begin with.
-    fn longest(&self, words: &[(usize, usize, u32)], lengths: u32) -> Option<usize> {
-        let (_, _, first) = words.first()?;
-        let one = chain(0, *first);
-        let two = words.get(1).map_or(one, |(_, _, second)| chain(one, *second));
-        if self.first & (1 << (one % 64) | 1 << (two % 64)) == 0 {
-            return None;
-        }
+    fn longest(&self, words: &[Word], lengths: u32) -> Option<usize> {
         let mut hash = 0;
         let mut found = None;
-        for (count, (_, _, word)) in (1_u8..).zip(words.iter().take(LONGEST)) {
-            hash = chain(hash, *word);
+        for (count, word) in (1_u8..).zip(words.iter().take(LONGEST)) {
+            hash = chain(hash, word.hash);
             if lengths >> count == 0 {
                 break;
             }
@@ -198,27 +208,48 @@ impl Echo {
 }
 
 /// A word, where it stands.
-struct Word {
-    start: usize,
-    end: usize,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Word {
+    start: u32,
+    end: u32,
     /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
     /// them.
     hash: u32,
-    /// ASCII letters alone.
-    plain: bool,
+    /// A remembered run may begin here.
+    begins: bool,
 }
 
 impl Word {
+    /// The next of `words`, which are those of `text`.
     #[inline]
-    fn next(words: &mut Runs<'_>) -> Option<Self> {
-        let (mut hash, mut plain) = (0x811c_9dc5_u32, true);
-        let (start, end) = words.word(|byte| {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-            plain &= byte.is_ascii_alphabetic();
-        })?;
-        // The low bits of a short word's sum are poor.
-        hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
-        Some(Self { start, end, hash: hash ^ hash >> 12, plain })
+    fn next(text: &[u8], words: &mut Runs<'_, b'_'>) -> Option<Self> {
+        let (start, end) = words.next()?;
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let hash = hash(text.get(start..).unwrap_or_default(), end - start);
+        Some(Self { start: place(start), end: place(end), hash, begins: false })
+    }
+}
+
+/// A hash of the first `length` bytes, eight at a time.
+#[inline]
+fn hash(bytes: &[u8], length: usize) -> u32 {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (mut rest, mut left, mut sum) = (bytes, length, length as u64);
+    loop {
+        let mut word = rest.first_chunk().map_or_else(
+            || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+            |chunk| u64::from_le_bytes(*chunk),
+        );
+        if left < 8 {
+            word &= (1 << (8 * left)) - 1;
+        }
+        sum = (sum ^ word).wrapping_mul(MIX);
+        sum ^= sum >> 32;
+        if left <= 8 {
+            return (sum & 0xffff_ffff) as u32;
+        }
+        left -= 8;
+        rest = rest.get(8..).unwrap_or_default();
     }
 }
 
@@ -240,7 +271,7 @@ mod tests {
 
     fn stripped(args: Value, error: &str) -> String {
         let mut out = String::new();
-        if of(args).strip(error, &mut out) { out } else { error.into() }
+        if of(args).strip(error, &mut Vec::new(), &mut out) { out } else { error.into() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::digest::{Key, key};
 use super::mask::{Strength, clip_to, normalise};
-use super::words::{Sieve, listed, runs};
+use super::words::{NO_JOINT, Sieve, listed, runs};
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
@@ -82,13 +82,10 @@ const PAIRS: [(&str, &str, Nature); 22] = [
     ("usage", "limit", Nature::Permanent),
 ];
 
-/// The words that say something themselves or with the one before.
-const TELLING: Sieve = Sieve::of(&[
-    &TRANSIENT,
-    &PERMANENT,
-    &SECONDS,
-    &["401", "402", "403", "429", "500", "502", "503", "504", "529", "minute", "second"],
-]);
+/// The words that say something themselves, and those that say it with the one before.
+const TELLING: Sieve = Sieve::of(&[&TRANSIENT, &PERMANENT, &["minute", "second"]]);
+const STATUS: Sieve = Sieve::of(&[&["401", "402", "403", "429", "500", "502", "503", "504", "529"]]);
+const SECOND: Sieve = Sieve::of(&[&SECONDS]);
 
 /// The second words of [`PAIRS`].
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -122,22 +119,24 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 pub(crate) fn of_message(message: &str) -> Nature {
     let (mut transient, mut permanent, mut soon) = (false, false, false);
     let mut before = "";
-    // Letters and digits: `0` joins nothing that would not be joined anyway.
-    for (at, (from, to)) in runs(message, b'0').take(WORDS).enumerate() {
+    for (at, (from, to)) in runs::<NO_JOINT>(message).take(WORDS).enumerate() {
         let word = message.get(from..to).unwrap_or_default();
-        if !TELLING.passes(word) {
-            before = word;
-            continue;
+        if TELLING.passes(word) {
+            transient |= listed(&TRANSIENT, word);
+            permanent |= listed(&PERMANENT, word);
+            soon |= before.eq_ignore_ascii_case("per")
+                && (word.eq_ignore_ascii_case("minute") || word.eq_ignore_ascii_case("second"));
         }
-        transient |= listed(&TRANSIENT, word)
-            || at < STATUS_WORDS && matches!(word, "429" | "500" | "502" | "503" | "504" | "529");
-        permanent |= listed(&PERMANENT, word) || at < STATUS_WORDS && matches!(word, "401" | "402" | "403");
-        soon |= before.eq_ignore_ascii_case("per")
-            && (word.eq_ignore_ascii_case("minute") || word.eq_ignore_ascii_case("second"));
-        for (first, second, nature) in &PAIRS {
-            if word.eq_ignore_ascii_case(second) && before.eq_ignore_ascii_case(first) {
-                transient |= *nature == Nature::Transient;
-                permanent |= *nature == Nature::Permanent;
+        if at < STATUS_WORDS && STATUS.passes(word) {
+            transient |= matches!(word, "429" | "500" | "502" | "503" | "504" | "529");
+            permanent |= matches!(word, "401" | "402" | "403");
+        }
+        if SECOND.passes(word) {
+            for (first, second, nature) in &PAIRS {
+                if word.eq_ignore_ascii_case(second) && before.eq_ignore_ascii_case(first) {
+                    transient |= *nature == Nature::Transient;
+                    permanent |= *nature == Nature::Permanent;
+                }
             }
         }
         before = word;

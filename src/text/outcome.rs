@@ -6,7 +6,7 @@
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Key, combine, key};
-use super::echo::Echo;
+use super::echo::{Echo, Word};
 use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
 use super::mutation::Names;
@@ -75,6 +75,15 @@ pub(crate) struct Scratch {
     /// Where numbers are in `light`.
     numbers: Vec<Span>,
     json: Buffers,
+    class: Class,
+}
+
+/// Buffers for the class of an error.
+#[derive(Clone, Debug, Default)]
+struct Class {
+    normal: String,
+    stripped: String,
+    words: Vec<Word>,
 }
 
 impl Scratch {
@@ -156,7 +165,7 @@ pub(crate) fn outcome(
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
-    let Scratch { head, whole, light, other, numbers, json, .. } = scratch;
+    let Scratch { head, whole, light, other, numbers, json, class: buffers, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
         Outcome::Ok => exit_code.is_some(),
@@ -222,8 +231,11 @@ pub(crate) fn outcome(
     let in_lines = !failed && answer.is_none() && !said.negative && nothing_in(&result.output);
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
-    let (class, silent) =
-        if failed { class(tool, result, answer.as_mut(), letters, echo, volatile, other) } else { (None, false) };
+    let (class, silent) = if failed {
+        class(tool, result, answer.as_mut(), letters, echo, volatile, other, buffers)
+    } else {
+        (None, false)
+    };
     OutcomeFacts {
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
@@ -327,15 +339,16 @@ fn class(
     echo: Option<&Late<Echo>>,
     volatile: &Volatile,
     buffer: &mut String,
+    Class { normal, stripped, words }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
         let shared = key(domain, normal.as_bytes());
         Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
     };
-    let mut normal = String::new();
+    normal.clear();
     if let Some(own) = result.error_class.as_deref().map(str::trim).filter(|own| !own.is_empty()) {
         normal.push_str(own);
-        return (classes("class/host", &normal), false);
+        return (classes("class/host", normal), false);
     }
     if letters < LETTERS_OF_ERROR
         || letters < LETTERS_COUNTED && letters_outside_tags(&result.output) < LETTERS_OF_ERROR
@@ -345,7 +358,7 @@ fn class(
             Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
             spoken => {
                 normal.push_str(spoken.name());
-                (classes("class/silent", &normal), false)
+                (classes("class/silent", normal), false)
             }
         };
     }
@@ -360,12 +373,12 @@ fn class(
     let echo = echo.map(Late::get);
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
-        let mut stripped = String::with_capacity(end.len());
-        let own =
-            if echo.as_ref().is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
-        normalise(&volatile.apply(own), Strength::Heavy, &mut normal);
+        stripped.clear();
+        let repeats = echo.as_ref().is_some_and(|echo| echo.strip(end, words, stripped));
+        let own = if repeats { stripped.as_str() } else { end };
+        normalise(&volatile.apply(own), Strength::Heavy, normal);
     }
-    (classes("class", &normal), false)
+    (classes("class", normal), false)
 }
 
 /// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.

@@ -45,7 +45,7 @@ fn is_marked(line: &str) -> bool {
     if !holds_any(line.as_bytes(), [*b"rro", *b"xce", *b"fat", *b"fai"]) {
         return false;
     }
-    runs(line, b'_').any(|(from, to)| {
+    runs::<b'_'>(line).any(|(from, to)| {
         let word = line.get(from..to).unwrap_or_default();
         word.ends_with("Error") || word.ends_with("Exception") || listed(&MARKS, word)
     })
@@ -225,7 +225,7 @@ mod tests {
         assert!(tokens(program).alike(&tokens(&program.replace("out", "result"))) >= 70);
         assert!(tokens(program).alike(&tokens("import os\nfor name in os.listdir('.'): print(name)")) < 70);
         // Whatever the script; a word goes on over its end.
-        assert_eq!(tokens("größe_1 天气 + größe_1").alike(&tokens("天气+größe_1,größe_1")), 88);
+        assert_eq!(Tokens::of_text("größe_1 天气 + größe_1").alike(&Tokens::of_text("天气+größe_1,größe_1")), 88);
         let long: String = (0..2000).map(|n| alloc::format!("x{n} ")).collect();
         assert!(tokens(&long).fits());
     }
