@@ -18,13 +18,16 @@ const adapters = {
   mastra: "adapters/src/mastra.ts",
   "openai-agents": "adapters/src/openai-agents.ts",
   otel: "adapters/src/otel.ts",
+  // No framework's, but it takes the detector from the package as well.
+  proxy: "src/proxy/proxy.ts",
 };
-/** Those whose framework has CommonJS as well. */
+/** Those that CommonJS may ask for: its frameworks have it as well. */
 const commonjs = {
   langchain: "adapters/src/langchain.ts",
   mastra: "adapters/src/mastra.ts",
   "openai-agents": "adapters/src/openai-agents.ts",
   otel: "adapters/src/otel.ts",
+  proxy: "src/proxy/proxy.ts",
 };
 
 const shared: UserConfig = {
@@ -59,7 +62,7 @@ const builds: UserConfig[] = [
     },
     format: "esm",
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts", "src/entry/tools.ts"] },
-    deps: { neverBundle: [/^node:/, "loopwarden"], alwaysBundle: ["jsonc-parser", "diff"] },
+    deps: { neverBundle: [/^node:/, /^loopwarden/], alwaysBundle: ["jsonc-parser", "diff"] },
     copy: [
       { from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" },
       { from: "glue/tools_bg.wasm", to: "dist", rename: "tools.wasm" },

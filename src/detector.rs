@@ -1,6 +1,7 @@
 //! The operations. One event goes through here in one pass: validated, entered into its run, turned into facts,
 //! shown to the rules, decided upon by the policy.
 
+use crate::codec::codec;
 use crate::model::{
     self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Metrics,
     NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
@@ -12,12 +13,12 @@ use crate::rules::{
     max_turns, mismatch, task_name,
 };
 use crate::state::{
-    Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Whose, agent, open, seal, task_key,
+    Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Whose, agent, is_of_a_workflow, open, seal,
+    task_key,
 };
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, metrics, report};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 2;
@@ -61,12 +62,13 @@ pub struct Detector {
 }
 
 /// All that changes; a snapshot holds it after the configuration's JSON text.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct State {
     seq: u64,
     metrics: Metrics,
     store: Store,
 }
+codec!(struct State { seq, metrics, store });
 
 impl Detector {
     /// A detector with no history.
@@ -253,7 +255,7 @@ impl Detector {
     /// The whole state with its configuration, versioned and compact.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        seal(&(json::config_text(self.config()), &self.state), RULES_VERSION)
+        seal(&json::config_text(self.config()), &self.state, RULES_VERSION)
     }
 
     /// A detector from a snapshot: it goes on as the one that was snapshot would have.
@@ -387,20 +389,21 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
             let task = context.task.as_deref().map_or(0, task_key);
             run.work_on(task, owner(context.task.as_deref(), context.parent_task.as_deref()));
         }
-        let moment = Moment {
-            here: Sighting { seq, step: context.step.into(), key: 0 },
-            onset: run.onset(),
-            iterations: run.standings.iteration(),
-            task: owner(context.task.as_deref(), context.parent_task.as_deref()),
-        };
-        if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
+        if is_of_a_workflow(&event.body) {
+            let moment = Moment {
+                here: Sighting { seq, step: context.step.into(), key: 0 },
+                onset: run.onset(),
+                iterations: run.standings.iteration(),
+                task: owner(context.task.as_deref(), context.parent_task.as_deref()),
+            };
             // What was tried before a step forward led to it; one of a task says nothing about the others.
-            if event.context.task.is_none() {
+            if run.workflow.observe(event, settings.graph.as_ref(), &moment) && context.task.is_none() {
                 run.rules.advance();
             }
         }
     }
-    let mut judging = Judging { settings, scratch, run, event, raised: Vec::new(), tool: ToolSettings::default() };
+    let (onset, tool) = (run.onset(), ToolSettings::default());
+    let mut judging = Judging { settings, scratch, run, event, onset, raised: Vec::new(), tool };
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
@@ -489,6 +492,8 @@ struct Judging<'a> {
     scratch: &'a mut Scratch,
     run: &'a mut Run,
     event: &'a Event,
+    /// The event as a possible onset.
+    onset: Onset,
     raised: Vec<Raised>,
     tool: ToolSettings,
 }
@@ -499,14 +504,13 @@ impl Judging<'_> {
         let limits = self.tool.limits(self.settings);
         let run = RunView::of(self.run);
         let here = self.sighting(0);
-        let onset = self.run.onset();
         let task = |name: &Option<String>| name.as_deref().map(task_key);
         let (config, context) = (&self.settings.config, &self.event.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
-        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset };
+        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset };
         self.run.rules.observe(fact, limits, cx, &mut self.raised);
     }
 
@@ -540,7 +544,7 @@ impl Judging<'_> {
             asks: text::asks(call, &named),
             polling: self.tool.polling,
             compared: self.tool.compare_answers,
-            onset: self.run.onset(),
+            onset: self.onset,
             echo,
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
@@ -600,7 +604,7 @@ impl Judging<'_> {
             index: self.run.steps,
             at: self.event.context.at,
             sighting: self.sighting(compared),
-            onset: call.as_ref().map_or_else(|| self.run.onset(), |call| call.onset),
+            onset: call.as_ref().map_or(self.onset, |call| call.onset),
             facts,
             call,
         };
@@ -616,8 +620,8 @@ impl Judging<'_> {
         let name = key("custom/name", custom.name.as_bytes());
         let keys = CallKey::exact(combine("custom", &[name, key("custom/key", custom.key.as_bytes())]));
         let context = &self.event.context;
-        let onset = self.run.onset();
-        let call = Call { onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
+        let call =
+            Call { onset: self.onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
         let output = custom.outcome.clone().unwrap_or_default();
         let unknown = output.trim().is_empty();
         let result = ToolResult { output, ..ToolResult::default() };
@@ -636,7 +640,7 @@ impl Judging<'_> {
             index: self.run.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
-            onset,
+            onset: self.onset,
             facts,
             call: Some(call),
         };

@@ -8,6 +8,7 @@ extern crate std;
 #[cfg(test)]
 extern crate self as loopwarden;
 
+mod codec;
 mod detector;
 pub mod json;
 mod metrics;

@@ -9,12 +9,12 @@
 //!   run, since a call that is refused brings no evidence of its own;
 //! - nobody attends: a gate becomes the configured unattended level; in shadow mode nothing is above `observe`.
 
+use crate::codec::codec;
 use crate::model::{Evidence, Finding, HaltReason, Level, Mode, Recommendation, Record, Scope, Verdict, Wasted};
 use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal, index_of};
 use crate::state::{Onset, Ring, Run, Spent};
 use crate::text::{Key, combine, evidence, key};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Loops remembered for what was said about them.
 const REMEMBERED: usize = 64;
@@ -25,13 +25,14 @@ const EXEMPTIONS: usize = 32;
 const COUNTS_LOOPS: &str = "task-loop";
 
 /// What was said about which loop, and what a human exempted.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ladder {
     said: Ring<Said>,
     exempt: Ring<Exemption>,
 }
+codec!(struct Ladder { said, exempt });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Said {
     identity: Key,
     /// Where the loop was last seen.
@@ -46,6 +47,7 @@ struct Said {
     round: Option<Key>,
     mutations: u64,
 }
+codec!(struct Said { identity, place, level, onset, seen, refused, round, mutations });
 
 impl Said {
     /// Whether a call is the agent's own second try after a refusal: neither a copy within the round of the refused one,
@@ -57,11 +59,12 @@ impl Said {
 }
 
 /// The task of an event, 0 for none, and the one that it is a part of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Place {
     pub(crate) task: Key,
     pub(crate) parent: Option<Key>,
 }
+codec!(struct Place { task, parent });
 
 /// What kind of event is judged: what a block says depends on it.
 #[derive(Clone, Copy, Debug)]
@@ -73,12 +76,13 @@ pub(crate) enum Occasion {
     Other,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Exemption {
     what: Key,
     /// Event time until which it holds.
     until: Option<i64>,
 }
+codec!(struct Exemption { what, until });
 
 /// A verdict and, of its findings' rules, those whose loop is reported for the first time.
 #[derive(Clone, Debug, Default)]
@@ -336,10 +340,12 @@ fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
     let elapsed = run.now.zip(onset.at.get()).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
     let (task, own) = run.standings.spent();
     let of_run = Spent { events: run.events, tokens: run.tokens, cost_micros: run.cost_micros };
-    let (spent, before) = match rule.id {
-        "max-iterations" | "max-runtime" => (of_run, onset.events),
-        _ if rule.outlives => (task, onset.events),
-        _ => (Spent { events: own.events, ..task }, onset.own),
+    let (spent, before) = if rule.of_run {
+        (of_run, onset.events)
+    } else if rule.outlives {
+        (task, onset.events)
+    } else {
+        (Spent { events: own.events, ..task }, onset.own)
     };
     Wasted {
         events: spent.events.saturating_sub(before),

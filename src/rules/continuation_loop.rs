@@ -3,17 +3,17 @@
 //! the background, which the agent may well acknowledge and go on waiting.
 //! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on.
 
+use crate::codec::codec;
 use crate::model::{Body, Channel, HaltReason, HostKind, Recommendation, Role};
 use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::key;
 use alloc::{format, string::ToString};
-use serde::{Deserialize, Serialize};
 
 pub(crate) struct ContinuationLoop;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// The host's prompt that waits for an answer.
     prompted: Option<Onset>,
@@ -22,6 +22,7 @@ pub(crate) struct State {
     sightings: Latest,
     heard: Heard,
 }
+codec!(struct State { prompted, answers, onset, sightings, heard });
 
 /// Whether the host told the agent to go on.
 fn prompts(fact: &Fact<'_>) -> bool {

@@ -3,12 +3,12 @@
 //! new change was made: each takes one lap off.
 //! Idea: the periodic suffix of the sequence of (call, outcome, agent).
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Longest lap, in steps.
 const LONGEST: usize = 10;
@@ -17,22 +17,24 @@ const PERIODS: usize = LONGEST - 1;
 
 pub(crate) struct Cycle;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     calls: Walk,
     /// Laps of custom events, where there are any.
     customs: Option<Box<Walk>>,
 }
+codec!(struct State { calls, customs });
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Walk {
     /// The latest steps.
     steps: Ring<Seen>,
     /// For each period, how many steps in a row equalled the one a period before.
     runs: [Matching; PERIODS],
 }
+codec!(struct Walk { steps, runs });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     symbol: Key,
     /// Mark of the call; 0 for none.
@@ -41,14 +43,16 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Seen { symbol, call, patient, sighting, onset });
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Matching {
     length: u32,
     /// New mutations when the matching began.
     mutations: u64,
     onset: Onset,
 }
+codec!(struct Matching { length, mutations, onset });
 
 impl Walk {
     /// The shortest lap whose count of laps reaches a rung.

@@ -3,13 +3,13 @@
 //! Idea: a refusal is an answer. Asking for the same thing again wears the person out who answers; asking for another
 //! thing of the same tool may be what was wished, so that needs one more.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, Refusal, combine, printable};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Tools watched at once.
 const TOOLS: usize = 8;
@@ -18,25 +18,28 @@ const REFUSALS: u32 = 8;
 
 pub(crate) struct DeniedCall;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     tools: Ring<Tool>,
 }
+codec!(struct State { tools });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Tool {
     tool: Key,
     /// Refusals since the tool last succeeded.
     refusals: Ring<Denial>,
 }
+codec!(struct Tool { tool, refusals });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Denial {
     call: Option<Key>,
     round: Option<Key>,
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Denial { call, round, sighting, onset });
 
 impl Tool {
     /// The evidence about one call: its own refusals, or those of the whole tool less one.

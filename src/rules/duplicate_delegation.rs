@@ -2,13 +2,13 @@
 //! Must not catch: one agent's own repetition (other rules), different work for many agents.
 //! Idea: when delegates delegate what they were given, every level of the tree does the same work again.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Asks, Key, combine, delegated, key};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Prompts watched at once.
 const PROMPTS: usize = 16;
@@ -17,17 +17,19 @@ const AGENTS: u32 = 8;
 
 pub(crate) struct DuplicateDelegation;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     prompts: Ring<Prompt>,
 }
+codec!(struct State { prompts });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Prompt {
     prompt: Key,
     agents: Ring<Key>,
     delegations: Streak,
 }
+codec!(struct Prompt { prompt, agents, delegations });
 
 impl Prompt {
     fn count(&self) -> u32 {

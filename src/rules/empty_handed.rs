@@ -10,6 +10,7 @@
 //! 1 where it failed after a new change, or as an earlier one did (another rule counts those). Equal attempts count
 //! once, and of a parallel round the best one.
 
+use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, named};
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
@@ -17,7 +18,6 @@ use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, agent};
 use crate::text::{Key, combine, printable};
 use alloc::{format, string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Agents watched at once.
 const AGENTS: usize = 8;
@@ -35,13 +35,14 @@ const MOST_PATIENCE: u32 = 64;
 
 pub(crate) struct EmptyHanded;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Least recently active first.
     agents: Ring<Agent>,
 }
+codec!(struct State { agents });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Agent {
     agent: Key,
     attempts: Ring<Attempt>,
@@ -52,8 +53,9 @@ struct Agent {
     patience: u32,
     question: Option<Question>,
 }
+codec!(struct Agent { agent, attempts, mutations, times, patience, question });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Attempt {
     call: Key,
     tool: Key,
@@ -65,9 +67,10 @@ struct Attempt {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Attempt { call, tool, name, round, came, class, sighting, onset });
 
 /// What came of an attempt, the best last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Came {
     Nothing,
     /// Only what the call itself had said.
@@ -77,9 +80,10 @@ enum Came {
     FailedAgain,
     Something,
 }
+codec!(enum Came { Nothing: 0, Echo: 1, Failed: 2, FailedAgain: 3, Something: 4 });
 
 /// The latest question to a judge.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Question {
     asked: Asked,
     /// The run's steps when it was asked.
@@ -91,6 +95,7 @@ struct Question {
     name: String,
     evidence: Streak,
 }
+codec!(struct Question { asked, step, points, attempts, tool, name, evidence });
 
 impl Came {
     const fn points(self) -> u32 {

@@ -3,25 +3,26 @@
 //! Idea: the decision record on loops of failures: what is not the agent's doing never counts against it; it is
 //! retried after a wait, and a human is told when that does not help.
 
+use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
 use crate::rules::task_loop::reasoning;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, combine};
 use alloc::{format, string::String};
-use serde::{Deserialize, Serialize};
 
 const EVIDENCE: usize = 5;
 
 pub(crate) struct ExternalFailure;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Least recently used first.
     tasks: Ring<Streak>,
 }
+codec!(struct State { tasks });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Streak {
     task: Key,
     /// Whose the latest failure was.
@@ -34,6 +35,7 @@ struct Streak {
     sightings: Ring<Sighting>,
     signature: String,
 }
+codec!(struct Streak { task, agent, count, before, onset, sightings, signature });
 
 impl State {
     /// Bytes it takes at most.

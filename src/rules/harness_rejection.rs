@@ -5,13 +5,13 @@
 //! Idea: the commands were not executed, so repeating them is not the agent's loop; how it writes them is. A stock
 //! apology is no change of habit.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Ring, agent};
 use crate::text::{Goal, Key, combine, mistake};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Agents watched at once.
 const AGENTS: usize = 8;
@@ -23,12 +23,13 @@ const REACTION: usize = 300;
 
 pub(crate) struct HarnessRejection;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     agents: Ring<Agent>,
 }
+codec!(struct State { agents });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Agent {
     agent: Key,
     reason: Key,
@@ -36,15 +37,17 @@ struct Agent {
     /// Rejections since the run began; the next message is the reaction to the latest.
     habit: Habit,
 }
+codec!(struct Agent { agent, reason, rejections, habit });
 
 /// How an agent reacts to being turned away.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Habit {
     turned_away: bool,
     reactions: Ring<Goal>,
     /// Reactions in words that were used before.
     stock: Streak,
 }
+codec!(struct Habit { turned_away, reactions, stock });
 
 impl Habit {
     /// Takes the reaction in; whether it is in words that were used before.

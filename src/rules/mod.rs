@@ -60,6 +60,7 @@ pub(crate) use phases::is_about_phases;
 pub(crate) use settings::{Settings, ToolSettings};
 pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
+use crate::codec::{Codec, Reader};
 use crate::model::{
     AttemptEvidence, AttemptStanding, Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome,
     PhaseStanding, Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
@@ -67,7 +68,6 @@ use crate::model::{
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
 use crate::text::{Key, Named, printable};
 use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Characters that the name of a task or a phase may have: it is kept and shown in full.
 pub(crate) const LONGEST_NAME: usize = 512;
@@ -365,11 +365,13 @@ pub(crate) trait Rule {
 
     /// The budget that is the rule's halt threshold.
     const BUDGET: Option<Budget> = None;
+    /// What it limits is what the run has spent, whoever spent it.
+    const OF_RUN: bool = false;
     /// The counter of events that the rule refused, beside its own.
     const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = None;
 
     /// The rule's memory of a run, bounded.
-    type State: Clone + core::fmt::Debug + Default + Serialize + DeserializeOwned;
+    type State: Clone + core::fmt::Debug + Default + Codec;
 
     /// The most evidence the rule can ever hold with a window; thresholds above it are unreachable.
     fn reach(_window: u32) -> u32 {
@@ -420,6 +422,8 @@ pub(crate) struct Description {
     pub(crate) outlives: bool,
     pub(crate) reach: fn(u32) -> u32,
     pub(crate) budget: Option<Budget>,
+    /// What it limits is the run's, not a task's or an agent's.
+    pub(crate) of_run: bool,
     pub(crate) refused: Option<fn(&mut Metrics) -> &mut u64>,
     /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
     pub(crate) per_tool: bool,
@@ -446,14 +450,25 @@ macro_rules! registry {
             outlives: <$rule>::OUTLIVES_EVIDENCE,
             reach: <$rule>::reach,
             budget: <$rule>::BUDGET,
+            of_run: <$rule>::OF_RUN,
             refused: <$rule>::REFUSED,
             per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];
 
         /// Every rule's memory of a run.
-        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default)]
         pub(crate) struct States {
             $($name: <$rule as Rule>::State),*
+        }
+
+        impl Codec for States {
+            fn put(&self, to: &mut Vec<u8>) {
+                $(self.$name.put(to);)*
+            }
+
+            fn take(from: &mut Reader<'_>) -> Self {
+                Self { $($name: Codec::take(from)),* }
+            }
         }
 
         impl States {
@@ -653,16 +668,15 @@ impl States {
     /// What [`Self::weight`] estimates.
     #[cfg(test)]
     pub(crate) fn task_bytes(&self) -> usize {
-        let about_tasks = (
-            &self.task_loop,
-            &self.task_attempts,
-            &self.phase_visits,
-            &self.phase_transitions,
-            &self.phase_cycle,
-            &self.external_failure,
-            &self.no_tests,
-        );
-        postcard::to_allocvec(&about_tasks).unwrap().len()
+        let mut bytes = Vec::new();
+        self.task_loop.put(&mut bytes);
+        self.task_attempts.put(&mut bytes);
+        self.phase_visits.put(&mut bytes);
+        self.phase_transitions.put(&mut bytes);
+        self.phase_cycle.put(&mut bytes);
+        self.external_failure.put(&mut bytes);
+        self.no_tests.put(&mut bytes);
+        bytes.len()
     }
 
     /// Drops all that is kept about one task and nothing else.

@@ -7,13 +7,13 @@
 //! Without a result or another agent's news between, every time counts. With work between only long texts count, however
 //! far apart they are, and the stronger rungs come later: six times like five, twelve like nine.
 
+use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Latest, Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, evidence, said};
 use alloc::{boxed::Box, format};
-use serde::{Deserialize, Serialize};
 
 /// Texts remembered at once, over all agents; the one not heard for longest goes.
 const TEXTS: usize = 16;
@@ -24,21 +24,23 @@ const OLDER: usize = 48;
 
 pub(crate) struct Monologue;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     texts: Ring<Text>,
     heard: Heard,
     older: Option<Box<Ring<Older>>>,
 }
+codec!(struct State { texts, heard, older });
 
 /// A long text that was not heard for a while.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Older {
     agent: Key,
     key: Key,
     times: u32,
     onset: Onset,
 }
+codec!(struct Older { agent, key, times, onset });
 
 impl State {
     /// What is known of a text; it is taken out.
@@ -61,7 +63,7 @@ impl State {
     }
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Text {
     agent: Key,
     key: Key,
@@ -74,6 +76,7 @@ struct Text {
     idle_onset: Onset,
     sightings: Latest,
 }
+codec!(struct Text { agent, key, long, times, idle, onset, idle_onset, sightings });
 
 impl Text {
     /// What the times with work between count.

@@ -2,13 +2,13 @@
 //! Must not catch: two or three empty searches on the way, commands whose success is silent.
 //! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, printable};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Tools watched at once.
 const TOOLS: usize = 8;
@@ -17,24 +17,27 @@ const MAX_WINDOW: u32 = 32;
 
 pub(crate) struct NegativeAnswers;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     tools: Ring<Tool>,
 }
+codec!(struct State { tools });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Tool {
     tool: Key,
     answers: Ring<Answer>,
 }
+codec!(struct Tool { tool, answers });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Answer {
     negative: bool,
     round: Option<Key>,
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Answer { negative, round, sighting, onset });
 
 impl Tool {
     fn negative(&self) -> impl Iterator<Item = &Answer> {

@@ -1,9 +1,9 @@
 //! What the host tells an agent of its own accord: an order to go on, or news.
 
+use crate::codec::codec;
 use crate::model::{Body, Event, Role};
 use crate::state::Ring;
 use crate::text::{Key, said};
-use serde::{Deserialize, Serialize};
 
 /// Texts of the host remembered; a host has few fixed ones.
 const HEARD: usize = 8;
@@ -13,10 +13,11 @@ const WORDS: usize = 6;
 const OWN: &str = "Loopwarden";
 
 /// What the host has said.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Heard {
     texts: Ring<Key>,
 }
+codec!(struct Heard { texts });
 
 impl Heard {
     /// Whether an event of the host carries content that was not heard before. The first text cannot be compared and is

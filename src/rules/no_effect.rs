@@ -4,13 +4,13 @@
 //! Idea: whether an action had an effect is told by the state after it, not by the text around it, which other people
 //! write anew every time. Which figures are the state is told by those that come back with every result of the tool.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, printable};
 use alloc::{format, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Results of a tool looked back at, and tools watched at once.
 const RESULTS: usize = 8;
@@ -18,18 +18,20 @@ const TOOLS: usize = 4;
 
 pub(crate) struct NoEffect;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     tools: Ring<Tool>,
 }
+codec!(struct State { tools });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Tool {
     tool: Key,
     results: Ring<Seen>,
 }
+codec!(struct Tool { tool, results });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Seen {
     state: Effect,
     /// What the call acted upon, where it tells.
@@ -40,6 +42,7 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Seen { state, target, round, mutations, sighting, onset });
 
 impl Seen {
     /// Whether the same was done here as at another time, to no effect.

@@ -3,13 +3,13 @@
 //! (on code and commands the measure fires on most healthy runs).
 //! Idea: novelty of the answer, not of the question, is what a searcher lives on.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
 use alloc::{format, vec, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Agents watched at once.
 const AGENTS: usize = 8;
@@ -21,24 +21,27 @@ const PLACES: usize = 1024;
 
 pub(crate) struct NoNewInformation;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     known: Words,
     agents: Ring<Agent>,
 }
+codec!(struct State { known, agents });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Agent {
     agent: Key,
     tool: Key,
     round: Option<Key>,
     answers: Streak,
 }
+codec!(struct Agent { agent, tool, round, answers });
 
 /// The words that answers were made of lately. Where two words want one place the older one is forgotten, and seems new
 /// when it comes again: the rule errs towards silence.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Words(Vec<u32>);
+codec!(struct Words(_));
 
 impl Words {
     /// Remembers a word; true where it was not known.

@@ -5,13 +5,13 @@
 //! Idea: the decision record on loops of failures: no tests is a red flag of its own, but documentation, configuration and
 //! refactoring have no tests to improve, and there the judge decides.
 
+use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Recommendation};
 use crate::rules::task_loop::marked;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, document, patch};
 use alloc::{format, string::ToString};
-use serde::{Deserialize, Serialize};
 
 const EVIDENCE: usize = 3;
 /// Patches and documents remembered: one that comes back is no new work.
@@ -19,13 +19,14 @@ const ARTIFACTS: usize = 4;
 
 pub(crate) struct NoTests;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Least recently used first.
     tasks: Ring<Blind>,
 }
+codec!(struct State { tasks });
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Blind {
     task: Key,
     failures: u32,
@@ -36,6 +37,7 @@ struct Blind {
     onset: Onset,
     sightings: Ring<Sighting>,
 }
+codec!(struct Blind { task, failures, tests, checklist, artifacts, onset, sightings });
 
 impl State {
     /// Bytes it takes at most.

@@ -8,12 +8,12 @@
 //! tests that is lower than any before in the streak is a step forward, and the streak begins anew; a fall back to a
 //! number that was there before is a swing.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 const MAX_WINDOW: u32 = 32;
 /// Agents and tasks with a window; the one that an output came from the longest ago goes first.
@@ -23,14 +23,15 @@ pub(crate) const LINE: usize = 80;
 
 pub(crate) struct OutputSignature;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     windows: Ring<Window>,
     /// Iterations that had to make room.
     lost: u64,
 }
+codec!(struct State { windows, lost });
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Window {
     task: Key,
     agent: Key,
@@ -38,8 +39,9 @@ struct Window {
     /// Iterations so far, for their numbers in the report.
     iterations: u64,
 }
+codec!(struct Window { task, agent, latest, iterations });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Iteration {
     number: u64,
     signature: Key,
@@ -49,6 +51,7 @@ struct Iteration {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Iteration { number, signature, failing, line, sighting, onset });
 
 impl Window {
     /// The newest iterations with the same signature and no step forward between them, oldest first.

@@ -5,12 +5,12 @@
 //! themselves: at most 1,000 characters of each, masked, are kept, half of them from its end where it is longer. Each agent
 //! has a window for each task that its outputs name; where there are many, the longest of them gets shorter.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, Pattern, combine, gist, is_gist, key};
 use alloc::{format, string::String, string::ToString, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 const MAX_WINDOW: u32 = 16;
 /// Outputs kept of a run.
@@ -20,13 +20,14 @@ const ALIKE: u32 = 90;
 
 pub(crate) struct OutputSimilarity;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// The one that an output came from last is the last one.
     windows: Ring<Window>,
 }
+codec!(struct State { windows });
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Window {
     task: Key,
     agent: Key,
@@ -34,6 +35,7 @@ struct Window {
     /// The evidence of the latest output.
     count: u32,
 }
+codec!(struct Window { task, agent, latest, count });
 
 impl State {
     pub(crate) fn drop_task(&mut self, task: Key) {
@@ -52,12 +54,13 @@ impl State {
     }
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Said {
     gist: String,
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Said { gist, sighting, onset });
 
 impl Rule for OutputSimilarity {
     const ID: &'static str = "output-similarity";

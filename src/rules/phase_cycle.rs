@@ -5,13 +5,13 @@
 //! Idea: the cycle detection of the document about loop prevention. Its palindromes fit none of its examples and would
 //! refuse the first honest rework; what its examples have in common is a lap that is walked twice.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, PhaseStanding};
 use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Phases kept of a walk: those of its latest ten transitions.
 const WALK: usize = 11;
@@ -20,13 +20,14 @@ const LONGEST: usize = 5;
 
 pub(crate) struct PhaseCycle;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// One per task, ordered by the latest transition.
     walks: Ring<Walk>,
 }
+codec!(struct State { walks });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Walk {
     task: Key,
     task_name: String,
@@ -34,14 +35,16 @@ struct Walk {
     /// Where the cycle began that the latest transition went on with.
     cycle: Option<Onset>,
 }
+codec!(struct Walk { task, task_name, phases, cycle });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Entered {
     phase: Key,
     name: String,
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Entered { phase, name, sighting, onset });
 
 impl Walk {
     fn enter(&mut self, phase: &str, cx: &Cx<'_>) {

@@ -7,26 +7,27 @@
 //! last. Both hold here: where the way back has been used up a moment ago, the round trip is complete, and what would
 //! lead into a phase that can only be left by a refused transition is refused already.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Metrics};
 use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Transitions remembered in a run, over all of its tasks; the one made the longest ago goes first.
 const TRANSITIONS: usize = 128;
 
 pub(crate) struct PhaseTransitions;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Ordered by the latest time each was made.
     made: Ring<Made>,
     /// Transitions that had to make room.
     lost: u64,
 }
+codec!(struct State { made, lost });
 
 impl State {
     /// Bytes it takes at most.
@@ -47,13 +48,14 @@ impl State {
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Made {
     task: Key,
     from: Key,
     to: Key,
     times: Tally,
 }
+codec!(struct Made { task, from, to, times });
 
 impl Rule for PhaseTransitions {
     const ID: &'static str = "phase-transitions";

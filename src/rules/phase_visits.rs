@@ -3,28 +3,29 @@
 //! Must not catch: other phases, other tasks, a phase without a limit (`maxVisits` 0), counts that a human has cleared.
 //! Idea: the visit limits of the document about loop prevention, with its per-phase overrides and its message.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Metrics, PhaseStanding};
 use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
 use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
-use serde::{Deserialize, Serialize};
 
 /// Phases remembered in a run, over all of its tasks; the one entered the longest ago goes first.
 const PHASES: usize = 128;
 
 pub(crate) struct PhaseVisits;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Ordered by the latest visit.
     phases: Ring<Phase>,
     /// Phases that had to make room.
     lost: u64,
 }
+codec!(struct State { phases, lost });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Phase {
     task: Key,
     phase: Key,
@@ -32,6 +33,7 @@ struct Phase {
     name: String,
     visits: Tally,
 }
+codec!(struct Phase { task, phase, task_name, name, visits });
 
 impl State {
     /// Bytes it takes at most.

@@ -8,6 +8,7 @@
 //! A phase that is entered from itself is retried: a visit, and no transition. The document's first example counts its five
 //! retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
+use crate::codec::codec;
 use crate::model::{Body, Error, ErrorCode, HaltReason, Level, Phases, Recommendation, Transition};
 use crate::rules::{Advice, Cx, Extra, Fact, LONGEST_NAME, RULES, Signal, index_of};
 use crate::state::{Onset, Sighting};
@@ -122,12 +123,13 @@ impl Found {
 }
 
 /// How often something happened, and when: at most the latest three as evidence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) count: u32,
     pub(super) onset: Onset,
     latest: [Sighting; 3],
 }
+codec!(struct Tally { count, onset, latest });
 
 impl Tally {
     /// Bytes it takes at most.

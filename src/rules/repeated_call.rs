@@ -8,12 +8,12 @@
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
 //! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Latest, Onset, Ring, Step, Time};
 use crate::text::{Key, combine, evidence, mark, printable, transient};
 use alloc::{format, string::String};
-use serde::{Deserialize, Serialize};
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
@@ -28,12 +28,13 @@ const GROWING: u32 = 1_000;
 
 pub(crate) struct RepeatedCall;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     entries: Ring<Entry>,
     /// The same of custom events: many of those must not push the calls out.
     customs: Ring<Entry>,
 }
+codec!(struct State { entries, customs });
 
 impl State {
     fn all(&self) -> impl Iterator<Item = &Entry> {
@@ -42,7 +43,7 @@ impl State {
 }
 
 /// One call that may repeat.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Entry {
     call: Key,
     agent: Key,
@@ -67,12 +68,17 @@ struct Entry {
     onset: Onset,
     sightings: Latest,
 }
+codec!(struct Entry {
+    call, agent, points, times, exact, light, shape, outcome, patient, index, mutations, at, gap, round, onset,
+    sightings,
+});
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct OutcomeKind {
     outcome: Outcome,
     failed: bool,
 }
+codec!(struct OutcomeKind { outcome, failed });
 
 impl Entry {
     fn first(step: &Step, call: &Call) -> Self {

@@ -3,12 +3,12 @@
 //! nothing (a negative answer is no error), calls that were turned away (other rules).
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, Time};
 use crate::text::{Asks, Key, backoff, combine, evidence, mark, printable, transient};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Tools watched at once.
 const TOOLS: usize = 32;
@@ -29,21 +29,23 @@ const SHORTEST: i64 = 1_000;
 
 pub(crate) struct RepeatedError;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     tools: Ring<Tool>,
     /// The latest call that says how long it waits, in milliseconds.
     waits: Option<(Key, i64)>,
 }
+codec!(struct State { tools, waits });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Tool {
     tool: Key,
     calls: Ring<Outing>,
 }
+codec!(struct Tool { tool, calls });
 
 /// One call of a tool.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Outing {
     /// Class of its error; `None` when it did not fail, or no longer counts.
     class: Option<Key>,
@@ -64,6 +66,9 @@ struct Outing {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Outing {
+    class, weight, round, light, call, target, mutates, looks, mutations, at, waited, sighting, onset,
+});
 
 impl Tool {
     /// The evidence for one class: weight, first and number of occurrences.

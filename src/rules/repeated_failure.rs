@@ -5,6 +5,7 @@
 //! Idea: how patient to be depends on what may end the failure. Waiting ends overload, so that is given more time.
 //! Failures half a minute apart are paced and count half.
 
+use crate::codec::codec;
 use crate::model::{Body, Event, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::task_loop::Reading;
@@ -12,7 +13,6 @@ use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, Ring, Whose};
 use crate::text::{FailureFacts, Key, Nature, combine, mistake, nature};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Tasks watched at once.
 const TASKS: usize = 32;
@@ -21,10 +21,11 @@ const PACED: i64 = 30_000;
 
 pub(crate) struct RepeatedFailure;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     tasks: Ring<Task>,
 }
+codec!(struct State { tasks });
 
 impl State {
     pub(crate) fn drop_task(&mut self, task: Key) {
@@ -36,7 +37,7 @@ impl State {
     }
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Task {
     task: Key,
     /// Waiting may end it.
@@ -51,6 +52,7 @@ struct Task {
     /// They got better since the last failure.
     improved: bool,
 }
+codec!(struct Task { task, transient, class, tenths, at, failures, reading, improved });
 
 impl Task {
     fn read(&mut self, reading: Option<Reading>) {

@@ -5,20 +5,20 @@
 //! Idea: traces, line numbers and doubled logs change around an error, its root does not; and a program that differs in
 //! a name or a comment is the same program. What a user says in between changes neither.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Step};
 use crate::text::{Key, Late, Tokens, combine, printable, root_error, transient};
 use alloc::{boxed::Box, format};
-use serde::{Deserialize, Serialize};
 
 /// Share of the tokens of two attempts that are the same, in per cent, from which they are one.
 const ALIKE: usize = 70;
 
 pub(crate) struct Resubmission;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// The latest call, while it waits for its result.
     called: Option<(Key, Late<Tokens>)>,
@@ -26,8 +26,9 @@ pub(crate) struct State {
     /// Something that is no work has come since the latest attempt.
     between: bool,
 }
+codec!(struct State { called, last, between });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Attempt {
     tool: Key,
     root: Key,
@@ -40,6 +41,7 @@ struct Attempt {
     /// Something that is no work lay between two of them: a user's word, a thought written down.
     apart: bool,
 }
+codec!(struct Attempt { tool, root, call, light, tokens, attempts, equal, apart });
 
 impl State {
     /// Takes a failed attempt in.

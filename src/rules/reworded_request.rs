@@ -7,6 +7,7 @@
 
 mod chain;
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
@@ -14,7 +15,6 @@ use crate::state::{Call, Onset, Ring, Sighting};
 use crate::text::{Asks, Key, combine, has_digit, printable, reads_as_prose, request_goal, word_hashes};
 use alloc::{boxed::Box, format, vec::Vec};
 use chain::{Chain, Reworded};
-use serde::{Deserialize, Serialize};
 
 /// Pairs of agent and tool watched at once for requests that were only written down.
 const TOOLS: usize = 4;
@@ -29,29 +29,32 @@ const WRITTEN: u32 = 5;
 
 pub(crate) struct RewordedRequest;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Only where something was asked in words.
     chain: Option<Box<Chain>>,
     tools: Ring<Tool>,
 }
+codec!(struct State { chain, tools });
 
 /// Requests that a program only wrote down.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Tool {
     tool: Key,
     agent: Key,
     requests: Ring<Request>,
     rewordings: Streak,
 }
+codec!(struct Tool { tool, agent, requests, rewordings });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Request {
     /// Hashes of the words, each once, in order.
     words: Vec<u32>,
     step: u64,
     round: Option<Key>,
 }
+codec!(struct Request { words, step, round });
 
 impl Request {
     fn of(call: &Call, text: &str, step: u64) -> Option<Self> {

@@ -5,13 +5,13 @@
 //! answers are normal for most tools, so only views, searches and long answers are compared. Acting upon a view is more
 //! than asking, even where the view does not show it: that is never more than a nudge.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, printable};
 use alloc::format;
-use serde::{Deserialize, Serialize};
 
 /// Steps looked back at, at most.
 const MAX_WINDOW: u32 = 64;
@@ -23,12 +23,13 @@ const LONG: usize = 200;
 
 pub(crate) struct SameAnswer;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     seen: Ring<Seen>,
 }
+codec!(struct State { seen });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Tool, agent and answer.
     answer: Key,
@@ -41,6 +42,7 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Seen { answer, call, target, round, step, mutations, sighting, onset });
 
 /// Whether an answer says enough to be compared.
 fn substantial(step: &Step, call: &Call, length: usize) -> bool {

@@ -5,13 +5,13 @@
 //! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
 //! word that was not said before, and nothing was done in between; what a user newly names is progress.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Goal, Key, Vocabulary, combine, evidence};
 use alloc::{boxed::Box, format};
-use serde::{Deserialize, Serialize};
 
 /// Messages compared with.
 const MESSAGES: usize = 5;
@@ -33,10 +33,11 @@ const ABOUT_IT: u32 = 2;
 pub(crate) struct StaleTalk;
 
 /// Only where somebody spoke.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State(Option<Box<Talk>>);
+codec!(struct State(_));
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Talk {
     messages: Ring<Said>,
     words: Vocabulary,
@@ -45,8 +46,9 @@ struct Talk {
     /// Messages since the latest result; none where there was no result yet.
     since: Option<u32>,
 }
+codec!(struct Talk { messages, words, news, since });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Said {
     goal: Goal,
     points: u32,
@@ -56,6 +58,7 @@ struct Said {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Said { goal, points, times, chain, sighting, onset });
 
 impl Talk {
     /// The weight of the words that were not said before, and whether one of them names something.

@@ -1,18 +1,19 @@
 //! What most rules keep of a loop: when it began, how often it was seen, the latest occurrences.
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Extra, Signal};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::{Key, evidence};
 use alloc::{format, string::String};
-use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Streak {
     pub(super) times: u32,
     onset: Onset,
     sightings: Latest,
 }
+codec!(struct Streak { times, onset, sightings });
 
 /// What a rule says of a streak.
 pub(super) struct Told {

@@ -12,13 +12,13 @@ pub(crate) use calls::{BlindRepeat, CallFlood, UnansweredCall};
 pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak};
 pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
 use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String};
-use serde::{Deserialize, Serialize};
 
 /// A rule of the family.
 pub(super) struct Row {
@@ -96,7 +96,7 @@ impl Words {
 /// What a rule keeps, the latest last.
 pub(crate) type Streaks = Ring<Entry>;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(super) owner: Key,
     pub(super) key: Key,
@@ -108,6 +108,7 @@ pub(crate) struct Entry {
     pub(super) mixed: bool,
     pub(super) streak: Streak,
 }
+codec!(struct Entry { owner, key, what, round, mark, part, mixed, streak });
 
 impl One<'_> {
     /// One at this event, without anything that tells it from others.

@@ -1,10 +1,10 @@
 //! Which text belongs to which stream: one per agent and channel, from one assistant turn to the next.
 
+use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HostKind, Role};
 use crate::rules::{Cx, Fact, Facts};
 use crate::state::{Onset, Ring, agent};
 use crate::text::Key;
-use serde::{Deserialize, Serialize};
 
 /// Streams listened to at once; the one that has been silent for longest goes.
 const STREAMS: usize = 3;
@@ -19,10 +19,11 @@ pub(crate) trait Listener: Default {
     fn fits(&self) -> bool;
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Streams<L> {
     open: Ring<Stream<L>>,
 }
+codec!(struct Streams<L> { open });
 
 impl<L> Default for Streams<L> {
     fn default() -> Self {
@@ -30,7 +31,7 @@ impl<L> Default for Streams<L> {
     }
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Stream<L> {
     agent: Key,
     channel: Channel,
@@ -40,6 +41,7 @@ struct Stream<L> {
     ended: bool,
     listener: L,
 }
+codec!(struct Stream<L> { agent, channel, onset, ended, listener });
 
 /// What was heard in an event, and where.
 pub(crate) struct Heard<T> {

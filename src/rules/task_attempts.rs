@@ -12,6 +12,7 @@
 //! - authority to unblock was given: the attempts so far are still counted, but only those made with the authority can show
 //!   that it did not help. That it was given is remembered until the task is reset.
 
+use crate::codec::codec;
 use crate::model::{
     Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
     Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
@@ -20,7 +21,6 @@ use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NA
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, printable};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Most attempts that a loop can be configured to take.
 const MOST: u32 = 12;
@@ -37,13 +37,14 @@ const SESSION: usize = 64;
 
 pub(crate) struct TaskAttempts;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Ordered by the latest attempt.
     tasks: Ring<Task>,
 }
+codec!(struct State { tasks });
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Task {
     key: Key,
     name: String,
@@ -61,15 +62,17 @@ struct Task {
     /// The latest loop that was found: attempts, and what was recommended.
     told: Option<(Kind, u32, Recommendation)>,
 }
+codec!(struct Task { key, name, times, latest, recent, authority, forced, agent, going, told });
 
 /// How many attempts there were at a time.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Times {
     at: Option<i64>,
     count: u32,
 }
+codec!(struct Times { at, count });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Seen {
     at: Option<i64>,
     status: AttemptStatus,
@@ -84,6 +87,7 @@ struct Seen {
     named: Vec<String>,
     more: u32,
 }
+codec!(struct Seen { at, status, blocked, blockers, worked, work, sighting, onset, session, named, more });
 
 impl Seen {
     /// What a report says of it.
@@ -131,12 +135,13 @@ const fn status_name(status: AttemptStatus) -> &'static str {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     CompletedTaskRevisit,
     BlockedTaskSpin,
     NoProgressRepeat,
 }
+codec!(enum Kind { CompletedTaskRevisit: 0, BlockedTaskSpin: 1, NoProgressRepeat: 2 });
 
 impl Kind {
     const fn name(self) -> &'static str {

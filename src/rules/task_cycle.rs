@@ -4,25 +4,26 @@
 //! attempted again and again, be it beside others (`task-attempts`); agents that each have a task; four tasks or more.
 //! Idea: the cross-task detection that the document about recovery from loops of attempts names for the future.
 
+use crate::codec::codec;
 use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, evidence};
 use alloc::{format, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Attempts remembered: eight laps of two tasks, five of three.
 const ATTEMPTS: usize = 16;
 
 pub(crate) struct TaskCycle;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     attempts: Ring<Seen>,
 }
+codec!(struct State { attempts });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     at: Option<i64>,
     task: Key,
@@ -36,6 +37,7 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Seen { at, task, agent, came, status, blocked, new, sighting, onset });
 
 impl State {
     pub(crate) fn drop_task(&mut self, task: Key) {

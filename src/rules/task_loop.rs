@@ -17,12 +17,12 @@ mod tracker;
 
 use self::requests::{Again, Chain};
 use self::tracker::{Counter, Judged, Tracker};
+use crate::codec::codec;
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS};
 use crate::state::{Flow, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 pub(crate) use self::requests::mismatch;
 pub(crate) use self::tracker::{Asked, HISTORY, Reading, WHICH, against, marked};
@@ -37,7 +37,7 @@ const NESTING: usize = 8;
 
 pub(crate) struct TaskLoop;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Least recently used first.
     tasks: Ring<Tracker>,
@@ -48,14 +48,16 @@ pub(crate) struct State {
     /// Failures and requests that had to make room.
     lost: u64,
 }
+codec!(struct State { tasks, counters, chain, totals, lost });
 
 /// Tasks so far, forgotten ones too.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) tasks: u64,
     /// Tasks in which a loop was counted.
     pub(crate) looped: u64,
 }
+codec!(struct Totals { tasks, looped });
 
 /// A counter that went back to zero.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! The workflow as a graph of keys: declared by the host, or learned from what is handed on; and its cycles.
 
+use crate::codec::codec;
 use crate::model::{self, Error, ErrorCode};
 use crate::text::{Key, combine, evidence, key, printable};
 use alloc::{format, string::String, vec::Vec};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
-use serde::{Deserialize, Serialize};
 
 /// Nodes and edges of a declared graph.
 const NODES: usize = 256;
@@ -19,7 +19,7 @@ const ID: usize = 256;
 const NAME: usize = 48;
 
 /// A workflow and its cycles, which are computed anew only when the workflow changes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
     /// In the order of declaration or first appearance.
     nodes: Vec<Node>,
@@ -28,23 +28,26 @@ pub(crate) struct Graph {
     cycles: Vec<Cycle>,
     declared: bool,
 }
+codec!(struct Graph { nodes, edges, cycles, declared });
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct Node {
     key: Key,
     name: String,
     driver: bool,
 }
+codec!(struct Node { key, name, driver });
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Edge {
     key: Key,
     from: Key,
     to: Key,
 }
+codec!(struct Edge { key, from, to });
 
 /// A strongly connected component of at least two nodes, or a node with an edge to itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cycle {
     /// Key of the sorted ids of its nodes and edges.
     pub(crate) key: Key,
@@ -53,6 +56,7 @@ pub(crate) struct Cycle {
     /// In the order of the graph's nodes.
     pub(crate) members: Vec<Key>,
 }
+codec!(struct Cycle { key, driver, members });
 
 impl Cycle {
     /// The cycle's stable id: 16 hexadecimal digits.

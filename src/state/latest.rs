@@ -1,6 +1,6 @@
 use super::Sighting;
+use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The latest occurrences of a loop, oldest first. The first one, which most never go beyond, takes no memory of its own.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,30 +39,25 @@ impl Latest {
     }
 }
 
-impl Serialize for Latest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut items = serializer.serialize_seq(Some(self.len()))?;
-        for sighting in self.iter() {
-            serde::ser::SerializeSeq::serialize_element(&mut items, sighting)?;
-        }
-        serde::ser::SerializeSeq::end(items)
+impl Codec for Latest {
+    fn put(&self, to: &mut Vec<u8>) {
+        (self.len() as u64).put(to);
+        self.iter().for_each(|sighting| sighting.put(to));
     }
-}
 
-impl<'de> Deserialize<'de> for Latest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut older = Vec::<Sighting>::deserialize(deserializer)?;
+    fn take(from: &mut Reader<'_>) -> Self {
+        let mut older = Vec::take(from);
         let newest = older.pop();
-        if older.is_empty() {
-            older = Vec::new();
-        }
-        Ok(Self { older, newest })
+        // One alone needs no room for others.
+        older.shrink_to_fit();
+        Self { older, newest }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::{decode, encode};
 
     #[test]
     fn keeps_the_latest_in_order() {
@@ -71,8 +66,7 @@ mod tests {
             latest.push(Sighting { seq, ..Sighting::default() });
             let kept: Vec<u64> = latest.iter().map(|sighting| sighting.seq).collect();
             assert_eq!(kept, (seq.saturating_sub(4)..=seq).collect::<Vec<_>>());
-            let bytes = postcard::to_allocvec(&latest).unwrap();
-            assert_eq!(postcard::from_bytes::<Latest>(&bytes).unwrap(), latest);
+            assert_eq!(decode::<Latest>(&encode(&latest)).unwrap(), latest);
         }
         assert!(latest.fits() && Latest::default().fits());
     }

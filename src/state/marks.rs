@@ -1,5 +1,5 @@
+use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// The latest of what was only seen: four bytes of each key, of which two are alike once in 10^7 looks at a window of 128.
 /// In one piece, so that a look is a few instructions and a snapshot a copy.
@@ -41,29 +41,25 @@ impl Marks {
     }
 }
 
-impl Serialize for Marks {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+/// The oldest first, four bytes each.
+impl Codec for Marks {
+    fn put(&self, to: &mut Vec<u8>) {
         let (late, early) = self.marks.split_at_checked(self.oldest).unwrap_or((&self.marks, &[]));
-        let bytes: Vec<u8> = early.iter().chain(late).flat_map(|mark| mark.to_le_bytes()).collect();
-        serializer.serialize_bytes(&bytes)
+        (self.marks.len() as u64).put(to);
+        to.extend(early.iter().chain(late).flat_map(|mark| mark.to_le_bytes()));
     }
-}
 
-impl<'de> Deserialize<'de> for Marks {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = <&[u8]>::deserialize(deserializer)?;
-        let (marks, rest) = bytes.as_chunks::<4>();
-        if rest.is_empty() {
-            Ok(Self { marks: marks.iter().map(|mark| u32::from_le_bytes(*mark)).collect(), oldest: 0 })
-        } else {
-            Err(D::Error::custom("half a mark"))
-        }
+    fn take(from: &mut Reader<'_>) -> Self {
+        let count = from.count();
+        let (marks, _) = from.bytes(4 * count).as_chunks::<4>();
+        Self { marks: marks.iter().map(|mark| u32::from_le_bytes(*mark)).collect(), oldest: 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Marks;
+    use crate::codec::{decode, encode};
 
     #[test]
     fn keeps_the_latest() {
@@ -71,14 +67,14 @@ mod tests {
         (0..200).for_each(|mark| marks.push(mark, 128));
         assert_eq!((marks.len(), marks.holds(71), marks.holds(72), marks.holds(199)), (128, false, true, true));
         // A restored one goes on in the same order.
-        let bytes = postcard::to_allocvec(&marks).unwrap();
+        let bytes = encode(&marks);
         assert_eq!(bytes.len(), 2 + 4 * 128);
-        let mut restored: Marks = postcard::from_bytes(&bytes).unwrap();
+        let mut restored: Marks = decode(&bytes).unwrap();
         for marks in [&mut marks, &mut restored] {
             marks.push(200, 128);
             assert!(!marks.holds(72) && marks.holds(73) && marks.holds(200));
         }
-        assert_eq!(postcard::to_allocvec(&marks).unwrap(), postcard::to_allocvec(&restored).unwrap());
-        assert!(postcard::from_bytes::<Marks>(&[3, 1, 2, 3]).is_err());
+        assert_eq!(encode(&marks), encode(&restored));
+        assert!(decode::<Marks>(&[1, 1, 2, 3]).is_none());
     }
 }

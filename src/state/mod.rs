@@ -18,17 +18,17 @@ pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
 pub(crate) use ring::Ring;
-use snapshot::json_text;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
 pub(crate) use store::{Forgotten, Store};
-pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow};
+pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow};
 
+use crate::codec::{Codec, Reader, codec, length};
 use crate::model::Context;
 use crate::policy::Ladder;
 use crate::rules::{Facts, States};
 use crate::text::{Key, mark};
-use serde::{Deserialize, Serialize};
+use alloc::vec::Vec;
 
 /// Mutations remembered, to tell a new change from one made before.
 const MUTATIONS: usize = 128;
@@ -39,18 +39,13 @@ pub(crate) const TASKS: usize = 32;
 /// remembered where they take more.
 const TASK_BYTES: usize = 32 * 1024;
 
-/// Bytes that a key takes at most, for estimates.
+/// Bytes that a key takes at most, for estimates: its own and one that says that there is one.
 pub(crate) const KEY_BYTES: usize = 10;
 
-/// Bytes that a number takes in a snapshot.
-const fn varint(number: u64) -> usize {
-    (70 - (number | 1).leading_zeros() as usize) / 7
-}
-
 /// A number or none, in eight bytes: 0 is none, any other one more than the number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Maybe(u64);
+codec!(struct Maybe(_));
 
 impl Maybe {
     pub(crate) fn get(self) -> Option<u64> {
@@ -58,7 +53,7 @@ impl Maybe {
     }
 
     fn weight(self) -> usize {
-        varint(self.0)
+        length(self.0)
     }
 }
 
@@ -69,9 +64,9 @@ impl From<Option<u64>> for Maybe {
 }
 
 /// A time or none, in eight bytes; folded at 0, so that times soon after it are small.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Time(Maybe);
+codec!(struct Time(_));
 
 impl Time {
     pub(crate) fn get(self) -> Option<i64> {
@@ -91,7 +86,7 @@ impl From<Option<i64>> for Time {
 }
 
 /// What a run had consumed when something happened: the difference to now is what has been spent since.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Onset {
     /// The event's sequence number.
     pub(crate) seq: u64,
@@ -103,34 +98,48 @@ pub(crate) struct Onset {
     pub(crate) cost_micros: u64,
     pub(crate) at: Time,
 }
+codec!(struct Onset { seq, events, own, tokens, cost_micros, at });
 
 impl Onset {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
         let Self { seq, events, own, tokens, cost_micros, at } = *self;
-        [seq, events, own, tokens, cost_micros].into_iter().map(varint).sum::<usize>() + at.0.weight()
+        [seq, events, own, tokens, cost_micros].into_iter().map(length).sum::<usize>() + at.0.weight()
     }
 }
 
 /// One event as evidence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sighting {
     pub(crate) seq: u64,
     pub(crate) step: Maybe,
     /// Key of what was compared; only a digest of it leaves.
-    #[serde(with = "postcard::fixint::le")]
     pub(crate) key: Key,
+}
+
+impl Codec for Sighting {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.seq.put(to);
+        self.step.put(to);
+        to.extend(self.key.to_le_bytes());
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let (seq, step) = (Codec::take(from), Codec::take(from));
+        let key = from.bytes(8).first_chunk().map_or(0, |bytes| Key::from_le_bytes(*bytes));
+        Self { seq, step, key }
+    }
 }
 
 impl Sighting {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
-        varint(self.seq) + self.step.weight() + KEY_BYTES
+        length(self.seq) + self.step.weight() + KEY_BYTES
     }
 }
 
 /// Everything kept of one run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     /// Events recorded.
     pub(crate) events: u64,
@@ -165,18 +174,23 @@ pub(crate) struct Run {
     /// A human said stop.
     pub(crate) stopped: bool,
 }
+codec!(struct Run {
+    events, steps, customs, touched, now, started, tokens, cost_micros, new_mutations, mutations, pairing, iterations,
+    workflow, rules, tasks, evicted, ladder, standings, stopped,
+});
 
 /// What a run forgot about its tasks to make room.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
     /// Tasks with all that was counted about them.
     pub(crate) tasks: u64,
     /// Phases, transitions, nodes, failures and the like, one by one.
     pub(crate) parts: u64,
 }
+codec!(struct Evicted { tasks, parts });
 
 /// Iterations of the agent loop, counted in each of the ways a host may show them.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Iterations {
     pub(crate) outputs: u32,
     pub(crate) turns: u32,
@@ -184,6 +198,7 @@ pub(crate) struct Iterations {
     pub(crate) rounds: u32,
     last_round: Option<Key>,
 }
+codec!(struct Iterations { outputs, turns, turn_starts, rounds, last_round });
 
 impl Iterations {
     /// The largest of the counts: a host that shows iterations in two ways does not count them twice.
@@ -195,7 +210,7 @@ impl Iterations {
     fn weight(&self) -> usize {
         let counts = [self.outputs, self.turns, self.turn_starts, self.rounds];
         let round = self.last_round.map_or(1, |_| 1 + KEY_BYTES);
-        counts.iter().map(|count| varint((*count).into())).sum::<usize>() + round
+        counts.iter().map(|count| length((*count).into())).sum::<usize>() + round
     }
 
     pub(crate) fn round(&mut self, round: Option<Key>) {
@@ -396,12 +411,9 @@ mod tests {
                     continue;
                 }
                 let run = detector.run(&Scope::default()).unwrap();
-                let size = |bytes: Result<alloc::vec::Vec<u8>, _>| {
-                    bytes.map(|bytes: alloc::vec::Vec<u8>| bytes.len()).unwrap()
-                };
                 // Beside what is kept of tasks, the empty rules and the graphs are in this.
                 let kept =
-                    run.rules.task_bytes() + size(postcard::to_allocvec(&run.workflow)) - run.workflow.graph_bytes();
+                    run.rules.task_bytes() + crate::codec::encode(&run.workflow).len() - run.workflow.graph_bytes();
                 let (weight, graphless) = (run.weight(), kept.saturating_sub(64));
                 assert!(graphless <= weight, "{kind:?}, event {number}: {kept} bytes weigh {weight}");
                 assert!(weight <= TASK_BYTES * 9 / 8, "{kind:?}, event {number}: {weight}");

@@ -1,8 +1,8 @@
+use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Marks, Onset, Ring, Sighting};
 use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, key, mark};
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
@@ -16,7 +16,7 @@ const REFUSED_FOR: usize = 8;
 const NAME: usize = 64;
 
 /// A call: what the rules see before it runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// The tool's name, at most [`NAME`] bytes.
     pub(crate) name: String,
@@ -44,6 +44,10 @@ pub(crate) struct Call {
     /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
     pub(crate) refused: Vec<Key>,
 }
+codec!(struct Call {
+    name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, vetoed,
+    refused,
+});
 
 /// A call with its outcome: what most rules count.
 #[derive(Clone, Debug)]
@@ -107,13 +111,14 @@ pub(crate) enum Matched {
 }
 
 /// Which calls wait for a result, and which call ids were seen.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     pending: Ring<Call>,
     /// Call ids that were seen, and of each the call that came with it.
     ids: Marks,
     calls: Marks,
 }
+codec!(struct Pairing { pending, ids, calls });
 
 impl Pairing {
     /// What tells a replay: a call that is judged waits for no result.

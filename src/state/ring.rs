@@ -1,10 +1,10 @@
+use crate::codec::codec;
 use alloc::{collections::VecDeque, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// The latest items, oldest first. The cap is the caller's, so that a window can be configured.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Ring<T>(VecDeque<T>);
+codec!(struct Ring<T>(_));
 
 /// As a slice: what can be copied is copied at once, and `check` copies a run.
 impl<T: Clone> Clone for Ring<T> {

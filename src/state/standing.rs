@@ -4,14 +4,15 @@
 //! of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded for the
 //! run as a whole: where there are too many, the task that has most of them gives up its oldest.
 
+use crate::codec::codec;
+use crate::codec::length;
 use crate::model::{Context, Finding, Level, Scope};
 use crate::rules::counts_for_parent;
-use crate::state::{Ring, varint};
+use crate::state::Ring;
 use crate::text::{Key, key};
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
-use super::{Iterations, KEY_BYTES, json_text};
+use super::{Iterations, KEY_BYTES};
 
 /// Tasks and agents told apart in a run; the pair that was heard of the longest ago goes first.
 const STANDINGS: usize = 64;
@@ -65,12 +66,13 @@ impl Whose {
 }
 
 /// What was consumed, as far as events told it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spent {
     pub(crate) events: u64,
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_micros: Option<u64>,
 }
+codec!(struct Spent { events, tokens, cost_micros });
 
 impl Spent {
     fn add(&mut self, more: &Self) {
@@ -84,7 +86,7 @@ impl Spent {
 }
 
 /// What was last said of one agent's work on one task.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Standing {
     pub(crate) task: Key,
     agent: Key,
@@ -107,6 +109,9 @@ pub(crate) struct Standing {
     /// The latest numbers of failing tests, with the sequence numbers of the events that told them.
     trend: Ring<(u64, u32)>,
 }
+codec!(struct Standing {
+    task, agent, parent, touched, at, spent, steps, iterations, level, peak, detected_at, heard, trend,
+});
 
 impl Standing {
     fn fits(&self, whose: &Whose) -> bool {
@@ -114,15 +119,15 @@ impl Standing {
     }
 
     fn weight(&self) -> usize {
-        let time = |at: Option<i64>| 1 + at.map_or(0, |at| varint(at.unsigned_abs().saturating_mul(2)));
-        let told = |number: Option<u64>| 1 + number.map_or(0, varint);
-        let spent = varint(self.spent.events) + told(self.spent.tokens) + told(self.spent.cost_micros);
+        let time = |at: Option<i64>| 1 + at.map_or(0, |at| length(at.unsigned_abs().saturating_mul(2)));
+        let told = |number: Option<u64>| 1 + number.map_or(0, length);
+        let spent = length(self.spent.events) + told(self.spent.tokens) + told(self.spent.cost_micros);
         let keys = KEY_BYTES * (2 + usize::from(self.parent.is_some())) + 4;
-        let trend: usize = self.trend.iter().map(|(seq, failing)| varint(*seq) + varint((*failing).into())).sum();
-        keys + varint(self.touched)
+        let trend: usize = self.trend.iter().map(|(seq, failing)| length(*seq) + length((*failing).into())).sum();
+        keys + length(self.touched)
             + time(self.at)
             + spent
-            + varint(self.steps)
+            + length(self.steps)
             + self.iterations.weight()
             + trend
             + time(self.detected_at)
@@ -143,14 +148,14 @@ pub(crate) struct Sum {
 }
 
 /// Everybody's standings, and what was found of whom.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Standings {
     /// The one heard of last is the last one.
     all: Ring<Standing>,
     /// The latest finding of every loop, newest last.
-    #[serde(with = "json_text")]
     findings: Vec<Finding>,
 }
+codec!(struct Standings { all, findings });
 
 impl Standings {
     /// A copy without what was found: no verdict depends on it.

@@ -3,11 +3,11 @@
 //! Runs lie in slots; two lists through them, the least recently used first, tell whose turn it is to be forgotten: runs
 //! in which nothing was found before those with a loop, so that a crowd of new runs does not push a looping one out.
 
+use crate::codec::{Codec, Reader, codec};
 use crate::model::{Context, Level, Memory, Scope};
 use crate::state::Run;
 use crate::text::{Key, key};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, vec::Vec};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// Idle runs that a new run may collect of either list; a few more than one, so that a crowd goes as fast as it came.
 const COLLECTED_AT_ONCE: usize = 8;
@@ -42,12 +42,13 @@ struct List {
 }
 
 /// The time that two runs agree upon: one whose clock is days ahead says nothing about the others.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     agreed: Option<i64>,
     /// The newest time of any run, and that run.
     ahead: Option<(Key, i64)>,
 }
+codec!(struct Clock { agreed, ahead });
 
 /// Runs forgotten while another was made room for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -278,33 +279,39 @@ impl Store {
 }
 
 /// The runs in the order of their lists.
-impl Serialize for Store {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let runs = self.lists.map(|list| self.listed(list).map(|slot| (slot.key, &*slot.run)).collect::<Vec<_>>());
-        (self.clock, runs).serialize(serializer)
+impl Codec for Store {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.clock.put(to);
+        for list in self.lists {
+            (self.listed(list).count() as u64).put(to);
+            for slot in self.listed(list) {
+                slot.key.put(to);
+                slot.run.put(to);
+            }
+        }
     }
-}
 
-impl<'de> Deserialize<'de> for Store {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (clock, lists) = <(Clock, [Vec<(Key, Box<Run>)>; 2])>::deserialize(deserializer)?;
-        let mut store = Self { clock, ..Self::default() };
-        for (list, runs) in lists.into_iter().enumerate() {
-            for (key, run) in runs {
+    fn take(from: &mut Reader<'_>) -> Self {
+        let mut store = Self { clock: Codec::take(from), ..Self::default() };
+        for list in [0, 1] {
+            for _ in 0..from.count() {
+                let key = Codec::take(from);
                 if store.index.contains_key(&key) {
-                    return Err(D::Error::custom("a run that is there twice"));
+                    from.spoil();
+                    break;
                 }
-                let at = store.place(key, run);
+                let at = store.place(key, Codec::take(from));
                 store.link_in(list, at);
             }
         }
-        Ok(store)
+        store
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::{decode, encode};
     use alloc::{format, string::String, vec};
 
     fn memory(max_runs: u32) -> Memory {
@@ -428,15 +435,15 @@ mod tests {
         for run in ["a", "b", "c", "d", "b"] {
             crowd.event(run, Some(5)).stopped = run == "c";
         }
-        let bytes = postcard::to_allocvec(&crowd.store).unwrap();
-        crowd.store = postcard::from_bytes(&bytes).unwrap();
+        let bytes = encode(&crowd.store);
+        crowd.store = decode(&bytes).unwrap();
         crowd.check();
-        assert_eq!(postcard::to_allocvec(&crowd.store).unwrap(), bytes);
+        assert_eq!(encode(&crowd.store), bytes);
         crowd.memory.max_runs = 3;
         crowd.event("e", Some(6));
         let known: String = ["a", "b", "c", "d", "e"].into_iter().filter(|run| crowd.knows(run)).collect();
         assert_eq!(known, "bce");
-        let twice = (Clock::default(), [vec![(1, Run::default())], vec![(1, Run::default())]]);
-        assert!(postcard::from_bytes::<Store>(&postcard::to_allocvec(&twice).unwrap()).is_err());
+        let twice = (Clock::default(), [vec![(1_u64, Box::<Run>::default())], vec![(1, Box::default())]]);
+        assert!(decode::<Store>(&encode(&twice)).is_none());
     }
 }

@@ -7,14 +7,14 @@
 //! state of one of them is why the other one may stay as it is. An outside judge's `progressing` ends the evidence that lies
 //! in artefacts and tests.
 
+use crate::codec::{codec, length};
 use crate::model::{Body, Checklist, EvaluationVerdict, Event, HaltReason, Progress, Record, Tests, Turn};
 use crate::state::graph::{Cycle, Graph, node_key};
-use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, Whose, varint};
+use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, Whose};
 use crate::text::{
     FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, key, patch, printable,
 };
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Nodes of a task whose turns are counted.
 const NODES: usize = 256;
@@ -33,6 +33,15 @@ const TREND: usize = 8;
 /// Figures of failing tests within a streak, to tell a fall from a swing.
 const SWING: usize = 16;
 
+/// Whether an event tells something of a workflow.
+pub(crate) fn is_of_a_workflow(body: &Body) -> bool {
+    match body {
+        Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_) => true,
+        Body::Evaluation(evaluation) => evaluation.verdict == EvaluationVerdict::Progressing,
+        _ => false,
+    }
+}
+
 /// What a run tells about the event at hand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moment {
@@ -45,7 +54,7 @@ pub(crate) struct Moment {
 }
 
 /// The workflow of a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Workflow {
     declared: Option<Graph>,
     learned: Graph,
@@ -56,6 +65,7 @@ pub(crate) struct Workflow {
     /// Nodes, voices and cycles of tasks that had to make room.
     lost: u64,
 }
+codec!(struct Workflow { declared, learned, tasks, nodes, lost });
 
 /// A workflow with the graph in force.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +76,7 @@ pub(crate) struct Flow<'a> {
 }
 
 /// What is counted for one task.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Task {
     key: Key,
     /// Failures so far: where nothing else shows iterations, each ends one.
@@ -85,9 +95,12 @@ pub(crate) struct Task {
     sets: Ring<Key>,
     outputs: Ring<Key>,
 }
+codec!(struct Task {
+    key, failures, flows, active, nodes, cycles, voices, diff, docs, failing, checklist, sets, outputs,
+});
 
 /// What a node's turns have cost.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     key: Key,
     /// Where the graph did not know it at its first turn.
@@ -99,6 +112,7 @@ pub(crate) struct Node {
     pub(crate) onset: Onset,
     pub(crate) latest: Sighting,
 }
+codec!(struct Node { key, name, turns, runtime_ms, cost_micros, onset, latest });
 
 impl Node {
     /// Counts a turn in; says how many other nodes had to make room.
@@ -120,7 +134,7 @@ impl Node {
     /// Bytes it takes at most.
     fn weight(&self) -> usize {
         let name = self.name.as_ref().map_or(0, String::len);
-        let figures = 8 + varint(self.runtime_ms) + varint(self.cost_micros);
+        let figures = 8 + length(self.runtime_ms) + length(self.cost_micros);
         KEY_BYTES + name + figures + self.onset.weight() + self.latest.weight()
     }
 
@@ -130,7 +144,7 @@ impl Node {
 }
 
 /// How often a cycle has gone round.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Laps {
     key: Key,
     pub(crate) iterations: u32,
@@ -139,9 +153,10 @@ pub(crate) struct Laps {
     pub(crate) onset: Onset,
     pub(crate) latest: Sighting,
 }
+codec!(struct Laps { key, iterations, trend, halted, onset, latest });
 
 /// What one node says.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Voice {
     node: Key,
     pub(crate) message: Streak,
@@ -149,6 +164,7 @@ pub(crate) struct Voice {
     pub(crate) message_flips: Flips,
     pub(crate) structured_flips: Flips,
 }
+codec!(struct Voice { node, message, structured, message_flips, structured_flips });
 
 impl Voice {
     fn fits(&self) -> bool {
@@ -157,7 +173,7 @@ impl Voice {
 }
 
 /// The same thing in a row.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Streak {
     pub(crate) key: Key,
     pub(crate) count: u32,
@@ -166,6 +182,7 @@ pub(crate) struct Streak {
     pub(crate) onset: Onset,
     pub(crate) sightings: Ring<Sighting>,
 }
+codec!(struct Streak { key, count, lap, onset, sightings });
 
 impl Streak {
     /// One more occurrence; within the same iteration it only takes the place of the last one.
@@ -202,7 +219,7 @@ impl Streak {
 }
 
 /// Back and forth between two things.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flips {
     last: Key,
     before: Key,
@@ -212,6 +229,7 @@ pub(crate) struct Flips {
     last_onset: Onset,
     pub(crate) sightings: Ring<Sighting>,
 }
+codec!(struct Flips { last, before, alternating, onset, last_onset, sightings });
 
 impl Flips {
     fn see(&mut self, moment: &Moment, key: Key) {
@@ -251,7 +269,7 @@ impl Flips {
 }
 
 /// What an iteration leaves behind: the patch, or the documents.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Artifact {
     pub(crate) streak: Streak,
     pub(crate) flips: Flips,
@@ -260,6 +278,7 @@ pub(crate) struct Artifact {
     /// Evidence: keys of the last states.
     latest: Ring<Key>,
 }
+codec!(struct Artifact { streak, flips, known, latest });
 
 impl Artifact {
     /// Takes a state in; true where it was not there before.
@@ -303,7 +322,7 @@ impl Artifact {
 }
 
 /// Failing tests that do not get fewer.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Failing {
     pub(crate) streak: Streak,
     /// Whether the same tests failed all along.
@@ -315,6 +334,7 @@ pub(crate) struct Failing {
     /// Figures of this streak.
     figures: Ring<u32>,
 }
+codec!(struct Failing { streak, same, latest, total, coverage, set, figures });
 
 impl Failing {
     /// Takes a reading in; true when it is a step forward.
@@ -705,10 +725,8 @@ impl Workflow {
 
     /// Counts an event in; whether it tells a step forward.
     pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) -> bool {
-        match &event.body {
-            Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_) => {}
-            Body::Evaluation(evaluation) if evaluation.verdict == EvaluationVerdict::Progressing => {}
-            _ => return false,
+        if !is_of_a_workflow(&event.body) {
+            return false;
         }
         if self.declared.is_none() && configured.is_none() {
             self.learn(event);
@@ -787,7 +805,7 @@ impl Workflow {
 
     #[cfg(test)]
     pub(crate) fn graph_bytes(&self) -> usize {
-        postcard::to_allocvec(&(&self.declared, &self.learned)).unwrap().len()
+        crate::codec::encode(&self.declared).len() + crate::codec::encode(&self.learned).len()
     }
 
     /// Drops what is counted for a task and nothing else.

@@ -6,8 +6,8 @@
 
 use super::late::{Late, Reads, Said};
 use super::words::{Runs, runs};
+use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Runs of words remembered of one call.
 const RUNS: usize = 32;
@@ -27,7 +27,7 @@ const FEWEST: u32 = 8;
 const LONGEST_ANSWER: usize = 4096;
 
 /// Hashes of the runs of words in a call's arguments.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Echo {
     /// Number of words and hash of each run.
     runs: Vec<(u8, u32)>,
@@ -36,6 +36,7 @@ pub(crate) struct Echo {
     /// One bit of [`BITS`] for every word; empty where the arguments are too few words to be told apart from an answer.
     known: Vec<u64>,
 }
+codec!(struct Echo { runs, first, known });
 
 /// Words of a call as they are met.
 struct Known {

@@ -5,8 +5,8 @@
 //! are ready. Whether those moved is the effect of the action; the text around them is other people's. Which figures
 //! tell the state is not known beforehand: those are compared that stand behind the same word in both results.
 
+use crate::codec::codec;
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
 
 /// Figures of a result that are looked at.
 pub(crate) const FIGURES: usize = 12;
@@ -22,7 +22,7 @@ const ACT: usize = 200;
 const SESSION: usize = 12;
 
 /// Where things stand after an action.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     /// Hash of the first address; 0 for none.
     pub(crate) place: u32,
@@ -31,6 +31,7 @@ pub(crate) struct State {
     /// Hashes of a word and of the figure behind it, in order.
     figures: Vec<(u32, u32)>,
 }
+codec!(struct State { place, act, figures });
 
 /// What an action did, beside an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

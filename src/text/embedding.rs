@@ -10,8 +10,8 @@
 //! large numbers do not cost the many small ones theirs: the error stays below half a per cent of the cosine (see the
 //! tests), and a list of 1,536 numbers takes 1.6 KB.
 
+use crate::codec::codec;
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
 
 /// Longest list that is accepted.
 pub(crate) const LONGEST: usize = 4096;
@@ -23,12 +23,13 @@ const BLOCK: usize = 16;
 const DEEPEST: u8 = 40;
 
 /// A quantised embedding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Embedding {
     Fine(Vec<i16>),
     /// With how far, in powers of two, the scale of each block is below that of the list.
     Coarse(Vec<i8>, Vec<u8>),
 }
+codec!(enum Embedding { Fine(first): 0, Coarse(first, second): 1 });
 
 impl Embedding {
     /// `None` where no direction is left: an empty list, zeros only, or a number that is not finite.

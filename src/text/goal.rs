@@ -6,8 +6,8 @@
 //! filled anew or a list got shorter is told apart from that.
 
 use super::request::dense;
+use crate::codec::codec;
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
 
 /// Different words kept of a text.
 pub(crate) const MOST: usize = 64;
@@ -23,12 +23,13 @@ const WEIGHT: u32 = 3;
 const CAPITALS: usize = 40;
 
 /// A request's object, as far as it can be compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Goal {
     /// Hashes of the stems, each once, in the order of the text; the lowest two bits are the weight.
     words: Vec<u32>,
     weight: u32,
 }
+codec!(struct Goal { words, weight });
 
 /// How two requests relate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! Hardly a result needs the words of its call: an error does, and a short answer to a question. So a waiting call keeps
 //! the text itself, in memory alone and shared by whoever may ask, and a snapshot holds what would have been read of it.
 
-use alloc::{borrow::Cow, string::String, sync::Arc};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::codec::{Codec, Reader};
+use alloc::{borrow::Cow, string::String, sync::Arc, vec::Vec};
 
 /// Longer arguments are read at once: what waits is bounded.
 const LONGEST: usize = 4096;
@@ -136,15 +136,13 @@ impl<T: Reads> Late<T> {
     }
 }
 
-impl<T: Reads + Serialize> Serialize for Late<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.get().serialize(serializer)
+impl<T: Reads + Codec> Codec for Late<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.get().put(to);
     }
-}
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Late<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(deserializer).map(Self::Read)
+    fn take(from: &mut Reader<'_>) -> Self {
+        Self::Read(T::take(from))
     }
 }
 
@@ -152,8 +150,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Late<T> {
 mod tests {
     use super::super::{Echo, Tokens, canonical_json};
     use super::*;
+    use crate::codec::{decode, encode};
     use crate::model::ToolCall;
-    use alloc::vec::Vec;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -222,8 +220,7 @@ mod tests {
             let (echo, tokens) = (Late::<Echo>::of(&text, true), Late::<Tokens>::of(&text, true));
             prop_assert_eq!(tokens.get().into_owned(), Tokens::of(&call));
             // A snapshot in between changes nothing.
-            let bytes = postcard::to_allocvec(&echo).unwrap();
-            let restored: Late<Echo> = postcard::from_bytes(&bytes).unwrap();
+            let restored: Late<Echo> = decode(&encode(&echo)).unwrap();
             prop_assert_eq!(restored.get(), echo.get());
         }
     }

@@ -3,9 +3,9 @@
 use super::digest::{Key, key};
 use super::mask::{Strength, clip_to, normalise};
 use super::words::{NO_JOINT, Sieve, listed, runs};
+use crate::codec::codec;
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
-use serde::{Deserialize, Serialize};
 
 /// How much of either end of a message counts.
 const END: usize = 800;
@@ -15,7 +15,7 @@ const WORDS: usize = 64;
 const STATUS_WORDS: usize = 8;
 
 /// How a failure may end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nature {
     /// By doing something else.
     Ordinary,
@@ -24,6 +24,7 @@ pub(crate) enum Nature {
     /// By a person: quota, billing, credentials.
     Permanent,
 }
+codec!(enum Nature { Ordinary: 0, Transient: 1, Permanent: 2 });
 
 const TRANSIENT: [&str; 16] = [
     "econnrefused",

@@ -4,9 +4,9 @@
 //! weighed in blocks; a stretch of blocks with little that is new is a text that turns in circles without repeating
 //! itself exactly. As everywhere with streams, how the text was cut into pieces makes no difference.
 
+use crate::codec::codec;
 use crate::text::stream::Layout;
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
 
 /// Fingerprints remembered, one per slot: the newest of those that share it.
 const SLOTS: usize = 2048;
@@ -17,21 +17,23 @@ const PLAIN: u32 = 4;
 const LITTLE: u32 = 40;
 
 /// Blocks in a row that say little.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drift {
     pub(crate) blocks: u32,
     /// Characters before the first of them.
     pub(crate) offset: u64,
 }
+codec!(struct Drift { blocks, offset });
 
 /// Where the stream is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cursor {
     layout: Layout,
     characters: u64,
     /// Hash of the word that is being said; 0 between words.
     word: u32,
 }
+codec!(struct Cursor { layout, characters, word });
 
 impl Cursor {
     #[inline]
@@ -46,7 +48,7 @@ fn next(word: u32, letter: u32) -> u32 {
     word.wrapping_mul(31).wrapping_add(letter).max(1)
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Novelty {
     /// One byte each; 0 is empty.
     seen: Vec<u8>,
@@ -62,6 +64,7 @@ pub(crate) struct Novelty {
     block: u64,
     drift: Drift,
 }
+codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift });
 
 impl Novelty {
     /// Goes on by a piece of text; the longest drift that holds in it.

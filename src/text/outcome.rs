@@ -81,6 +81,7 @@ pub(crate) struct Scratch {
 /// Buffers for the class of an error.
 #[derive(Clone, Debug, Default)]
 struct Class {
+    text: String,
     normal: String,
     stripped: String,
     words: Vec<Word>,
@@ -220,7 +221,7 @@ pub(crate) fn outcome(
 
     other.clear();
     let progress_mark = digits_masked(light, numbers, other);
-    let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
+    let long = is_long(light);
     let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
         let shape = if numbers.is_empty() { light_digest } else { key("output/light", other.as_bytes()) };
@@ -231,11 +232,8 @@ pub(crate) fn outcome(
     let in_lines = !failed && answer.is_none() && !said.negative && nothing_in(&result.output);
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
-    let (class, silent) = if failed {
-        class(tool, result, answer.as_mut(), letters, echo, volatile, other, buffers)
-    } else {
-        (None, false)
-    };
+    let (class, silent) =
+        if failed { class(tool, result, answer.as_mut(), letters, echo, volatile, buffers) } else { (None, false) };
     OutcomeFacts {
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
@@ -255,6 +253,16 @@ pub(crate) fn outcome(
         progress_mark,
         echo: false,
     }
+}
+
+/// Whether a text has [`SHAPE_WORDS`] words at least, counted by its blanks, a block at a time.
+fn is_long(text: &str) -> bool {
+    let mut blanks = 0;
+    text.as_bytes().chunks(64).any(|block| {
+        let here = block.iter().fold(0_u8, |blanks, byte| blanks + u8::from(*byte == b' '));
+        blanks += usize::from(here);
+        blanks + 1 >= SHAPE_WORDS
+    })
 }
 
 /// What [`outcome`] compares of an output, as text.
@@ -287,7 +295,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     }
     let mut digitless = String::new();
     let progress_mark = digits_masked(&light, &[(0, light.len())], &mut digitless);
-    let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
+    let long = is_long(&light);
     // The middle of a clipped text counts to the byte, digits and all.
     let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
 
@@ -338,8 +346,7 @@ fn class(
     letters: u32,
     echo: Option<&Late<Echo>>,
     volatile: &Volatile,
-    buffer: &mut String,
-    Class { normal, stripped, words }: &mut Class,
+    Class { text: buffer, normal, stripped, words }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
         let shared = key(domain, normal.as_bytes());

@@ -3,9 +3,9 @@
 use super::goal::{Goal, beside};
 use super::mutation::Named;
 use super::words::{Sieve, listed, listed_name, name_words};
+use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::string::ToString;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Arguments that hold what is asked, in the order of preference.
@@ -121,7 +121,7 @@ pub(super) const INTERFACES: [&str; 11] =
     ["browser", "click", "drag", "hover", "keyboard", "mouse", "navigate", "press", "screenshot", "scroll", "tap"];
 
 /// What a call asks for, as far as its answers can be compared over different arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     /// Nothing of the kind.
     Nothing,
@@ -132,6 +132,7 @@ pub(crate) enum Asks {
     /// The same, in natural language.
     Prose,
 }
+codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3 });
 
 /// What a call asks for.
 pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {

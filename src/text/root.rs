@@ -5,9 +5,9 @@ use super::digest::Key;
 use super::late::{Reads, Said};
 use super::nature::mistake;
 use super::words::{listed, runs};
+use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Lines at the end and at the beginning of an output that may hold the root.
 const LAST: usize = 3;
@@ -87,11 +87,12 @@ fn begin_any(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
 }
 
 /// The tokens of what a call was given, with how often each stands there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     counts: Vec<(u32, u32)>,
     all: u32,
 }
+codec!(struct Tokens { counts, all });
 
 impl Tokens {
     /// Of a call as it comes.

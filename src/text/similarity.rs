@@ -16,11 +16,11 @@
 //! none below the last of those that the other has not.
 
 use super::digest::key;
+use crate::codec::codec;
 use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use serde::{Deserialize, Serialize};
 
 /// Concepts kept of a request.
 const CONCEPTS: usize = 128;
@@ -48,7 +48,7 @@ const PREPOSITIONS: &[&str] = &[
 ];
 
 /// A request, comparable.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
     /// Hash of all concepts and of what was not looked at; of the folded text where there are no concepts.
     whole: u64,
@@ -63,6 +63,7 @@ pub(crate) struct Request {
     /// It says `not`.
     turned: bool,
 }
+codec!(struct Request { whole, count, concepts, order, head, turned });
 
 /// A concept, and what stands before it.
 type Word = (u32, u8);

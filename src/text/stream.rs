@@ -10,9 +10,9 @@
 //! first and goes up to 1,024 characters, counted in a script of three bytes a character. A long unit made of very few
 //! different characters may be seen some copies late, and its onset then lies as much later.
 
+use crate::codec::codec;
 use crate::text::{Key, key};
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
 
 /// Bytes of a gram.
 const GRAM: usize = 12;
@@ -37,7 +37,7 @@ const CREDIT: u64 = 4;
 const STRUCTURED: u64 = 4;
 
 /// What a line of Markdown is, as far as its beginning has been seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Line {
     #[default]
     Start,
@@ -52,14 +52,18 @@ enum Line {
     Row,
     Text,
 }
+codec!(enum Line {
+    Start: 0, Marks(first, second): 1, Closing(first): 2, Bullet: 3, Number: 4, Dot: 5, List: 6, Row: 7, Text: 8,
+});
 
 /// Where in a Markdown text the stream is: in a fence, a table row, a list item.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The character of the open fence; 0 outside.
     fence: u8,
     line: Line,
 }
+codec!(struct Layout { fence, line });
 
 impl Layout {
     /// Goes on by one byte; of a character beyond ASCII any byte will do.
@@ -169,7 +173,7 @@ pub(crate) struct Repetition {
 }
 
 /// A period that holds.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Lock {
     /// In bytes.
     period: u32,
@@ -181,13 +185,15 @@ struct Lock {
     /// What is only worked out once the stretch is long enough to matter.
     unit: Option<Unit>,
 }
+codec!(struct Lock { period, start, plain, block, unit });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Unit {
     characters: u32,
     ruler: bool,
     key: Key,
 }
+codec!(struct Unit { characters, ruler, key });
 
 impl Lock {
     /// The stretch as evidence, where it covers at least `floor` characters; `text` ends with its last byte.
@@ -282,7 +288,7 @@ fn least_rotation(unit: &[u8]) -> Vec<u8> {
 }
 
 /// The tracker of exact periods in one stream.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Periods {
     /// The latest bytes.
     tail: Vec<u8>,
@@ -301,6 +307,7 @@ pub(crate) struct Periods {
     short: Option<Lock>,
     long: Option<Lock>,
 }
+codec!(struct Periods { tail, total, characters, wide, spent, wait, grams, layout, short, long });
 
 impl Periods {
     /// Goes on by a piece of text. Every stretch that covers at least `floor` characters and ended in this piece or

@@ -1,15 +1,16 @@
 //! The words that were said lately, in less than half a kilobyte.
 
+use crate::codec::codec;
 use alloc::{vec, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Places for words, two of which a word may take.
 const PLACES: usize = 384;
 
 /// Words that were said. Where two want one place the older one is forgotten and seems new when it comes again: what is
 /// asked of it errs towards silence.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Vocabulary(Vec<u8>);
+codec!(struct Vocabulary(_));
 
 impl Vocabulary {
     /// Remembers a word by its hash; true where it was not known.

@@ -13,6 +13,7 @@ const PEERS: Record<string, { runtime: string[]; types: string[] }> = {
   ".": { runtime: [], types: [] },
   "./slim": { runtime: [], types: [] },
   "./tools": { runtime: [], types: [] },
+  "./proxy": { runtime: [], types: [] },
   "./ai-sdk": { runtime: ["ai"], types: ["ai"] },
   "./claude-agent": { runtime: [], types: ["@anthropic-ai/claude-agent-sdk"] },
   "./cloudflare": { runtime: [], types: ["@cloudflare/think", "@cloudflare/workers-types"] },
@@ -87,7 +88,7 @@ for (const name of entries) {
       const { code: exit, stdout, stderr } = await run(process.execPath, [`load.${form}`], { cwd: folder });
       assert.equal(exit, 0, stderr);
       const names = stdout.trim().split(",");
-      const adapter = !["./otel", ".", "./slim", "./tools"].includes(name);
+      const adapter = !["./otel", ".", "./slim", "./tools", "./proxy"].includes(name);
       for (const wanted of adapter ? ["LoopHalt", "createLoopGuard", "loopHalt"] : [])
         assert.ok(names.includes(wanted), `${wanted} is not among ${names.join()}`);
     });
@@ -195,6 +196,14 @@ export class Assistant extends guard.agent(Think) {
     console.log(this.loopGuard.halted?.rule);
   }
 }
+`,
+  "./proxy": `
+import { createLoopProxy, MemoryCache, type ProxyCache, type ProxyMetrics } from "loopwarden/proxy";
+const cache: ProxyCache = new MemoryCache(1 << 20);
+const proxy = createLoopProxy({ upstream: "https://api.openai.com", cache, policy: { block: "guide" } });
+export const metrics: ProxyMetrics = proxy.metrics();
+export default { fetch: proxy };
+export const answer: Promise<Response> = proxy(new Request("https://localhost/v1/models"));
 `,
   "./otel": `
 import { LoopDetector } from "loopwarden";

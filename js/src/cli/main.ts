@@ -11,6 +11,7 @@ import * as explain from "./explain.ts";
 import * as hook from "./hook.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
+import * as proxy from "./proxy.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as tune from "./tune.ts";
@@ -25,6 +26,7 @@ const COMMANDS: Record<string, Command> = {
   eval: evaluation,
   tune,
   hook,
+  proxy,
   config,
   doctor,
   schema,
@@ -42,6 +44,7 @@ Tells when an AI agent is stuck in a loop.
   eval PATH…          scores scenario files: loops caught, false alarms
   tune PATH…          which settings keep false alarms in your own runs under a rate
   hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
+  proxy               stands between a program and its model's API, and ends what goes round in circles
   config check FILE   whether a configuration is sound
   doctor              whether everything on this machine is as it should be
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest

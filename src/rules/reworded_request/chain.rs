@@ -3,12 +3,12 @@
 //! Every request is compared with the latest ones of the run, whoever made them and whatever they were put to. A rewording
 //! is worth up to [`WHOLE`] points, the more the closer the two are, and less where something came of the last one.
 
+use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::Cx;
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Effect, Goal, Key, Kinship, Moved, Vocabulary, has_digit, word_hashes};
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
 
 /// Requests compared with.
 const REQUESTS: usize = 12;
@@ -24,7 +24,7 @@ pub(super) const WHOLE: u32 = 12;
 const WORDS: usize = 200;
 const FEW: usize = 4;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
     requests: Ring<Asked>,
     states: Ring<Known>,
@@ -35,8 +35,9 @@ pub(super) struct Chain {
     /// What the latest result was, for a person.
     came: Came,
 }
+codec!(struct Chain { requests, states, answers, words, waiting, came });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Asked {
     goal: Goal,
     call: Key,
@@ -50,15 +51,17 @@ struct Asked {
     sighting: Sighting,
     onset: Onset,
 }
+codec!(struct Asked { goal, call, points, times, mutations, round, chain, sighting, onset });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Known {
     tool: Key,
     state: Effect,
 }
+codec!(struct Known { tool, state });
 
 /// What came of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Came {
     #[default]
     None,
@@ -84,6 +87,10 @@ pub(super) enum Came {
     Stale,
     Text,
 }
+codec!(enum Came {
+    None: 0, Failed: 1, Otherwise: 2, Nothing: 3, Waiting: 4, Same: 5, Unmoved: 6, Acted: 7, Back: 8, Elsewhere: 9,
+    Moved: 10, Counted: 11, Stale: 12, Text: 13,
+});
 
 impl Came {
     /// The share of a rewording's points that it leaves, in twelfths.

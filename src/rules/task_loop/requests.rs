@@ -1,11 +1,11 @@
 //! Who asked whom for what: the latest requests of a run, compared.
 
+use crate::codec::codec;
 use crate::model::{Collaboration, Context, Error, ErrorCode};
 use crate::rules::{Cx, States};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting, task_key};
 use crate::text::{Embedding, Key, Request, key};
 use alloc::{format, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Requests kept at once over all tasks of a run.
 const REQUESTS: usize = 24;
@@ -17,14 +17,15 @@ const RING: usize = 8;
 const SEEN: usize = 3;
 
 /// The latest requests, oldest first.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     asked: Ring<Asked>,
     /// Requests that had to make room.
     lost: u64,
 }
+codec!(struct Chain { asked, lost });
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Asked {
     /// The task whose counter counts.
     root: Key,
@@ -42,9 +43,10 @@ struct Asked {
     earlier: Ring<Sighting>,
     onset: Onset,
 }
+codec!(struct Asked { root, from, to, request, embedding, marks, part, first, sighting, earlier, onset });
 
 /// What a request is to a ring.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     None,
     /// One of its steps.
@@ -52,6 +54,7 @@ enum Part {
     /// The step that brings the request back to where it began: once a lap. With the number of agents.
     Close(u8),
 }
+codec!(enum Part { None: 0, Link: 1, Close(first): 2 });
 
 /// A request that was made before.
 pub(super) enum Again {

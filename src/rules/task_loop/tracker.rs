@@ -1,11 +1,11 @@
 //! What is kept of one task: its latest failures, what its tests said, what a judge was asked.
 
+use crate::codec::codec;
 use crate::model::{Evaluation, EvaluationVerdict, Event, Marker, Progress, Tests};
 use crate::rules::Cx;
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
-use serde::{Deserialize, Serialize};
 
 /// Characters of a task's name kept for records.
 pub(super) const NAME: usize = 128;
@@ -17,7 +17,7 @@ const READINGS: usize = 3;
 pub(crate) const HISTORY: u32 = 32;
 
 /// A task's counter of loops, shared by its subtasks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Counter {
     pub(super) task: Key,
     pub(super) name: Option<String>,
@@ -31,9 +31,10 @@ pub(super) struct Counter {
     pub(super) reason: Reason,
     pub(super) at: Option<i64>,
 }
+codec!(struct Counter { task, name, count, looped, onset, gated, reason, at });
 
 /// What was last said about the task.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) enum Reason {
     Nothing,
     Tests,
@@ -43,6 +44,7 @@ pub(super) enum Reason {
     External,
     Said(String),
 }
+codec!(enum Reason { Nothing: 0, Tests: 1, Markers: 2, Asked: 3, Progress: 4, External: 5, Said(first): 6 });
 
 impl Reason {
     /// The document's words where it has some.
@@ -79,7 +81,7 @@ impl Counter {
 }
 
 /// One task.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Tracker {
     pub(super) task: Key,
     pub(super) parent: Option<Key>,
@@ -98,9 +100,10 @@ pub(super) struct Tracker {
     pub(super) failed: Option<String>,
     pub(super) at: Option<i64>,
 }
+codec!(struct Tracker { task, parent, failures, failing, risen, reading, checklist, since, marks, asked, failed, at });
 
 /// A failure that was recorded.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Past {
     pub(super) message: Key,
     pub(super) context: Key,
@@ -114,15 +117,17 @@ pub(super) struct Past {
     pub(super) sighting: Sighting,
     pub(super) onset: Onset,
 }
+codec!(struct Past { message, context, signature, counted, found, external, sighting, onset });
 
 /// One reading of the tests.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     failing: Option<u32>,
     total: Option<u32>,
     /// In hundredths of a per cent.
     coverage: Option<u32>,
 }
+codec!(struct Reading { failing, total, coverage });
 
 impl Reading {
     /// What a host says of its tests; `None` where that tells nothing.
@@ -166,7 +171,7 @@ impl Reading {
 }
 
 /// What happened since the last failure.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Since {
     /// The tests were read and compared with an earlier reading.
     compared: bool,
@@ -175,20 +180,23 @@ struct Since {
     /// The number of failing tests was told by the host, so the failure's text need not be read for it.
     told: bool,
 }
+codec!(struct Since { compared, improved, marked, told });
 
 /// A question to an outside judge, and what was answered.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) answer: Option<Answer>,
 }
+codec!(struct Asked { answer });
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) verdict: EvaluationVerdict,
     pub(crate) confidence: u16,
     /// What it added to the counter, should it be replaced.
     pub(crate) added: u32,
 }
+codec!(struct Answer { verdict, confidence, added });
 
 impl Asked {
     /// Whether an answer counts, and then the one it replaces: the first answer does, the same again does not, and one

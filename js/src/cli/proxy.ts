@@ -1,0 +1,141 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { LoopProxyOptions, ProxyExchange, ProxyMetrics } from "loopwarden/proxy";
+import type { Verdict } from "../generated/types.ts";
+import { type Options, oneOf, parse, UsageError } from "./args.ts";
+import { InputError, reasonOf } from "./input.ts";
+import { LEVEL_STYLE, paint, print, printJson, tell } from "./print.ts";
+import { OPTIONS, settings } from "./settings.ts";
+
+export const help: string = `Usage: loopwarden proxy --upstream URL [--port N] [--config FILE] [--observe] [--json]
+
+Stands between a program and the API of its model, and tells when the agent goes round in circles: give the program
+http://127.0.0.1:8787 in place of the API's own address. It reads OpenAI's Chat Completions and Responses, Anthropic's
+Messages and Gemini's generateContent, whoever serves them; everything else passes through untouched, and so does what
+it cannot read. Keys pass through as well: none is kept or logged.
+
+A loop is told to the model behind the last answer of its tools; where that does not help, the proxy answers in the
+model's stead and says why, so that the run ends. An answer that repeats itself is cut while it streams. Each answer
+carries the headers loopwarden-level and, where something was found, loopwarden-finding.
+
+  --upstream URL   where requests go: https://api.openai.com, https://api.anthropic.com,
+                   https://generativelanguage.googleapis.com, or any server that speaks like one of them
+  --port N         the port to listen on, 8787 where absent; 0 takes a free one
+  --host ADDRESS   the address to listen on, 127.0.0.1 where absent; on others whoever reaches it can use it
+  --config FILE    the configuration; loopwarden.json of this folder where absent, if there is one; --no-config does
+                   without that file
+  --observe        changes nothing: only headers and this log tell what was found
+  --prompts WHO    human (default), or host: messages of the role user are an outer loop's, and end no loop
+  --max-body MB    longer requests are passed on unread, 32 where absent
+  --json           a JSON object a line, instead of words
+
+Exit codes: 0 stopped, 1 the port or the configuration is of no use, 2 wrong usage.
+`;
+
+const OWN = {
+  ...OPTIONS,
+  upstream: { type: "string" },
+  port: { type: "string", default: "8787" },
+  host: { type: "string", default: "127.0.0.1" },
+  observe: { type: "boolean", default: false },
+  prompts: { type: "string" },
+  "max-body": { type: "string", default: "32" },
+  json: { type: "boolean", default: false },
+} as const satisfies Options;
+export const options: Options = OWN;
+
+const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args, OWN);
+  if (positionals.length > 0) throw new UsageError(`proxy ${positionals.join(" ")}: expected options only`);
+  if (values.upstream === undefined) throw new UsageError("proxy: where to? --upstream https://api.openai.com, say");
+  const [port, megabytes] = [Number(values.port), Number(values["max-body"])];
+  if (!/^\d+$/.test(values.port) || port > 65_535) throw new UsageError(`--port ${values.port}: expected 0 to 65535`);
+  if (!/^\d+$/.test(values["max-body"]) || megabytes > 512)
+    throw new UsageError(`--max-body ${values["max-body"]}: expected 0 to 512`);
+  if (!URL.canParse(values.upstream) || !/^https?:/.test(values.upstream))
+    throw new UsageError(`--upstream ${values.upstream}: expected an address that begins with https:// or http://`);
+  const prompts = oneOf("prompts", values.prompts, ["human", "host"]);
+  const found = await settings(values);
+  // Read only here, so that hooks do not wait for a server that they do not need.
+  const [{ createLoopProxy }, { served }, { upstream }] = await Promise.all([
+    import("loopwarden/proxy"),
+    import("./proxy/bridge.ts"),
+    import("./proxy/upstream.ts"),
+  ]);
+  const client = upstream();
+  const proxyOptions: LoopProxyOptions = {
+    upstream: values.upstream,
+    ...(found && { config: found.config }),
+    ...(values.observe && { policy: "observe" }),
+    ...(prompts && { prompts }),
+    maxBody: megabytes << 20,
+    fetch: client.fetch,
+    packed: true,
+    onVerdict: values.json ? logged : told,
+    onWarning: (message) => tell(message),
+  };
+  const proxy = createLoopProxy(proxyOptions);
+  const server = served(proxy, (error) => tell(`loopwarden: ${reasonOf(error)}`));
+  const address = await listening(server, port, values.host);
+  if (values.json) printJson({ listening: address, upstream: values.upstream });
+  else {
+    print(`${address} → ${values.upstream}`);
+    if (!LOOPBACK.includes(values.host))
+      tell(`whoever reaches ${values.host} can use this proxy with a key of their own`);
+  }
+  await stopped();
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+  client.close();
+  if (values.json) printJson(proxy.metrics());
+  else print(summary(proxy.metrics()));
+  return 0;
+}
+
+function listening(server: Server, port: number, host: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) => reject(new InputError(`cannot listen on ${host}:${port}: ${reasonOf(error)}`)));
+    server.listen(port, host, () => {
+      const { port: own } = server.address() as AddressInfo;
+      resolve(`http://${host.includes(":") ? `[${host}]` : host}:${own}`);
+    });
+  });
+}
+
+const stopped = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+
+const DONE = {
+  none: "",
+  guided: ", told to the model",
+  steered: ", told to the model, which has its other tools left",
+  answered: ", answered in the model's stead",
+  cut: ", cut while it streamed",
+} as const;
+
+function told(verdict: Verdict, { api, model, messages, action, saved }: ProxyExchange): void {
+  const level = verdict.wouldBe ?? verdict.level;
+  const [finding] = verdict.findings;
+  const tokens = saved.input + saved.output;
+  const worth = tokens > 0 ? `, about ${tokens} tokens saved` : "";
+  const where = `${api} ${model ?? ""}, ${messages} messages`;
+  print(
+    `${paint(LEVEL_STYLE[level], level)} ${finding?.rule ?? ""}: ${finding?.message ?? ""} (${where}${DONE[action]}${worth})`,
+  );
+}
+
+function logged(verdict: Verdict, exchange: ProxyExchange): void {
+  printJson({ ...exchange, verdict });
+}
+
+function summary({ requests, judged, guided, answered, cut, saved }: ProxyMetrics): string {
+  const tokens = saved.input + saved.output;
+  const worth = tokens > 0 ? `; about ${tokens} tokens saved` : "";
+  return `${requests} requests, ${judged} judged: ${guided} with guidance, ${answered} answered here, ${cut} cut${worth}`;
+}

@@ -1,0 +1,56 @@
+// Asks upstream over Node's own client. The runtime's `fetch` unpacks bodies, which then are no longer what was sent, and
+// gives up on a model that thinks for more than five minutes.
+import { Agent, request as http, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as https, Agent as SecureAgent } from "node:https";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as WebStream } from "node:stream/web";
+
+/** Answers that have no body. */
+const EMPTY = [101, 204, 205, 304];
+
+/** Upstream, as a `fetch` that leaves bodies as they are. */
+export function upstream(): { fetch: (request: Request) => Promise<Response>; close: () => void } {
+  const agents = [new Agent({ keepAlive: true }), new SecureAgent({ keepAlive: true })] as const;
+  return {
+    fetch: (request) => ask(request, agents),
+    close: () => {
+      for (const agent of agents) agent.destroy();
+    },
+  };
+}
+
+async function ask(request: Request, [plain, secure]: readonly [Agent, SecureAgent]): Promise<Response> {
+  const { protocol } = new URL(request.url);
+  const headers: Record<string, string> = Object.fromEntries(request.headers);
+  const options: RequestOptions = {
+    method: request.method,
+    headers,
+    agent: protocol === "https:" ? secure : plain,
+    signal: request.signal,
+  };
+  const outgoing = (protocol === "https:" ? https : http)(request.url, options);
+  // Small pieces of a stream must not wait for more.
+  outgoing.setNoDelay(true);
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.on("response", resolve);
+    outgoing.on("error", reject);
+  });
+  if (request.body) {
+    const body = request.body as ReadableStream<Uint8Array> as WebStream<Uint8Array>;
+    // Upstream may answer, and go away, before it has read all: its answer is what counts.
+    pipeline(Readable.fromWeb(body), outgoing).catch((error) => outgoing.destroy(error));
+  } else {
+    outgoing.end();
+  }
+  const incoming = await answered;
+  const { statusCode = 502, statusMessage = "", rawHeaders } = incoming;
+  const own = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) own.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  const init = { status: statusCode, statusText: statusMessage, headers: own };
+  if (EMPTY.includes(statusCode) || request.method === "HEAD") {
+    incoming.resume();
+    return new Response(null, init);
+  }
+  return new Response(Readable.toWeb(incoming) as WebStream as ReadableStream<Uint8Array>, init);
+}

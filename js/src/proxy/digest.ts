@@ -1,0 +1,58 @@
+// The digest of a conversation, message by message: what the cache of snapshots is asked by. Not for secrets: it tells
+// conversations apart, and who knows a conversation may know where it leads.
+
+/** A running digest. Marks of what a vendor may cache move on with every request, so they are no part of it. */
+export class Digest {
+  #a: number;
+  #b: number;
+
+  /** @param seed what has to be the same besides the conversation. */
+  constructor(seed: string) {
+    this.#a = 0x9e3779b9;
+    this.#b = 0x85ebca6b;
+    this.#text(seed);
+  }
+
+  /** The digest so far, 16 hexadecimal digits. */
+  get value(): string {
+    return hex(mixed(this.#a ^ Math.imul(this.#b, 0x2545f491))) + hex(mixed(this.#b ^ (this.#a >>> 11)));
+  }
+
+  add(value: unknown): void {
+    if (typeof value === "string") {
+      this.#text(value);
+    } else if (typeof value !== "object" || value === null) {
+      this.#text(`\u0000${String(value)}`);
+    } else if (Array.isArray(value)) {
+      this.#text(`\u0001${value.length}`);
+      for (const part of value) this.add(part);
+    } else {
+      for (const key in value) {
+        if (key === "cache_control") continue;
+        this.#text(key);
+        this.add((value as Record<string, unknown>)[key]);
+      }
+      this.#text("\u0002");
+    }
+  }
+
+  #text(text: string): void {
+    let [a, b] = [this.#a, this.#b];
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      a = Math.imul(a ^ code, 0x9e3779b1);
+      b = Math.imul(b ^ code, 0x5f356495) + 0x7f4a7c15;
+    }
+    this.#a = mixed(a ^ text.length);
+    this.#b = mixed(b ^ (a >>> 15));
+  }
+}
+
+function mixed(value: number): number {
+  let mix = value;
+  mix = Math.imul(mix ^ (mix >>> 16), 0x21f0aaad);
+  mix = Math.imul(mix ^ (mix >>> 15), 0x735a2d97);
+  return mix ^ (mix >>> 15);
+}
+
+const hex = (value: number): string => (value >>> 0).toString(16).padStart(8, "0");

@@ -1,0 +1,475 @@
+// The handler: what is no request for an answer passes through, what is one is judged first. Whatever goes wrong in here
+// ends with the request being passed on as it came.
+import { LoopDetector, LoopwardenError, type Verdict, version } from "loopwarden";
+import { anthropic } from "./anthropic.ts";
+import { type Answer, type Api, type Asked, isObject, type Kept, text as textOf } from "./api.ts";
+import { read, text, unpacked, whole } from "./body.ts";
+import { Digest } from "./digest.ts";
+import { gemini } from "./gemini.ts";
+import { openaiChat } from "./openai-chat.ts";
+import { openaiResponses } from "./openai-responses.ts";
+import {
+  deed,
+  type LoopProxyOptions,
+  type ProxyAction,
+  type ProxyExchange,
+  type Settings,
+  settled,
+} from "./options.ts";
+import { type Edit, edited } from "./splice.ts";
+import { type Judged, judge } from "./trace.ts";
+import { Collector, passing, Watch } from "./watch.ts";
+import { ending, note } from "./words.ts";
+
+const APIS: readonly Api[] = [openaiChat, openaiResponses, anthropic, gemini];
+
+/** Headers of one connection, which are not passed on. */
+const HOP_BY_HOP = [
+  "connection",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+/** What servers answer to a request that they do not understand. */
+const NOT_UNDERSTOOD = [400, 404, 422];
+/** Warnings that are given, at most. */
+const WARNINGS = 32;
+/** Characters of a token, about. */
+const TOKEN = 4;
+
+/** Counters since the proxy was made. */
+export interface ProxyMetrics {
+  requests: number;
+  /** Requests for an answer that were judged. */
+  judged: number;
+  /** Requests for an answer that could not be read, or not wholly. */
+  unread: number;
+  /** Requests that were given guidance. */
+  guided: number;
+  /** Of those, the ones that were left other tools alone. */
+  steered: number;
+  /** Requests that were answered in the model's stead. */
+  answered: number;
+  /** Answers that were cut while they streamed. */
+  cut: number;
+  /** Requests that upstream did not understand with the guidance, and that were sent again without. */
+  undone: number;
+  /** Tokens that need not be paid for, as far as they are known; see {@link ProxyExchange.saved}. */
+  saved: { input: number; output: number };
+}
+
+/** What a runtime may hand over beside a request. */
+export interface ProxyContext {
+  waitUntil?(work: Promise<unknown>): void;
+}
+
+/** A handler as the Fetch standard has it: for `export default { fetch }`, `Deno.serve`, `Bun.serve` or `serve` of Node. */
+export interface LoopProxy {
+  (request: Request, ...rest: unknown[]): Promise<Response>;
+  metrics(): ProxyMetrics;
+}
+
+/**
+ * A proxy between a program and the API of its model that notices when the agent goes round in circles: it reads the
+ * conversation that every request carries, passes the request on, and says what it sees to the model, to the program
+ * (headers `loopwarden-level` and `loopwarden-finding`) and, at the end, in the model's stead.
+ *
+ * @throws {LoopwardenError} `invalid-config`, naming what is wrong with an option or the configuration.
+ */
+export function createLoopProxy(options: LoopProxyOptions): LoopProxy {
+  const proxy = new Handler(options);
+  return Object.assign((request: Request) => proxy.handle(request), { metrics: () => structuredClone(proxy.metrics) });
+}
+
+/** What upstream is asked with. */
+interface Outgoing {
+  url: URL;
+  headers: Headers;
+  abort: AbortController;
+}
+
+class Handler {
+  readonly metrics: ProxyMetrics = {
+    requests: 0,
+    judged: 0,
+    unread: 0,
+    guided: 0,
+    steered: 0,
+    answered: 0,
+    cut: 0,
+    undone: 0,
+    saved: { input: 0, output: 0 },
+  };
+  readonly #options: LoopProxyOptions;
+  readonly #settings: Settings;
+  readonly #seed: string;
+  readonly #warned = new Set<string>();
+  /** Whether upstream has refused a choice of tools. */
+  #unsteered = false;
+
+  constructor(options: LoopProxyOptions) {
+    this.#options = options;
+    this.#settings = settled(options);
+    const { config, prompts } = this.#settings;
+    this.#seed = `${version()} ${prompts} ${config}`;
+  }
+
+  async handle(request: Request): Promise<Response> {
+    this.metrics.requests++;
+    const { upstream, enabled, maxBody } = this.#settings;
+    const url = target(upstream, new URL(request.url));
+    const abort = new AbortController();
+    const gone = () => abort.abort(request.signal.reason);
+    if (request.signal.aborted) gone();
+    request.signal.addEventListener("abort", gone, { once: true });
+    const outgoing: Outgoing = { url, headers: passed(request.headers), abort };
+    const api = request.method === "POST" && enabled ? APIS.find((one) => one.matches(url.pathname)) : undefined;
+    if (!api || !request.body) return this.#passed(outgoing, request.method, request.body);
+    if (Number(request.headers.get("content-length") ?? 0) > maxBody) {
+      this.#unread("a request is longer than `maxBody`");
+      return this.#passed(outgoing, request.method, request.body);
+    }
+    const body = await read(request.body, maxBody);
+    if (body.rest) {
+      this.#unread("a request is longer than `maxBody`");
+      return this.#passed(outgoing, request.method, whole(body));
+    }
+    let answer: Response | undefined;
+    try {
+      answer = await this.#judged(api, outgoing, body.bytes, request.headers.get("content-encoding"));
+    } catch (error) {
+      if (error instanceof Unreachable) return this.#unreachable(error);
+      this.#warn("judge", error);
+    }
+    if (answer === undefined) {
+      this.metrics.unread++;
+      return this.#passed(outgoing, "POST", body.bytes);
+    }
+    return answer;
+  }
+
+  /** Judges a request and answers it; nothing where it cannot be read. */
+  async #judged(
+    api: Api,
+    outgoing: Outgoing,
+    bytes: Uint8Array<ArrayBuffer>,
+    coding: string | null,
+  ): Promise<Response | undefined> {
+    const { policy, config, prompts, cache, maxBody } = this.#settings;
+    const plain = await text(bytes, coding, maxBody);
+    if (plain === undefined) return undefined;
+    let body: unknown;
+    try {
+      body = JSON.parse(plain);
+    } catch {
+      return undefined;
+    }
+    const messages = isObject(body) ? api.messages(body) : undefined;
+    if (!isObject(body) || messages === undefined) return undefined;
+    const asked: Asked = { url: outgoing.url, body };
+    const how = {
+      config,
+      hostPrompts: prompts === "host",
+      cache,
+      seed: this.#seed,
+      warn: (kind: string, cause: unknown) => this.#warn(kind, cause),
+    };
+    const named = (ids: readonly string[]) => names(this.#seed, api, outgoing.headers, ids);
+    const before = api.goesOn ? await named(api.goesOn(body)) : [];
+    const judged = await judge(how, api, messages, before);
+    let mine = true;
+    try {
+      this.metrics.judged++;
+      if (judged.problems.length > 0) {
+        this.metrics.unread++;
+        this.#warn("message", new Error(judged.problems[0]));
+      }
+      const { verdict, tool } = judged.said ?? {};
+      const level = verdict?.level ?? "continue";
+      const exchange: ProxyExchange = {
+        api: api.name,
+        model: textOf(body["model"]) ?? modelOf(outgoing.url),
+        messages: messages.length,
+        action: "none",
+        saved: { input: 0, output: 0 },
+      };
+      const what = deed(policy, level);
+      if (verdict && what === "answer") {
+        const { type, text } = api.answer(asked, ending(verdict));
+        exchange.action = "answered";
+        exchange.saved.input = Math.ceil(plain.length / TOKEN);
+        this.#tell(verdict, exchange);
+        return new Response(text, { headers: { "content-type": type, "cache-control": "no-store", ...told(verdict) } });
+      }
+      const tries: { edits: Edit[]; action: ProxyAction }[] = [];
+      const guidance =
+        verdict && (what === "guide" || what === "steer") ? api.guide(body, note(verdict, level)) : undefined;
+      if (guidance !== undefined) {
+        const steering = what === "steer" && tool !== undefined && !this.#unsteered ? api.steer(body, tool) : undefined;
+        if (steering) tries.push({ edits: [...guidance, ...steering], action: "steered" });
+        tries.push({ edits: guidance, action: "guided" });
+      }
+      const kept = api.keeps?.(body) ? api.kept?.bind(api) : undefined;
+      if (api.streams(asked) || kept) outgoing.headers.set("accept-encoding", "identity");
+      let response: Response | undefined;
+      let refused = false;
+      for (const { edits, action } of tries) {
+        const changed = edited(plain, edits);
+        if (changed === undefined) continue;
+        const headers = new Headers(outgoing.headers);
+        headers.delete("content-encoding");
+        response = await this.#ask({ ...outgoing, headers }, "POST", new TextEncoder().encode(changed));
+        if (!NOT_UNDERSTOOD.includes(response.status)) {
+          exchange.action = response.ok ? action : "none";
+          if (refused) this.#unsteered = true;
+          break;
+        }
+        // It may be the note that is not understood: then the request is made as it came.
+        refused = true;
+        await response.body?.cancel().catch(() => {});
+        response = undefined;
+      }
+      if (response === undefined && refused) {
+        this.metrics.undone++;
+        this.#warn("undone", new Error("upstream did not take a request with guidance, so it was sent without"));
+      }
+      response ??= await this.#ask(outgoing, "POST", bytes);
+      if (verdict) this.#tell(verdict, exchange);
+      const headers = this.#headers(response);
+      for (const [name, value] of Object.entries(verdict ? told(verdict) : { "loopwarden-level": "continue" }))
+        headers.set(name, value);
+      const init = { status: response.status, statusText: response.statusText, headers };
+      if (!response.body || !response.ok) return new Response(response.body, init);
+      const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+      const isPlain = !this.#settings.packed || !isPacked(response.headers);
+      const keep =
+        kept &&
+        (({ ids, output }: Kept) => {
+          if (ids.length > 0) return named(ids).then((keys) => judged.keep(output, keys));
+          return undefined;
+        });
+      if (isStream && isPlain) {
+        mine = false;
+        return new Response(
+          passing(response.body, this.#watch(api, asked, judged, exchange, kept && keep), outgoing.abort),
+          init,
+        );
+      }
+      if (!isStream && keep && kept) {
+        mine = false;
+        const collector = new Collector(maxBody, async (answer) => {
+          try {
+            const whole = await unpacked(answer, response.headers.get("content-encoding"), maxBody);
+            const value: unknown = whole && JSON.parse(new TextDecoder().decode(whole));
+            const left = isObject(value) ? kept(asked, value) : undefined;
+            if (left) await keep(left);
+          } catch (error) {
+            this.#warn("answer", error);
+          } finally {
+            judged.free();
+          }
+        });
+        return new Response(passing(response.body, collector, outgoing.abort), init);
+      }
+      return new Response(response.body, init);
+    } finally {
+      if (mine) judged.free();
+    }
+  }
+
+  /** Follows an answer that streams. */
+  #watch(
+    api: Api,
+    asked: Asked,
+    judged: Judged,
+    exchange: ProxyExchange,
+    keep: ((kept: Kept) => Promise<void> | undefined) | undefined,
+  ): Watch {
+    const answer: Answer = api.follow(asked);
+    // What is kept is the conversation, and not the pieces that it came in.
+    const detector = keep ? LoopDetector.restore(judged.detector.snapshot()) : judged.detector;
+    return new Watch({
+      answer,
+      detector,
+      cuts: this.#settings.policy.stream === "cut",
+      onVerdict: (verdict, characters, cut) => {
+        const limit = api.limit(asked.body);
+        const output = cut && limit !== undefined ? Math.max(0, limit - Math.ceil(characters / TOKEN)) : 0;
+        this.#tell(verdict, { ...exchange, action: cut ? "cut" : "none", saved: { input: 0, output } });
+      },
+      onWarning: (cause) => this.#warn("stream", cause),
+      onEnd: async (last) => {
+        try {
+          const left = last && api.kept?.(asked, last);
+          if (left) await keep?.(left);
+        } catch (error) {
+          this.#warn("answer", error);
+        } finally {
+          detector.free();
+          judged.free();
+        }
+      },
+    });
+  }
+
+  /** Passes a request on unread, and its answer back. */
+  async #passed(
+    outgoing: Outgoing,
+    method: string,
+    body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null,
+  ): Promise<Response> {
+    let response: Response;
+    try {
+      response = await this.#ask(outgoing, method, body);
+    } catch (error) {
+      if (error instanceof Unreachable) return this.#unreachable(error);
+      throw error;
+    }
+    const { status, statusText } = response;
+    return new Response(response.body, { status, statusText, headers: this.#headers(response) });
+  }
+
+  async #ask(
+    { url, headers, abort }: Outgoing,
+    method: string,
+    body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null,
+  ): Promise<Response> {
+    const own = new Headers(headers);
+    // The runtimes' own `fetch` tells the length of bytes itself, and takes no other word for it.
+    if (!this.#settings.packed) own.delete("content-length");
+    else if (body instanceof Uint8Array) own.set("content-length", `${body.byteLength}`);
+    const init: RequestInit & { duplex: "half" } = {
+      method,
+      headers: own,
+      body,
+      redirect: "manual",
+      signal: abort.signal,
+      duplex: "half",
+    };
+    try {
+      return await this.#settings.fetch(new Request(url, init));
+    } catch (error) {
+      throw new Unreachable(error);
+    }
+  }
+
+  /** The headers of an answer: all that are not about the connection, or about a coding that the runtime has undone. */
+  #headers(response: Response): Headers {
+    const headers = passed(response.headers);
+    if (!this.#settings.packed && isPacked(headers)) {
+      headers.delete("content-encoding");
+      headers.delete("content-length");
+    }
+    return headers;
+  }
+
+  #unreachable({ cause, aborted }: Unreachable): Response {
+    if (!aborted) this.#warn("upstream", cause);
+    const message = `Loopwarden could not reach ${this.#settings.upstream.host}: ${reason(cause)}`;
+    const error = { type: "upstream_unreachable", code: "upstream_unreachable", message };
+    // The status of what a client may try again.
+    return Response.json({ type: "error", error }, { status: 502 });
+  }
+
+  #tell(verdict: Verdict, exchange: ProxyExchange): void {
+    const { metrics } = this;
+    if (exchange.action === "guided" || exchange.action === "steered") metrics.guided++;
+    if (exchange.action === "steered") metrics.steered++;
+    if (exchange.action === "answered") metrics.answered++;
+    if (exchange.action === "cut") metrics.cut++;
+    metrics.saved.input += exchange.saved.input;
+    metrics.saved.output += exchange.saved.output;
+    try {
+      this.#options.onVerdict?.(verdict, exchange);
+    } catch (error) {
+      this.#warn("onVerdict", error);
+    }
+  }
+
+  #unread(why: string): void {
+    this.metrics.unread++;
+    this.#warn("long", new Error(why));
+  }
+
+  #warn(kind: string, cause: unknown): void {
+    const known = cause instanceof LoopwardenError ? `${kind} ${cause.code}` : kind;
+    if (this.#warned.has(known) || this.#warned.size >= WARNINGS) return;
+    this.#warned.add(known);
+    const message = `[Loopwarden] passes on what it could not judge (${kind}): ${reason(cause)}`;
+    try {
+      if (this.#options.onWarning) this.#options.onWarning(message, cause);
+      else console.warn(message);
+    } catch {
+      // A warning that cannot be given must not stop a request either.
+    }
+  }
+}
+
+/** Upstream did not answer. */
+class Unreachable extends Error {
+  readonly aborted: boolean;
+
+  constructor(cause: unknown) {
+    super("upstream cannot be reached", { cause });
+    this.aborted = cause instanceof Error && cause.name === "AbortError";
+  }
+}
+
+/** Where a request goes. The path of `upstream` comes first, unless the client has it in front already. */
+function target(upstream: URL, asked: URL): URL {
+  const url = new URL(upstream);
+  const base = upstream.pathname.replace(/\/+$/, "");
+  const has = base !== "" && (asked.pathname === base || asked.pathname.startsWith(`${base}/`));
+  url.pathname = has ? asked.pathname : base + asked.pathname;
+  url.search = asked.search;
+  return url;
+}
+
+function passed(headers: Headers): Headers {
+  const own = new Headers(headers);
+  const named = (headers.get("connection") ?? "").split(",").map((name) => name.trim());
+  for (const name of [...HOP_BY_HOP, ...named]) if (/^[\w!#$%&'*+.^`|~-]+$/.test(name)) own.delete(name);
+  return own;
+}
+
+const isPacked = (headers: Headers): boolean => !["", "identity"].includes(headers.get("content-encoding") ?? "");
+
+/** What a verdict tells machines, as structured fields (RFC 9651): the level, and the rules with their figures. */
+function told(verdict: Verdict): Record<string, string> {
+  const findings = verdict.findings.map(
+    ({ rule, kind, level, count, threshold, onsetSeq, confidence }) =>
+      `${rule};kind=${kind};level=${level};count=${count};threshold=${threshold};since=${onsetSeq};confidence=${confidence}`,
+  );
+  return {
+    "loopwarden-level": verdict.level,
+    ...(verdict.wouldBe !== undefined && { "loopwarden-would-be": verdict.wouldBe }),
+    ...(findings.length > 0 && { "loopwarden-finding": findings.slice(0, 8).join(", ") }),
+  };
+}
+
+/** Names of what the vendor keeps. They are nobody's but those of who has the key: it is a part of the digest. */
+async function names(seed: string, api: Api, headers: Headers, ids: readonly string[]): Promise<string[]> {
+  const key = ["authorization", "api-key", "x-api-key"].map((name) => headers.get(name) ?? "").join("\n");
+  const digest = new Digest(`${seed} ${api.name}`).value;
+  return Promise.all(
+    ids.map(async (id) => {
+      const bytes = new TextEncoder().encode(`${digest}\n${key}\n${id}`);
+      const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+      return `kept-${Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+    }),
+  );
+}
+
+const modelOf = ({ pathname }: URL): string | undefined => /\/models\/([^/:]+):/.exec(pathname)?.[1];
+
+function reason(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause.cause instanceof Error ? `: ${cause.cause.message}` : "";
+  return `${cause.message}${inner}`;
+}

@@ -1,0 +1,46 @@
+// What the proxy says, to models and to people. It is always signed: what a harness says must not pass for a tool's words
+// or a human's.
+import type { Level, Verdict } from "loopwarden";
+
+/** What an answer begins with that was given in the model's stead: a conversation that goes on shows it again. */
+export const ENDED = "Loopwarden (loop detector) ended this run";
+export const ASKS = "Loopwarden (loop detector) stopped here for a human";
+
+/** What the core's guidance says at `block`, for hosts that can refuse a call. Here it has run. */
+const REFUSALS = [
+  " This attempt is refused so that something else can be tried.",
+  " The next one like it will be refused.",
+];
+
+/** The note that is put before the model. */
+export function note(verdict: Verdict, level: Level): string {
+  const [finding] = verdict.findings;
+  let said = verdict.guidance ?? finding?.message ?? "this run is going round in circles.";
+  for (const refusal of REFUSALS) said = said.replace(refusal, "");
+  const stop =
+    level === "nudge"
+      ? ""
+      : " Do not do the same again: what comes of it is known, and the run is ended if it goes on like this. Take another" +
+        " tool or another way, or tell the user what stands in the way.";
+  return `<harness-note>\nThis is a note of the harness, not a tool's output and not the user's words.\n${signed(said)}${stop}\n</harness-note>`;
+}
+
+/** The final turn that is answered in the model's stead. */
+export function ending(verdict: Verdict): string {
+  const [finding] = verdict.findings;
+  const found = finding?.message ?? "it is going round in circles.";
+  const since = finding && finding.wasted.events > 1 ? ` It has gone on for ${finding.wasted.events} steps.` : "";
+  const rule = finding ? ` (${finding.rule})` : "";
+  if (verdict.level === "gate")
+    return `${ASKS}${rule}: ${found}${since} The model was not asked. Say how to go on, and it goes on.`;
+  return `${ENDED}${rule}: ${found}${since} The model was not asked, and the task is not done. Write a new message to go on.`;
+}
+
+/** What stands at the end of an answer that was cut. */
+export const cutNote = (verdict: Verdict): string =>
+  `\n\n[Loopwarden (loop detector) cut this answer here: ${verdict.findings[0]?.message ?? "it repeats itself."}]`;
+
+/** Whether a text is one that was answered in the model's stead. */
+export const isOurs = (text: string): boolean => text.startsWith(ENDED) || text.startsWith(ASKS);
+
+const signed = (text: string): string => (text.startsWith("Loopwarden") ? text : `Loopwarden (loop detector): ${text}`);

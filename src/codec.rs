@@ -1,0 +1,518 @@
+//! Bytes of the state: what a snapshot is made of.
+//!
+//! Fields in their order, without names or tags; numbers take as many bytes as they need. Whoever reads asks for what
+//! must come next and always gets a value: where the bytes do not hold one, the [`Reader`] is spoilt, gives nothing but
+//! zeros from then on, and what it made is thrown away in the end. So a field is read without a way back, whatever the
+//! bytes are, and all the checking is in one place.
+
+mod model;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Items that room is made for before any of them was read.
+const ROOM: usize = 256;
+
+/// What can be written into bytes and read from them.
+pub(crate) trait Codec: Sized {
+    /// Appends the value.
+    fn put(&self, to: &mut Vec<u8>);
+
+    /// Takes a value off; any, where there is none.
+    fn take(from: &mut Reader<'_>) -> Self;
+
+    /// Appends items one after the other.
+    fn put_all<'a>(items: impl Iterator<Item = &'a Self>, to: &mut Vec<u8>)
+    where
+        Self: 'a,
+    {
+        for item in items {
+            item.put(to);
+        }
+    }
+
+    /// Takes so many items off.
+    fn take_all(count: usize, from: &mut Reader<'_>) -> Vec<Self> {
+        let mut items = Vec::with_capacity(count.min(ROOM));
+        while items.len() < count && from.sound {
+            items.push(Self::take(from));
+        }
+        items
+    }
+}
+
+/// A value's bytes.
+pub(crate) fn encode(value: &impl Codec) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    value.put(&mut bytes);
+    bytes
+}
+
+/// The value that the bytes are, and nothing else.
+pub(crate) fn decode<T: Codec>(bytes: &[u8]) -> Option<T> {
+    let mut from = Reader { rest: bytes, sound: true };
+    let value = T::take(&mut from);
+    (from.sound && from.rest.is_empty()).then_some(value)
+}
+
+/// What is left to read.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    sound: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Notes that the bytes do not hold what was asked for.
+    #[cold]
+    pub(crate) fn spoil(&mut self) {
+        self.sound = false;
+        self.rest = &[];
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        if let Some((byte, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return *byte;
+        }
+        self.spoil();
+        0
+    }
+
+    /// So many bytes; none where there are fewer.
+    pub(crate) fn bytes(&mut self, count: usize) -> &'a [u8] {
+        if let Some((bytes, rest)) = self.rest.split_at_checked(count) {
+            self.rest = rest;
+            return bytes;
+        }
+        self.spoil();
+        &[]
+    }
+
+    /// A number, see [`put_number`].
+    #[inline(never)]
+    pub(crate) fn number(&mut self) -> u64 {
+        let first = self.byte();
+        let more = first.leading_ones();
+        let high = u64::from(first & 0x7f_u8.checked_shr(more).unwrap_or(0));
+        self.bytes(more as usize).iter().fold(high, |number, byte| (number << 8) | u64::from(*byte))
+    }
+
+    /// How many items follow: not more than there are bytes left, because none takes less than one.
+    pub(crate) fn count(&mut self) -> usize {
+        match usize::try_from(self.number()) {
+            Ok(count) if count <= self.rest.len() => count,
+            _ => {
+                self.spoil();
+                0
+            }
+        }
+    }
+}
+
+/// A number in one byte up to 7 bits, in two up to 14 and so on, at most nine: the first begins with a one for each that
+/// follows, the others hold it, the highest bits first.
+#[inline(never)]
+fn put_number(number: u64, to: &mut Vec<u8>) {
+    let more = length(number) - 1;
+    let bytes = number.to_be_bytes();
+    let begins = !0xff_u8.checked_shr(more as u32).unwrap_or(0);
+    match bytes.get(7_usize.wrapping_sub(more)..).and_then(<[u8]>::split_first) {
+        Some((high, low)) => {
+            to.push(begins | high);
+            to.extend_from_slice(low);
+        }
+        None => {
+            to.push(begins);
+            to.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// Bytes that a number takes.
+pub(crate) const fn length(number: u64) -> usize {
+    match (70 - (number | 1).leading_zeros() as usize) / 7 {
+        10 => 9,
+        length => length,
+    }
+}
+
+/// The memory of what remembers nothing; no item of a sequence, as it takes no byte.
+impl Codec for () {
+    fn put(&self, _: &mut Vec<u8>) {}
+
+    fn take(_: &mut Reader<'_>) -> Self {}
+}
+
+impl Codec for u64 {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_number(*self, to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        from.number()
+    }
+}
+
+macro_rules! small {
+    ($($number:ty),*) => {$(
+        impl Codec for $number {
+            fn put(&self, to: &mut Vec<u8>) {
+                put_number(u64::from(*self), to);
+            }
+
+            fn take(from: &mut Reader<'_>) -> Self {
+                Self::try_from(from.number()).unwrap_or_else(|_| {
+                    from.spoil();
+                    0
+                })
+            }
+        }
+    )*};
+}
+
+small!(u16, u32);
+
+impl Codec for u8 {
+    fn put(&self, to: &mut Vec<u8>) {
+        to.push(*self);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        from.byte()
+    }
+
+    fn take_all(count: usize, from: &mut Reader<'_>) -> Vec<Self> {
+        from.bytes(count).to_vec()
+    }
+}
+
+impl Codec for i8 {
+    fn put(&self, to: &mut Vec<u8>) {
+        to.push(self.cast_unsigned());
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        from.byte().cast_signed()
+    }
+}
+
+impl Codec for i16 {
+    fn put(&self, to: &mut Vec<u8>) {
+        to.extend(self.to_le_bytes());
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let (low, high) = (from.byte(), from.byte());
+        Self::from_le_bytes([low, high])
+    }
+}
+
+/// Folded at 0, so that what is near it is small.
+impl Codec for i64 {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_number(((self << 1) ^ (self >> 63)).cast_unsigned(), to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let folded = from.number();
+        (folded >> 1).cast_signed() ^ -(folded & 1).cast_signed()
+    }
+}
+
+impl Codec for bool {
+    fn put(&self, to: &mut Vec<u8>) {
+        to.push(u8::from(*self));
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        match from.byte() {
+            0 => false,
+            1 => true,
+            _ => {
+                from.spoil();
+                false
+            }
+        }
+    }
+}
+
+impl Codec for String {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_number(self.len() as u64, to);
+        to.extend_from_slice(self.as_bytes());
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let count = from.count();
+        match core::str::from_utf8(from.bytes(count)) {
+            Ok(text) => text.into(),
+            Err(_) => {
+                from.spoil();
+                Self::new()
+            }
+        }
+    }
+}
+
+impl<T: Codec> Codec for Option<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        to.push(u8::from(self.is_some()));
+        if let Some(value) = self {
+            value.put(to);
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        bool::take(from).then(|| T::take(from))
+    }
+}
+
+impl<T: Codec> Codec for Box<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        (**self).put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        Self::new(T::take(from))
+    }
+}
+
+impl<T: Codec> Codec for Vec<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_number(self.len() as u64, to);
+        T::put_all(self.iter(), to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let count = from.count();
+        T::take_all(count, from)
+    }
+}
+
+impl<T: Codec> Codec for VecDeque<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_number(self.len() as u64, to);
+        T::put_all(self.iter(), to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        Vec::take(from).into()
+    }
+}
+
+impl<T: Codec, const N: usize> Codec for [T; N] {
+    fn put(&self, to: &mut Vec<u8>) {
+        T::put_all(self.iter(), to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        core::array::from_fn(|_| T::take(from))
+    }
+}
+
+impl<K: Codec + Ord, T: Codec> Codec for BTreeMap<K, T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_number(self.len() as u64, to);
+        for (name, value) in self {
+            name.put(to);
+            value.put(to);
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let count = from.count();
+        let mut map = Self::new();
+        for _ in 0..count {
+            // One that is there twice is one of which a snapshot would be another.
+            if map.insert(K::take(from), T::take(from)).is_some() {
+                from.spoil();
+            }
+        }
+        map
+    }
+}
+
+impl<A: Codec, B: Codec> Codec for (A, B) {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.0.put(to);
+        self.1.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        (A::take(from), B::take(from))
+    }
+}
+
+impl<A: Codec, B: Codec, C: Codec> Codec for (A, B, C) {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.0.put(to);
+        self.1.put(to);
+        self.2.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        (A::take(from), B::take(from), C::take(from))
+    }
+}
+
+/// The bytes of a type, field by field: `codec!(struct Name { fields })`, or `codec!(enum Name { Variant: number })` with
+/// the number that tells the variants apart, from 0. A field or a variant left out does not compile.
+macro_rules! codec {
+    (struct $name:ident $(<$of:ident>)? { $($field:ident),* $(,)? }) => {
+        impl $(<$of: $crate::codec::Codec>)? $crate::codec::Codec for $name $(<$of>)? {
+            fn put(&self, to: &mut ::alloc::vec::Vec<u8>) {
+                let Self { $($field),* } = self;
+                $($crate::codec::Codec::put($field, to);)*
+            }
+
+            fn take(from: &mut $crate::codec::Reader<'_>) -> Self {
+                Self { $($field: $crate::codec::Codec::take(from)),* }
+            }
+        }
+    };
+    (struct $name:ident $(<$of:ident>)? (_)) => {
+        impl $(<$of: $crate::codec::Codec>)? $crate::codec::Codec for $name $(<$of>)? {
+            fn put(&self, to: &mut ::alloc::vec::Vec<u8>) {
+                $crate::codec::Codec::put(&self.0, to);
+            }
+
+            fn take(from: &mut $crate::codec::Reader<'_>) -> Self {
+                Self($crate::codec::Codec::take(from))
+            }
+        }
+    };
+    (enum $name:ident {
+        $first:ident $(($($part:ident),*))?: 0 $(, $variant:ident $(($($of:ident),*))?: $number:literal)* $(,)?
+    }) => {
+        impl $crate::codec::Codec for $name {
+            fn put(&self, to: &mut ::alloc::vec::Vec<u8>) {
+                match self {
+                    Self::$first $(($($part),*))? => {
+                        to.push(0);
+                        $($($crate::codec::Codec::put($part, to);)*)?
+                    }
+                    $(Self::$variant $(($($of),*))? => {
+                        to.push($number);
+                        $($($crate::codec::Codec::put($of, to);)*)?
+                    })*
+                }
+            }
+
+            fn take(from: &mut $crate::codec::Reader<'_>) -> Self {
+                match from.byte() {
+                    $($number => Self::$variant $(($({
+                        let $of = $crate::codec::Codec::take(from);
+                        $of
+                    }),*))?,)*
+                    other => {
+                        if other != 0 {
+                            from.spoil();
+                        }
+                        Self::$first $(($({
+                            let $part = $crate::codec::Codec::take(from);
+                            $part
+                        }),*))?
+                    }
+                }
+            }
+        }
+    };
+}
+pub(crate) use codec;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Default, PartialEq)]
+    enum Shape {
+        #[default]
+        None,
+        Round(u32),
+        Named(String, i64),
+    }
+    codec!(enum Shape { None: 0, Round(radius): 1, Named(name, turn): 2 });
+
+    #[derive(Debug, Default, PartialEq)]
+    struct Everything {
+        numbers: (u8, u16, u32),
+        signed: (i8, i16, i64),
+        flag: Option<Option<bool>>,
+        texts: BTreeMap<String, Vec<u64>>,
+        shapes: VecDeque<Box<Shape>>,
+        pair: [u64; 2],
+    }
+    codec!(struct Everything { numbers, signed, flag, texts, shapes, pair });
+
+    fn everything() -> Everything {
+        Everything {
+            numbers: (255, 65_535, u32::MAX),
+            signed: (-128, -32_768, i64::MIN),
+            flag: Some(None),
+            texts: BTreeMap::from([
+                ("é".to_string(), vec![0, 127, 128, 16_383, 16_384, (1 << 56) - 1, 1 << 56]),
+                (String::new(), vec![]),
+            ]),
+            shapes: VecDeque::from([Shape::Named("x".into(), -1), Shape::None, Shape::Round(7)].map(Box::new)),
+            pair: [u64::MAX, 1 << 56],
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        assert_eq!(decode(&encode(&everything())), Some(everything()));
+        assert_eq!(decode(&encode(&Everything::default())), Some(Everything::default()));
+    }
+
+    #[test]
+    fn numbers_take_what_they_need() {
+        let lengths = [(127, 1), (128, 2), (16_383, 2), (16_384, 3), ((1 << 56) - 1, 8), (1 << 56, 9), (u64::MAX, 9)];
+        for (number, bytes) in lengths {
+            assert_eq!((encode(&number).len(), length(number)), (bytes, bytes), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_or_too_long_is_nothing() {
+        let mut bytes = encode(&everything());
+        for cut in 0..bytes.len() {
+            assert_eq!(decode::<Everything>(&bytes[..cut]), None, "{cut}");
+        }
+        bytes.push(0);
+        assert_eq!(decode::<Everything>(&bytes), None);
+    }
+
+    #[test]
+    fn what_no_value_has_is_refused() {
+        assert_eq!(decode::<bool>(&[2]), None);
+        assert_eq!(decode::<Shape>(&[3]), None);
+        assert_eq!(decode::<u16>(&encode(&65_536_u64)), None);
+        assert_eq!(decode::<String>(&[1, 255]), None);
+        assert_eq!(decode::<BTreeMap<u64, u64>>(&[2, 1, 1, 1, 1]), None);
+        // A count that nothing can be behind makes no room.
+        assert_eq!(decode::<Vec<u64>>(&encode(&u64::MAX)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_is_itself(number in any::<u64>(), shift in 0..64_u32, signed in any::<i64>()) {
+            let number = number >> shift;
+            prop_assert_eq!(decode(&encode(&number)), Some(number));
+            prop_assert_eq!(encode(&number).len(), length(number));
+            prop_assert_eq!(decode(&encode(&(signed >> shift))), Some(signed >> shift));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Some(value) = decode::<Everything>(&bytes) {
+                prop_assert_eq!(decode(&encode(&value)), Some(value));
+            }
+        }
+    }
+}

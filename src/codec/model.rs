@@ -1,0 +1,40 @@
+//! The bytes of what a snapshot holds of the public model.
+
+use super::codec;
+use crate::model::{
+    AgentLoops, AttemptStatus, Channel, Checklist, EvaluationVerdict, Evidence, Finding, HaltReason, Level,
+    LevelCounts, LoopMetrics, Metrics, Outcome, Recommendation, RuleMetrics, Scope, Wasted,
+};
+
+codec!(enum Level { Continue: 0, Observe: 1, Nudge: 2, Block: 3, Gate: 4, Halt: 5 });
+codec!(enum Outcome { Ok: 0, Error: 1, Denied: 2, Invalid: 3, UnknownTool: 4, NotExecuted: 5, Timeout: 6 });
+codec!(struct Checklist { done, total });
+codec!(enum Channel { Text: 0, Reasoning: 1 });
+codec!(enum EvaluationVerdict { Progressing: 0, Stalled: 1, Regressing: 2, External: 3 });
+codec!(enum AttemptStatus { Pending: 0, InProgress: 1, Blocked: 2, Done: 3 });
+codec!(enum HaltReason { BudgetExceeded: 0, Stalled: 1, Oscillating: 2, RepeatedError: 3, UserStop: 4 });
+codec!(enum Recommendation {
+    Continue: 0, RetryWithBackoff: 1, ChangeApproach: 2, ForceNext: 3, UnblockAuthority: 4, Escalate: 5,
+    SwitchToInteractive: 6, SpawnReviewer: 7, RetryWithNewProvider: 8, Rollback: 9, RequestTests: 10,
+});
+
+codec!(struct Scope { run, task, parent_task, agent });
+codec!(struct Evidence { seq, step, digest, excerpt });
+codec!(struct Wasted { events, tokens, cost_micros, milliseconds });
+codec!(struct Finding {
+    rule, kind, level, scope, count, threshold, period, onset_seq, onset_offset, last_seq, confidence, signature,
+    evidence, wasted, message, reasoning,
+});
+
+codec!(struct LevelCounts { observe, nudge, block, gate, halt });
+codec!(struct RuleMetrics { detections, levels, acknowledged });
+codec!(struct AgentLoops { events, loops, rate });
+codec!(struct LoopMetrics {
+    detected, tasks, tasks_with_loops, task_rate, average_loops_per_task, agents, gates, loops_before_gate,
+    average_loops_before_gate, resets, resolved, resolution_ms,
+});
+codec!(struct Metrics {
+    events, verdicts, detections, rules, detections_by_agent, loops, runs, runs_evicted, tasks_evicted,
+    task_parts_evicted, runs_collected, resets, resolved, resolution_ms, phase_visits_blocked, transitions_blocked,
+    cycles_detected, hitl_triggered,
+});
