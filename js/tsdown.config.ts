@@ -61,8 +61,13 @@ const builds: UserConfig[] = [
       cli: "src/cli/main.ts",
     },
     format: "esm",
+    // What the command line bundles for itself may have a form for Node alone.
+    inputOptions: { resolve: { mainFields: ["module", "main"], conditionNames: ["node", "import", "default"] } },
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts", "src/entry/tools.ts"] },
-    deps: { neverBundle: [/^node:/, /^loopwarden/], alwaysBundle: ["jsonc-parser", "diff"] },
+    deps: {
+      neverBundle: [/^node:/, /^loopwarden/],
+      alwaysBundle: ["jsonc-parser", "diff", /^@modelcontextprotocol\//, /^zod(\/|$)/],
+    },
     copy: [
       { from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" },
       { from: "glue/tools_bg.wasm", to: "dist", rename: "tools.wasm" },

@@ -7,26 +7,24 @@ use crate::model::{
     NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
     ToolResult, Verdict,
 };
-use crate::policy::{Judgement, Occasion, Place, decide};
+use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
 use crate::rules::{
     Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations,
     max_turns, mismatch, task_name,
 };
 use crate::state::{
-    Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Whose, agent, is_of_a_workflow, open, seal,
-    task_key,
+    Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Whose, agent, is_of_a_workflow,
+    open, seal, task_key,
 };
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, metrics, report};
-use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 2;
 
 /// Levels of nesting that arguments and other free JSON may have.
 const DEPTH: usize = 120;
-/// Characters of an excerpt, where the configuration asks for excerpts.
-const EXCERPT: usize = 120;
 
 /// The crate's version and [`RULES_VERSION`], as `0.1.0+rules.1`.
 #[must_use]
@@ -395,6 +393,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
                 onset: run.onset(),
                 iterations: run.standings.iteration(),
                 task: owner(context.task.as_deref(), context.parent_task.as_deref()),
+                cost_micros: context.cost_micros,
             };
             // What was tried before a step forward led to it; one of a task says nothing about the others.
             if run.workflow.observe(event, settings.graph.as_ref(), &moment) && context.task.is_none() {
@@ -403,7 +402,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         }
     }
     let (onset, tool) = (run.onset(), ToolSettings::default());
-    let mut judging = Judging { settings, scratch, run, event, onset, raised: Vec::new(), tool };
+    let mut judging = Judging { settings, scratch, run, event, onset, raised: Vec::new(), tool, answers: None };
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
@@ -453,18 +452,18 @@ fn is_of_a_task(body: &Body) -> bool {
 fn count(run: &mut Run, event: &Event) {
     let round = event.context.round.as_deref().map(|round| key("round", round.as_bytes()));
     let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
+    let (tokens, cost_micros) = (event.context.tokens, event.context.cost_micros);
+    if tokens.is_some() || cost_micros.is_some() {
+        let add = |sum: &mut Option<u64>, more: Option<u64>| {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        };
+        add(&mut run.tokens, tokens);
+        add(&mut run.cost_micros, cost_micros);
+        standings.cost(tokens, cost_micros);
+    }
     let tests = match &event.body {
-        Body::Turn(turn) => {
-            let add = |sum: &mut Option<u64>, more: Option<u64>| {
-                if let Some(more) = more {
-                    *sum = Some(sum.unwrap_or(0).saturating_add(more));
-                }
-            };
-            add(&mut run.tokens, turn.tokens);
-            add(&mut run.cost_micros, turn.cost_micros);
-            standings.cost(turn.tokens, turn.cost_micros);
-            None
-        }
         Body::Progress(progress) => progress.tests.as_ref().and_then(|tests| tests.failing),
         _ => None,
     };
@@ -496,6 +495,8 @@ struct Judging<'a> {
     onset: Onset,
     raised: Vec<Raised>,
     tool: ToolSettings,
+    /// The call that the event answers.
+    answers: Option<Call>,
 }
 
 impl Judging<'_> {
@@ -537,6 +538,7 @@ impl Judging<'_> {
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let silent = mutates || named.shell;
         let context = &self.event.context;
+        let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let call = Call {
             target: text::target(call, &named),
             mutates,
@@ -546,6 +548,7 @@ impl Judging<'_> {
             compared: self.tool.compare_answers,
             onset: self.onset,
             echo,
+            asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
         if !self.run.pairing.call(&call) {
@@ -609,6 +612,7 @@ impl Judging<'_> {
             call,
         };
         self.show(&Fact::Step(&step, result));
+        self.answers = step.call;
     }
 
     /// What else may repeat, seen as a call of that name with its outcome, on a path of its own: between the agent's
@@ -663,12 +667,11 @@ impl Judging<'_> {
 
     fn decide(mut self) -> Judgement {
         let context = &self.event.context;
-        let scope = || Scope {
-            run: context.run.clone(),
-            task: context.task.clone(),
-            parent_task: context.parent_task.clone(),
-            agent: context.agent.clone(),
-        };
+        let answers = self.answers.take();
+        let answers =
+            answers.as_ref().map(|call| (call.name.as_str(), call.asked.as_ref().map(|asked| asked.0.as_str())));
+        let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
+        let scene = Scene { event: self.event, answers, open };
         let occasion = match self.event.body {
             Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
             Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,
@@ -678,7 +681,7 @@ impl Judging<'_> {
         let (task, parent) =
             (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
         let place = Place { task, parent };
-        let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, scope);
+        let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, &scene);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);
         if matches!(self.event.body, Body::ToolCall(_)) && verdict.level >= Level::Block {
@@ -686,9 +689,6 @@ impl Judging<'_> {
         }
         if !judgement.refused.is_empty() {
             self.run.pairing.refuse(core::mem::take(&mut judgement.refused));
-        }
-        if self.settings.config.privacy.payloads == Payloads::Excerpt {
-            excerpt(verdict, self.event);
         }
         judgement
     }
@@ -703,22 +703,6 @@ fn owner(task: Option<&str>, parent: Option<&str>) -> Key {
 fn named_task(scope: &Scope) -> Option<Key> {
     let named = scope.task.is_some() || scope.parent_task.is_some();
     named.then(|| owner(scope.task.as_deref(), scope.parent_task.as_deref()))
-}
-
-/// Puts the beginning of the event's payload into the evidence that it is.
-fn excerpt(verdict: &mut Verdict, event: &Event) {
-    let payload = match &event.body {
-        Body::ToolResult(result) => printable(&result.output, EXCERPT),
-        Body::Output(output) => printable(&output.text, EXCERPT),
-        Body::Failure(failure) => printable(&failure.message, EXCERPT),
-        _ => return,
-    };
-    let seq = verdict.seq;
-    for evidence in verdict.findings.iter_mut().flat_map(|finding| &mut finding.evidence) {
-        if evidence.seq == seq {
-            evidence.excerpt = Some(payload.clone());
-        }
-    }
 }
 
 fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {

@@ -249,7 +249,8 @@ fn leave_out(value: &mut Value, default: &Value) {
 
 /// Reads an event from its flat object: the context's fields, the `type`, and the fields of that type.
 fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
-    const CONTEXT: [&str; 9] = ["at", "run", "task", "parentTask", "agent", "round", "step", "synthetic", "labels"];
+    const CONTEXT: [&str; 11] =
+        ["at", "run", "task", "parentTask", "agent", "round", "step", "synthetic", "tokens", "costMicros", "labels"];
     let kind = match map.remove("type") {
         Some(Value::String(kind)) => kind,
         Some(other) => {

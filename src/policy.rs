@@ -10,16 +10,23 @@
 //! - nobody attends: a gate becomes the configured unattended level; in shadow mode nothing is above `observe`.
 
 use crate::codec::codec;
-use crate::model::{Evidence, Finding, HaltReason, Level, Mode, Recommendation, Record, Scope, Verdict, Wasted};
+use crate::model::{
+    Body, Context, Event, Evidence, Finding, HaltReason, Level, Mode, Outcome, Recommendation, Record, Scope, ToolCall,
+    Verdict, Wasted,
+};
 use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal, index_of};
 use crate::state::{Onset, Ring, Run, Spent};
-use crate::text::{Key, combine, evidence, key};
+use crate::text::{Key, combine, evidence, key, printable};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
 /// Loops remembered for what was said about them.
 const REMEMBERED: usize = 64;
 /// Exemptions held at once.
 const EXEMPTIONS: usize = 32;
+
+/// Characters of a payload that may be shown, and of a tool's name.
+const EXCERPT: usize = 120;
+const TOOL: usize = 48;
 
 /// The rule whose records are about loops of failures and requests.
 const COUNTS_LOOPS: &str = "task-loop";
@@ -190,7 +197,7 @@ pub(crate) fn decide(
     mut raised: Vec<Raised>,
     occasion: &Occasion,
     place: Place,
-    scope: impl Fn() -> Scope,
+    scene: &Scene<'_>,
 ) -> Judgement {
     let seq = run.touched;
     let config = &settings.config;
@@ -241,7 +248,7 @@ pub(crate) fn decide(
         {
             refused.push(identity);
         }
-        judged.push((finding(rule, level, threshold, &signal, run, scope()), signal));
+        judged.push((finding(rule, level, threshold, &signal, run, scene), signal));
     }
     // Stable: at equal level the rule that is checked earlier leads.
     judged.sort_by_key(|(finding, _)| core::cmp::Reverse(finding.level));
@@ -302,7 +309,60 @@ fn remember(run: &mut Run, verdict: &Verdict) {
     }
 }
 
-fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, run: &Run, scope: Scope) -> Finding {
+/// The event at hand, as what it leaves in findings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scene<'a> {
+    pub(crate) event: &'a Event,
+    /// The call that the event answers: its tool, and its arguments where they may leave.
+    pub(crate) answers: Option<(&'a str, Option<&'a str>)>,
+    /// Whether payloads may leave.
+    pub(crate) open: bool,
+}
+
+impl Scene<'_> {
+    fn scope(&self) -> Scope {
+        let Context { run, task, parent_task, agent, .. } = &self.event.context;
+        Scope { run: run.clone(), task: task.clone(), parent_task: parent_task.clone(), agent: agent.clone() }
+    }
+
+    /// What of the event may be shown.
+    fn shown(&self) -> Evidence {
+        let mut shown = Evidence { at: self.event.context.at, ..Evidence::default() };
+        let named = |name: &str| Some(printable(name, TOOL)).filter(|name| !name.is_empty());
+        let payload = match &self.event.body {
+            Body::ToolCall(call) => {
+                shown.tool = named(&call.tool);
+                shown.args = if self.open { asked(call) } else { None };
+                None
+            }
+            Body::ToolResult(result) => {
+                let (tool, args) = self.answers.unwrap_or_default();
+                shown.tool = named(result.tool.as_deref().unwrap_or(tool));
+                shown.args = args.map(ToString::to_string);
+                // A command that ran and failed says so by its exit code alone.
+                let failed = result.outcome == Outcome::Ok && result.exit_code.is_some_and(|code| code != 0);
+                shown.outcome = Some(if failed { Outcome::Error } else { result.outcome });
+                Some(&result.output)
+            }
+            Body::Message(message) => Some(&message.text),
+            Body::Output(output) => Some(&output.text),
+            Body::Failure(failure) => Some(&failure.message),
+            _ => None,
+        };
+        let payload = payload.filter(|payload| self.open && !payload.trim().is_empty());
+        shown.excerpt = payload.map(|payload| printable(payload, EXCERPT));
+        shown
+    }
+}
+
+/// The beginning of a call's arguments.
+pub(crate) fn asked(call: &ToolCall) -> Option<String> {
+    let args = call.args.as_ref().map(ToString::to_string).or_else(|| call.raw_args.clone());
+    args.map(|args| printable(&args, EXCERPT))
+}
+
+fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, run: &Run, scene: &Scene<'_>) -> Finding {
+    let scope = scene.scope();
     // What repeats has one digest, mostly, and a digest costs more than all else about a finding.
     let mut shown: Vec<(Key, String)> = Vec::new();
     let evidence = signal.sightings.iter().map(|sighting| {
@@ -312,8 +372,24 @@ fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, ru
             shown.push((sighting.key, digest.clone()));
             digest
         });
-        Evidence { seq: sighting.seq, step: sighting.step.get(), digest, excerpt: None }
+        Evidence { seq: sighting.seq, step: sighting.step.get(), digest, ..Evidence::default() }
     });
+    let mut evidence: Vec<Evidence> = evidence.collect();
+    let known = run.standings.known(rule.id, &signal.signature, &scope);
+    for seen in &mut evidence {
+        let told = known.into_iter().flat_map(|known| &known.evidence).find(|told| told.seq == seen.seq);
+        let told = if seen.seq == run.touched { Some(scene.shown()) } else { told.cloned() };
+        if let Some(Evidence { at, tool, args, outcome, excerpt, .. }) = told {
+            *seen = Evidence { at, tool, args, outcome, excerpt, ..core::mem::take(seen) };
+        }
+    }
+    // What has one digest is one call with one outcome.
+    let like = evidence.iter().rev().find(|seen| seen.outcome.is_some()).cloned();
+    if let Some(like) = like {
+        for seen in evidence.iter_mut().filter(|seen| seen.tool.is_none() && seen.digest == like.digest) {
+            (seen.tool, seen.outcome) = (like.tool.clone(), like.outcome);
+        }
+    }
     Finding {
         rule: rule.id.to_string(),
         kind: signal.kind.to_string(),
@@ -327,10 +403,12 @@ fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, ru
         last_seq: run.touched,
         confidence: signal.confidence,
         signature: signal.signature.clone(),
-        evidence: evidence.collect(),
+        evidence,
         wasted: wasted(rule, &signal.onset, run),
         message: signal.message.clone(),
         reasoning: signal.extra.reasoning.clone(),
+        recommendation: signal.advice.recommendation,
+        instead: signal.advice.instead.to_string(),
     }
 }
 

@@ -1,9 +1,15 @@
 //! The escalation report, for a person and for a program.
 
-use crate::model::{Finding, Level, Report, ReportOption, Scope};
+use crate::model::{Evidence, Finding, Level, Recommendation, Report, ReportOption, Scope, Wasted};
+use crate::rules::{RULES, index_of};
 use crate::state::{FINDINGS_OF_ONE, Run, Whose, task_key};
+use crate::text::markdown;
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use core::fmt::Write as _;
+
+/// The unit of rules about budgets of a workflow.
+const BUDGETED: &str = "of the budget";
+const DETECTED: &str = " ← Loop detected";
 
 /// The machine-readable report of a scope.
 pub(crate) fn report(scope: &Scope, run: Option<&Run>) -> Report {
@@ -15,7 +21,7 @@ pub(crate) fn report(scope: &Scope, run: Option<&Run>) -> Report {
     let looping = findings.iter().find(|finding| finding.rule == "task-attempts");
     let task = looping.map(|finding| finding.scope.task.as_deref().map_or(0, task_key));
     let (attempts, log) = task.map(|task| run.rules.attempt_evidence(task)).unwrap_or_default();
-    let options = if findings.is_empty() { Vec::new() } else { options() };
+    let options = lead(&findings).map(options).unwrap_or_default();
     let history = history.unwrap_or_default();
     Report { scope: scope.clone(), level, findings, history, attempts, log, options }
 }
@@ -25,14 +31,48 @@ fn lead(findings: &[Finding]) -> Option<&Finding> {
     findings.iter().rev().max_by_key(|finding| finding.level)
 }
 
-/// The answers that the seed document offers a person.
-fn options() -> Vec<ReportOption> {
-    let options = [
-        ("Continue with different approach", "Agent will be instructed to try new strategy"),
-        ("Review and debug", "Examine why same fix keeps failing"),
-        ("Cancel", "Stop task"),
-    ];
-    options.map(|(title, effect)| ReportOption { title: title.to_string(), effect: effect.to_string() }).into()
+/// What a person can answer: what the document about the rule offers, or what fits the finding.
+fn options(lead: &Finding) -> Vec<ReportOption> {
+    let rule = index_of(&lead.rule).and_then(|index| RULES.get(index));
+    let of_document = rule.map_or(&[][..], |rule| rule.answers);
+    let option = |title: &str, effect: &str| ReportOption { title: title.to_string(), effect: effect.to_string() };
+    if !of_document.is_empty() {
+        return of_document.iter().map(|(title, effect)| option(title, effect)).collect();
+    }
+    let mut options = Vec::new();
+    let budget = rule.and_then(|rule| rule.budget);
+    let instead = if lead.instead.is_empty() { "Tell the agent what else to try." } else { &lead.instead };
+    if let Some(budget) = budget {
+        options
+            .push(option("Raise the budget", &format!("`budgets.{}` in the configuration, then go on", budget.field)));
+    } else if rule.is_some_and(|rule| rule.unit == BUDGETED) {
+        options.push(option(
+            "Raise the budget",
+            "the one in brackets above, under `budgets` in the configuration, then go on",
+        ));
+    } else {
+        let title = match lead.recommendation {
+            Recommendation::RetryWithBackoff => "Wait, then try again",
+            Recommendation::ForceNext => "Leave this task and take the next",
+            Recommendation::UnblockAuthority => "Allow what is in the way",
+            Recommendation::Rollback => "Undo the latest changes",
+            Recommendation::RequestTests => "Ask for tests",
+            Recommendation::RetryWithNewProvider => "Try another model",
+            Recommendation::SpawnReviewer => "Let another agent review",
+            Recommendation::Continue
+            | Recommendation::ChangeApproach
+            | Recommendation::Escalate
+            | Recommendation::SwitchToInteractive => "Continue with different approach",
+        };
+        options.push(option(title, instead));
+        if lead.level >= Level::Block {
+            let from = format!("Go back to event {}, where it began, and on from there", lead.onset_seq);
+            options.push(option("Rewind", &from));
+        }
+    }
+    options.push(option("It is no loop", "`acknowledge` with `exempt`: nothing more is said of it in this run"));
+    options.push(option("Cancel", "Stop task"));
+    options
 }
 
 /// The report for a person, in the seed document's form.
@@ -41,17 +81,21 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
     let (Some(lead), Some(run)) = (lead(&report.findings), run) else {
         return "## No Loop Detected\n\nNothing has reached `nudge` in this scope.\n".to_string();
     };
-    let mut text = format!("## Loop Detected\n\n**Pattern**: {}\n**Signature**: `{}`\n", lead.message, lead.signature);
+    let (pattern, signature) = (said(&lead.message), markdown::code(&lead.signature));
+    let mut text = format!("## Loop Detected\n\n**Pattern**: {pattern}\n**Signature**: {signature}\n");
     if let Some(reasoning) = lead.reasoning.as_ref().filter(|reasoning| **reasoning != lead.message) {
-        let _ = writeln!(text, "**Reasoning**: {reasoning}");
+        let _ = writeln!(text, "**Reasoning**: {}", said(reasoning));
     }
     if report.history.is_empty() {
         evidence(&mut text, lead);
     } else {
+        if let Some(money) = money(&lead.wasted) {
+            let _ = writeln!(text, "**Cost so far**: {money}");
+        }
         text.push_str("\n**Iteration history**:\n\n");
         for (index, line) in report.history.iter().enumerate() {
-            let mark = if index + 1 == report.history.len() { " ← Loop detected" } else { "" };
-            let _ = writeln!(text, "- {line}{mark}");
+            let mark = if index + 1 == report.history.len() { DETECTED } else { "" };
+            let _ = writeln!(text, "- {}{mark}", said(line));
         }
     }
     // A part of a task works in the task's workflow.
@@ -60,14 +104,14 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
     if !evidence.is_empty() {
         text.push_str("\n**Loop Evidence**:\n\n");
         for line in evidence {
-            let _ = writeln!(text, "- {line}");
+            let _ = writeln!(text, "- {}", said(&line));
         }
     }
     let others: Vec<&Finding> = report.findings.iter().filter(|finding| *finding != lead).collect();
     if !others.is_empty() {
         text.push_str("\n**Also found**:\n\n");
         for other in others {
-            let _ = writeln!(text, "- {} ({}): {}", other.rule, other.level, other.message);
+            let _ = writeln!(text, "- {} ({}): {}", other.rule, other.level, said(&other.message));
         }
     }
     text.push_str("\n**Options**:\n\n");
@@ -77,23 +121,161 @@ pub(crate) fn markdown(scope: &Scope, run: Option<&Run>) -> String {
     text
 }
 
+/// A sentence of ours: names in it that are not ours stand between back-ticks, or are shown as they are.
+fn said(text: &str) -> String {
+    if !text.matches('`').count().is_multiple_of(2) {
+        return markdown::plain(text);
+    }
+    let mut out = String::new();
+    for (index, part) in text.split('`').enumerate() {
+        if index % 2 == 0 {
+            out.push_str(&markdown::plain(part));
+        } else if !part.is_empty() {
+            out.push_str(&markdown::code(part));
+        }
+    }
+    out
+}
+
 fn evidence(text: &mut String, finding: &Finding) {
-    let _ = write!(text, "**Rule**: {} ({}), {} of {}", finding.rule, finding.level, finding.count, finding.threshold);
-    if finding.level == Level::Halt {
-        text.push_str(", the run should end");
+    let unit = index_of(&finding.rule).and_then(|index| RULES.get(index)).map_or("", |rule| rule.unit);
+    let (count, threshold, level) = (grouped(finding.count.into()), grouped(finding.threshold.into()), finding.level);
+    let _ = match unit {
+        BUDGETED => write!(text, "**Why now**: {count} are used of a budget of {threshold}"),
+        "points" => write!(text, "**Why now**: {count} points of evidence, and {level} is given from {threshold} on"),
+        unit => write!(text, "**Why now**: {count} {unit}, and {level} is given from {threshold} on"),
+    };
+    let _ = writeln!(text, " (rule {})", finding.rule);
+    let Scope { run, task, parent_task, agent } = &finding.scope;
+    let names = [("run", run), ("task", task), ("part of task", parent_task), ("agent", agent)];
+    let names = names.iter().filter_map(|(what, name)| Some(format!("{what} {}", markdown::code(name.as_deref()?))));
+    let names: Vec<String> = names.collect();
+    if !names.is_empty() {
+        let _ = writeln!(text, "**Where**: {}", names.join(", "));
     }
     let wasted = &finding.wasted;
-    let _ = write!(text, "\n**Since**: event {}, {} events", finding.onset_seq, wasted.events);
-    if let Some(tokens) = wasted.tokens {
-        let _ = write!(text, ", {tokens} tokens");
-    }
+    let last = finding.evidence.last().filter(|last| last.seq == finding.last_seq).and_then(|last| last.at);
+    let began = last.zip(wasted.milliseconds).and_then(|(at, ago)| at.checked_sub_unsigned(ago));
+    let when = began.map(|at| format!(", {}", clock(at))).unwrap_or_default();
+    let s = if wasted.events == 1 { "" } else { "s" };
+    let _ = write!(text, "**Since**: event {}{when}: {} event{s}", finding.onset_seq, grouped(wasted.events));
     if let Some(milliseconds) = wasted.milliseconds {
-        let _ = write!(text, ", {} s", milliseconds / 1000);
+        let _ = write!(text, ", {}", duration(milliseconds));
+    }
+    if let Some(money) = money(wasted) {
+        let _ = write!(text, ", {money}");
+    }
+    if finding.level == Level::Halt {
+        text.push_str("; the run should end");
+    }
+    if finding.evidence.is_empty() {
+        text.push('\n');
+        return;
     }
     text.push_str("\n\n**Evidence**:\n\n");
     for (index, seen) in finding.evidence.iter().enumerate() {
-        let step = seen.step.map(|step| format!(", step {step}")).unwrap_or_default();
-        let mark = if index + 1 == finding.evidence.len() { " ← Loop detected" } else { "" };
-        let _ = writeln!(text, "- Event {}{step}: `{}`{mark}", seen.seq, seen.digest);
+        let mark = if index + 1 == finding.evidence.len() { DETECTED } else { "" };
+        let _ = writeln!(text, "- {}{mark}", occurrence(seen));
+    }
+}
+
+/// One event of a loop: its number, when, what was called, and what came back.
+fn occurrence(seen: &Evidence) -> String {
+    let mut text = format!("Event {}", seen.seq);
+    if let Some(step) = seen.step {
+        let _ = write!(text, ", step {step}");
+    }
+    if let Some(at) = seen.at {
+        let _ = write!(text, ", {}", clock(at));
+    }
+    let called = match (&seen.tool, &seen.args) {
+        (Some(tool), Some(args)) => Some(markdown::code(&format!("{tool} {args}"))),
+        (Some(tool), None) => Some(markdown::code(tool)),
+        (None, _) => None,
+    };
+    let came = match (seen.outcome, &seen.excerpt) {
+        (Some(outcome), Some(output)) => Some(format!("{}: {}", outcome.name(), markdown::code(output))),
+        (Some(outcome), None) => Some(outcome.name().to_string()),
+        (None, Some(said)) => Some(markdown::code(said)),
+        (None, None) => None,
+    };
+    let _ = match (called, came) {
+        (Some(called), Some(came)) => write!(text, ": {called} → {came}"),
+        (Some(one), None) | (None, Some(one)) => write!(text, ": {one}"),
+        // Nothing is known of it but that it is the same as whatever has the same digest.
+        (None, None) => write!(text, ": {}", markdown::code(&seen.digest)),
+    };
+    text
+}
+
+/// What was spent in tokens and money, where that was told.
+fn money(wasted: &Wasted) -> Option<String> {
+    let tokens = wasted.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
+    let cost = wasted.cost_micros.map(|micros| format!("a cost of {}", amount(micros)));
+    let told: Vec<String> = tokens.into_iter().chain(cost).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Millionths in units: to the hundredth, and of less than that as much as there is.
+fn amount(micros: u64) -> String {
+    let (units, rest) = (micros / 1_000_000, micros % 1_000_000);
+    if micros < 10_000 { format!("{units}.{rest:06}") } else { format!("{}.{:02}", grouped(units), rest / 10_000) }
+}
+
+/// `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 => format!("{milliseconds} ms"),
+        1..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", grouped(seconds / 3600), seconds / 60 % 60),
+    }
+}
+
+/// The time of day of a moment; a host that counts from somewhere else than 1970 sees its own clock.
+fn clock(at: i64) -> String {
+    let seconds = at.div_euclid(1000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{amount, clock, duration, grouped, said};
+
+    #[test]
+    fn figures() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0, 999, 59_999, 61_000, 3_600_000, 7_261_000].map(duration),
+            ["0 ms", "999 ms", "59 s", "1 min 1 s", "1 h 0 min", "2 h 1 min"]
+        );
+        assert_eq!(
+            [0, 420, 9_999, 10_000, 125_000, 1_999_999, 1_234_000_000].map(amount),
+            ["0.000000", "0.000420", "0.009999", "0.01", "0.12", "1.99", "1,234.00"]
+        );
+        assert_eq!(
+            [0, 1_767_323_045_678, -1, i64::MIN].map(clock),
+            ["00:00:00 UTC", "03:04:05 UTC", "23:59:59 UTC", "16:47:04 UTC"]
+        );
+    }
+
+    #[test]
+    fn names_in_sentences_stay_names() {
+        assert_eq!(said("`search` was called 3 times"), "`search` was called 3 times");
+        assert_eq!(said("`[x](http\u{3a}//y)` failed, says @bob"), "`[x](http://y)` failed, says \\@bob");
+        assert_eq!(said("a ` *b*"), "a \\` \\*b\\*");
     }
 }

@@ -48,6 +48,8 @@ mod field {
     pub(super) const ROLE: u8 = 23;
     pub(super) const CHANNEL: u8 = 24;
     pub(super) const TEXT: u8 = 25;
+    pub(super) const TOKENS: u8 = 26;
+    pub(super) const COST_MICROS: u8 = 27;
 }
 
 /// What a value is. The numbers are those of `js/src/wire.ts`.
@@ -123,6 +125,7 @@ fn forget(event: &mut Event, absent: impl Fn(u8) -> bool) -> bool {
     empty! {
         context.at => AT, context.run => RUN, context.task => TASK, context.parent_task => PARENT_TASK,
         context.agent => AGENT, context.round => ROUND, context.step => STEP, context.synthetic => SYNTHETIC,
+        context.tokens => TOKENS, context.cost_micros => COST_MICROS,
     }
     match body {
         Body::ToolCall(call) => {
@@ -168,7 +171,9 @@ impl<'a> Reader<'a> {
             (field::AGENT, _) => self.option(&mut context.agent),
             (field::ROUND, _) => self.option(&mut context.round),
             (field::AT, _) => self.put(&mut context.at, Self::integer),
-            (field::STEP, _) => self.put(&mut context.step, |reader| u64::try_from(reader.integer()?).ok()),
+            (field::STEP, _) => self.put(&mut context.step, Self::count),
+            (field::TOKENS, _) => self.put(&mut context.tokens, Self::count),
+            (field::COST_MICROS, _) => self.put(&mut context.cost_micros, Self::count),
             (field::SYNTHETIC, _) => {
                 context.synthetic = self.flag()?;
                 Some(())
@@ -342,6 +347,10 @@ impl<'a> Reader<'a> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
         Some(i64::from_le_bytes(*bytes))
+    }
+
+    fn count(&mut self) -> Option<u64> {
+        u64::try_from(self.integer()?).ok()
     }
 
     fn length(&mut self) -> Option<usize> {

@@ -302,7 +302,9 @@ fn whole_model() -> Vec<(&'static str, String)> {
     all.extend(cases!(AttemptStatus: Pending, InProgress, Blocked, Done));
     all.extend(cases!(HostKind: RunStart, TurnStart, Resume, Restart, Compaction, HookBlock, Continuation, Retry,
         Intervention));
-    all.extend(fields!(Context: at, run, task, parent_task, agent, round, step, synthetic, labels));
+    all.extend(
+        fields!(Context: at, run, task, parent_task, agent, round, step, synthetic, tokens, cost_micros, labels),
+    );
     all.extend(fields!(ToolCall: tool, args, raw_args, call_id, target, identity, read_only, idempotent));
     all.extend(fields!(ToolResult: call_id, tool, outcome, output, digest, exit_code, error_class, details, state));
     all.extend(fields!(Message: role, channel, text, digest));
@@ -316,7 +318,7 @@ fn whole_model() -> Vec<(&'static str, String)> {
     all.extend(fields!(Collaboration: from, to, request, embedding));
     all.extend(fields!(Attempt: status, blockers, completed_work, session));
     all.extend(fields!(Transition: from, to));
-    all.extend(fields!(Turn: node, final_message, structured_output, tokens, cost_micros, duration_ms));
+    all.extend(fields!(Turn: node, final_message, structured_output, duration_ms));
     all.extend(fields!(Delivery: from, to, edge));
     all.extend(fields!(Host: kind, name, detail));
     all.extend(fields!(Custom: name, key, outcome));

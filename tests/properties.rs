@@ -109,8 +109,8 @@ fn other() -> impl Strategy<Value = Body> {
             Body::Collaboration(Collaboration { from, to, request, embedding: None })
         }),
         select(vec!["fix", "test"]).prop_map(|to| Body::Transition(Transition { from: None, to: to.to_owned() })),
-        (text(), option::of(any::<u64>())).prop_map(|(text, tokens)| {
-            Body::Turn(Turn { node: "n".to_owned(), final_message: Some(text), tokens, ..Turn::default() })
+        text().prop_map(|text| {
+            Body::Turn(Turn { node: "n".to_owned(), final_message: Some(text), ..Turn::default() })
         }),
         text().prop_map(|key| Body::Custom(Custom { name: "c".to_owned(), key, outcome: None })),
     ]
@@ -131,8 +131,18 @@ fn context() -> impl Strategy<Value = Context> {
     let name = |names: Vec<&'static str>| option::of(select(names).prop_map(str::to_owned));
     let (run, agent) = (name(vec!["run-one", "run-two"]), name(vec!["agent-one", "agent-two"]));
     let at = option::weighted(0.3, prop_oneof![9 => 0..10_000_000_i64, 1 => any::<i64>()]);
-    (run, agent, at, option::of(any::<u64>()), proptest::bool::weighted(0.1))
-        .prop_map(|(run, agent, at, step, synthetic)| Context { run, agent, at, step, synthetic, ..Context::default() })
+    let tokens = option::weighted(0.2, any::<u64>());
+    (run, agent, at, option::of(any::<u64>()), proptest::bool::weighted(0.1), tokens).prop_map(
+        |(run, agent, at, step, synthetic, tokens)| Context {
+            run,
+            agent,
+            at,
+            step,
+            synthetic,
+            tokens,
+            ..Context::default()
+        },
+    )
 }
 
 fn event() -> impl Strategy<Value = Event> {

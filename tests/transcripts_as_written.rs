@@ -727,3 +727,152 @@ fn whatever_is_read_the_door_accepts() {
         }
     }
 }
+
+/// Runs of LangSmith as its interface is sent them: how each began is posted, how it ended is a patch.
+#[test]
+fn langsmith_batches_are_put_together() {
+    let call = |n: u64, city: &str| {
+        let stamp = |seconds: u64| format!("2026-03-02T09:00:{:02}.000000", n * 2 + seconds);
+        let post = json!({"id": format!("run-{n}"), "trace_id": "t", "dotted_order": format!("2026{n}"), "parent_run_id": "root",
+            "name": "forecast", "run_type": "tool", "start_time": stamp(0), "inputs": {"input": json!({"city": city}).to_string()}});
+        let patch = json!({"id": format!("run-{n}"), "trace_id": "t", "dotted_order": format!("2026{n}"),
+            "end_time": stamp(1), "outputs": {"output": "no such station"}, "error": null});
+        (post, patch)
+    };
+    let root = json!({"id": "root", "trace_id": "t", "dotted_order": "2026", "name": "agent", "run_type": "chain", "start_time": "2026-03-02T09:00:00.000000", "inputs": {}});
+    let pairs: Vec<(Value, Value)> = (0..6).map(|n| call(n, "Ulm")).collect();
+    let mut text = json!({"post": [root], "patch": []}).to_string();
+    for (post, patch) in &pairs {
+        text += &format!("\n{}\n{}", json!({"post": [post]}), json!({"post": [], "patch": [patch]}));
+    }
+    let transcript = sound(&text, Format::OpenTelemetry);
+    assert_eq!((calls(&transcript).len(), results(&transcript).len()), (6, 6));
+    assert!(calls(&transcript).iter().all(|call| call.args == Some(json!({"city": "Ulm"}))));
+    assert!(results(&transcript).iter().all(|result| result.output == "no such station"));
+    is_a_loop(&transcript, "repeated-call");
+    // The same in one document, the patches first.
+    let (posts, patches): (Vec<Value>, Vec<Value>) = pairs.into_iter().unzip();
+    let whole = json!({"post": posts, "patch": patches}).to_string();
+    assert_eq!(calls(&sound(&whole, Format::OpenTelemetry)).len(), 6);
+}
+
+fn attribute(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+/// What instrumentations tell as log records: the messages of a model, beside spans or without.
+#[test]
+fn otlp_logs_tell_messages() {
+    let record = |at: u64, name: &str, body: Value| {
+        json!({"timeUnixNano": (1_772_000_000_000_000_000 + at * 1_000_000_000).to_string(), "eventName": name, "severityNumber": 9,
+            "body": body, "traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": format!("00f067aa0ba902b{at}"), "attributes": [attribute("gen_ai.system", "x")]})
+    };
+    let said = |role: &str, text: &str| json!({"kvlistValue": {"values": [attribute("role", role), attribute("content", text)]}});
+    let choice = json!({"kvlistValue": {"values": [
+        {"key": "index", "value": {"intValue": "0"}},
+        {"key": "message", "value": {"kvlistValue": {"values": [attribute("role", "assistant"), attribute("content", "Warm.")]}}}]}});
+    let logs = json!({"resourceLogs": [{"resource": {"attributes": []}, "scopeLogs": [{"scope": {"name": "x"}, "logRecords": [
+        record(1, "gen_ai.user.message", said("user", "How is it in Ulm?")),
+        record(1, "gen_ai.choice", choice.clone()),
+        record(2, "gen_ai.user.message", said("user", "And in Jena?")),
+        record(2, "gen_ai.choice", choice),
+        record(3, "some.other.event", json!({"stringValue": "disk is nearly full"}))]}]}]});
+    let transcript = sound(&logs.to_string(), Format::OpenTelemetry);
+    let texts: Vec<&str> = transcript
+        .events
+        .iter()
+        .filter_map(|event| match &event.event.body {
+            Body::Message(message) => Some(message.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts, ["How is it in Ulm?", "Warm.", "And in Jena?", "Warm."]);
+}
+
+/// Coding agents log their calls as events, with numbers and flags as text.
+#[test]
+fn otlp_logs_tell_the_calls_of_coding_agents() {
+    for (agent, named) in [("claude_code", "tool_parameters"), ("codex", "arguments")] {
+        let record = |n: u64| {
+            json!({"timeUnixNano": (1_772_000_000_000_000_000 + n * 5_000_000_000).to_string(), "severityNumber": 9,
+                "body": {"stringValue": format!("{agent}.tool_result")}, "attributes": [
+                    attribute("event.name", &format!("{agent}.tool_result")), attribute("session.id", "s-1"), attribute("tool_name", "Bash"),
+                    attribute("success", "false"), attribute("error", "make: *** No rule to make target"), attribute("duration_ms", "250"),
+                    attribute(named, r#"{"command":"make docs"}"#)]})
+        };
+        let request = |n: u64| {
+            json!({"timeUnixNano": (1_772_000_000_000_000_000 + n * 5_000_000_000 - 1_000_000_000).to_string(), "severityNumber": 9, "body": {"stringValue": format!("{agent}.api_request")}, "attributes": [
+            attribute("event.name", &format!("{agent}.api_request")), attribute("session.id", "s-1"), attribute("input_tokens", "12"), attribute("output_tokens", "8"),
+            attribute("cache_read_tokens", "980"), attribute("cost_usd", "0.0125")]})
+        };
+        let records: Vec<Value> = (1..6).flat_map(|n| [request(n), record(n)]).collect();
+        let logs = json!({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]});
+        let transcript = sound(&logs.to_string(), Format::OpenTelemetry);
+        assert_eq!((calls(&transcript).len(), results(&transcript).len()), (5, 5));
+        assert!(results(&transcript).iter().all(|result| result.outcome == Outcome::Error));
+        assert!(transcript.events.iter().all(|event| event.event.context.run.as_deref() == Some("s-1")));
+        let spent = transcript
+            .events
+            .iter()
+            .filter_map(|event| event.event.context.tokens.zip(event.event.context.cost_micros));
+        assert_eq!(spent.collect::<Vec<_>>(), [(1000, 12_500); 5]);
+        is_a_loop(&transcript, "repeated-call");
+    }
+}
+
+/// What was taken out of a trace before it was kept is not the same thing said again and again.
+#[test]
+fn redacted_payloads_are_no_loop() {
+    for (input, output) in
+        [("{}", "{}"), ("__REDACTED__", "__REDACTED__"), ("[REDACTED]", ""), ("{}", ""), ("\"__REDACTED__\"", "{}")]
+    {
+        let span = |n: u64| {
+            json!({"name": "lookup_order", "span_kind": "TOOL", "status_code": "OK", "start_time": format!("2026-03-02T09:00:{n:02}+00:00"), "end_time": format!("2026-03-02T09:00:{n:02}+00:00"),
+                "context": {"trace_id": "t", "span_id": format!("s{n}")}, "parent_id": null,
+                "attributes": {"openinference.span.kind": "TOOL", "tool.name": "lookup_order", "input.value": input, "output.value": output}})
+        };
+        let text: String = (0..30).map(|n| format!("{}\n", span(n))).collect();
+        let transcript = sound(&text, Format::OpenTelemetry);
+        assert_eq!((calls(&transcript).len(), results(&transcript).len()), (30, 30));
+        is_quiet(&transcript);
+    }
+    // A tool without arguments that answers the same is one.
+    let span = |n: u64| {
+        json!({"span_id": format!("s{n}"), "trace_id": "t", "name": "execute_tool status", "start_time": format!("2026-03-02T09:00:{n:02}Z"), "end_time": format!("2026-03-02T09:00:{n:02}Z"),
+            "attributes": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "status", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "queue is empty"}})
+    };
+    let text: String = (0..12).map(|n| format!("{}\n", span(n))).collect();
+    is_a_loop(&sound(&text, Format::OpenTelemetry), "repeated-call");
+}
+
+/// A long log is read in windows; a call without an id and its answer are not parted where one ends.
+#[test]
+fn pairs_without_ids_hold_across_windows() {
+    for before in 0..3 {
+        let mut text = String::new();
+        for n in 0..before {
+            text += &format!("{}\n", json!({"role": "user", "content": format!("Go {n}")}));
+        }
+        for n in 0..5000 {
+            text += &format!(
+                "{}\n",
+                json!({"role": "assistant", "content": null, "function_call": {"name": "look", "arguments": json!({"n": n}).to_string()}})
+            );
+            text += &format!("{}\n", json!({"role": "function", "name": "look", "content": format!("found {n}")}));
+        }
+        let transcript = sound(&text, Format::OpenAi);
+        let mut open = None;
+        let mut pairs = 0;
+        for event in &transcript.events {
+            match &event.event.body {
+                Body::ToolCall(call) => open = call.call_id.clone(),
+                Body::ToolResult(result) => {
+                    assert!(result.call_id.is_some() && result.call_id == open, "{result:?}");
+                    pairs += 1;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(pairs, 5000);
+    }
+}

@@ -21,7 +21,8 @@ impl From<&model::Event> for wit::Event {
 
 impl From<&model::Context> for wit::Context {
     fn from(context: &model::Context) -> Self {
-        let model::Context { at, run, task, parent_task, agent, round, step, synthetic, labels } = context;
+        let model::Context { at, run, task, parent_task, agent, round, step, synthetic, tokens, cost_micros, labels } =
+            context;
         Self {
             at: *at,
             run: run.clone(),
@@ -31,6 +32,8 @@ impl From<&model::Context> for wit::Context {
             round: round.clone(),
             step: *step,
             synthetic: *synthetic,
+            tokens: *tokens,
+            cost_micros: *cost_micros,
             labels: labels.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         }
     }
@@ -172,9 +175,9 @@ impl From<&model::Transition> for wit::Transition {
 
 impl From<&model::Turn> for wit::Turn {
     fn from(turn: &model::Turn) -> Self {
-        let model::Turn { node, final_message, structured_output, tokens, cost_micros, duration_ms } = turn.clone();
+        let model::Turn { node, final_message, structured_output, duration_ms } = turn.clone();
         let structured_output = structured_output.as_ref().map(text);
-        Self { node, final_message, structured_output, tokens, cost_micros, duration_ms }
+        Self { node, final_message, structured_output, duration_ms }
     }
 }
 
@@ -273,6 +276,8 @@ impl From<wit::Finding> for model::Finding {
             wasted,
             message,
             reasoning,
+            recommendation,
+            instead,
         } = finding;
         Self {
             rule,
@@ -291,6 +296,8 @@ impl From<wit::Finding> for model::Finding {
             wasted: wasted.into(),
             message,
             reasoning,
+            recommendation: recommendation.into(),
+            instead,
         }
     }
 }
@@ -302,8 +309,9 @@ impl From<wit::Scope> for model::Scope {
 }
 
 impl From<wit::Evidence> for model::Evidence {
-    fn from(wit::Evidence { seq, step, digest, excerpt }: wit::Evidence) -> Self {
-        Self { seq, step, digest, excerpt }
+    fn from(seen: wit::Evidence) -> Self {
+        let wit::Evidence { seq, step, digest, at, tool, args, outcome, excerpt } = seen;
+        Self { seq, step, digest, at, tool, args, outcome: outcome.map(Into::into), excerpt }
     }
 }
 
@@ -355,6 +363,7 @@ enums! {
     }
     model::ResetReason => wit { TaskCompleted, HumanIntervention, Manual }
     model::ReportFormat => wit { Markdown, Json }
+    wit::Outcome => model { Ok, Error, Denied, Invalid, UnknownTool, NotExecuted, Timeout }
     wit::Level => model { Continue, Observe, Nudge, Block, Gate, Halt }
     wit::HaltReason => model { BudgetExceeded, Stalled, Oscillating, RepeatedError, UserStop }
     wit::Recommendation => model {

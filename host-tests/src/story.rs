@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn nudge() -> Verdict {
-        let evidence = Evidence { seq: 0, step: Some(7), digest: "00112233aabbccdd".into(), excerpt: None };
+        let evidence = Evidence { seq: 0, step: Some(7), digest: "00112233aabbccdd".into(), ..Evidence::default() };
         let finding =
             Finding { rule: "cycle".into(), message: "again".into(), evidence: vec![evidence], ..Finding::default() };
         let guidance = Some("Loopwarden: try another way. ".repeat(8));

@@ -8,8 +8,16 @@ import { fileURLToPath } from "node:url";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
 const target = join(js, "THIRD-PARTY-NOTICES.txt");
-/** As `alwaysBundle` in tsdown.config.ts says. */
-const BUNDLED = ["diff", "jsonc-parser"];
+/** What `alwaysBundle` in tsdown.config.ts names, with what is bundled because of it. */
+const BUNDLED = [
+  "@modelcontextprotocol/sdk",
+  "content-type",
+  "diff",
+  "eventsource-parser",
+  "jsonc-parser",
+  "pkce-challenge",
+  "zod",
+];
 
 /** The texts of the licences in a folder: where there are several to choose from, MIT is taken. */
 async function licence(folder) {

@@ -195,6 +195,10 @@ function field(key: string, value: unknown): boolean {
       return oneOf(24, CHANNELS, value);
     case "text":
       return string(25, value);
+    case "tokens":
+      return value === null || integer(26, value);
+    case "costMicros":
+      return value === null || integer(27, value);
     default:
       return false;
   }

@@ -57,6 +57,7 @@ test("help tells every command and every exit code", async () => {
     "eval",
     "tune",
     "hook",
+    "mcp",
     "config",
     "doctor",
     "schema",
@@ -647,4 +648,36 @@ test("a long log is read as a stream: its length is not in the memory", async ()
     const kilobytes = Number(/peak (\d+)/.exec(stderr)?.[1]);
     assert.ok(kilobytes < 150_000, `${args[0]} took ${kilobytes} KB for ${written} bytes`);
   }
+});
+
+test("replay names the run and the event where a line holds a whole run, and says what the run has cost", async () => {
+  const run = (id: string) => {
+    const history = Array.from({ length: 5 }, (_, index) => [
+      {
+        id: index * 2,
+        source: "agent",
+        action: "run",
+        args: { command: `make ${id}` },
+        llm_metrics: {
+          accumulated_cost: (index + 1) / 100,
+          accumulated_token_usage: { prompt_tokens: 90 * (index + 1), completion_tokens: 10 * (index + 1) },
+        },
+      },
+      {
+        id: index * 2 + 1,
+        cause: index * 2,
+        observation: "run",
+        content: "No rule to make target",
+        extras: { metadata: { exit_code: 2 } },
+      },
+    ]).flat();
+    return JSON.stringify({ instance_id: id, history });
+  };
+  const name = await file("runs.jsonl", `${run("first-one")}\n${run("second-one")}\n`);
+  const { stdout } = await loopwarden("replay", name);
+  assert.match(stdout, /^run second-one$/m);
+  assert.match(stdout, /^event \d+ {2}(nudge|block) {2}/m);
+  assert.match(stdout, /→ exit 2: No rule to make target/);
+  assert.match(stdout, /so far .*\d+ tokens, 0\.0\d of your currency/);
+  assert.match(stdout, /^the whole run {2}20 events, 1,000 tokens, 0\.10 of your currency$/m);
 });

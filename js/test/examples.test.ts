@@ -4,10 +4,11 @@ import { readdir } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type Lap, story as pair, run } from "../examples/coder-verifier.ts";
-import { story as failures } from "../examples/failure-handler.ts";
-import { story as attempts } from "../examples/orchestrator-loop.ts";
-import { story as phases } from "../examples/phase-engine.ts";
+import { story as pair, run } from "../examples/coder-verifier.mjs";
+import { story as failures } from "../examples/failure-handler.mjs";
+import { story as attempts } from "../examples/orchestrator-loop.mjs";
+import { story as phases } from "../examples/phase-engine.mjs";
+import { machineNode } from "./support/packed.ts";
 
 test("the orchestrator executes no task that goes round, and says what it did instead", () => {
   const { orchestrator, executed } = attempts();
@@ -75,7 +76,7 @@ test("the pair ends when the tests pass, and is halted when it gets no further",
 
 test("a pair that goes on getting better is stopped by its budget alone", () => {
   const names = Array.from({ length: 20 }, (_, index) => `test ${index}`);
-  const laps: Lap[] = names.map((_, lap) => ({ patch: `+ ${lap}`, failing: names.slice(lap) }));
+  const laps = names.map((_, lap) => ({ patch: `+ ${lap}`, failing: names.slice(lap) }));
   const { end, halted, shown, cycle } = run(laps);
   assert.deepEqual([end, halted?.haltReason, cycle?.badge], ["escalate", "budget-exceeded", "Loop 8/8"]);
   assert.equal(shown.at(-1), "Loop 7/8: 20 → 19 → 18 → 17 → 16 → 15 → 14");
@@ -83,10 +84,11 @@ test("a pair that goes on getting better is stopped by its budget alone", () => 
 
 test("every example runs when it is called", async () => {
   const folder = new URL("../examples/", import.meta.url);
-  const files = (await readdir(folder)).filter((name) => name.endsWith(".ts"));
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".mjs"));
   assert.ok(files.length >= 4, `only ${files.join()}`);
   for (const file of files) {
-    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL(file, folder))]);
+    // On the Node that the machine has, which may be as old as the package takes.
+    const { stdout } = await promisify(execFile)(await machineNode(), [fileURLToPath(new URL(file, folder))]);
     assert.ok(stdout.length > 200, `${file} tells nothing: ${stdout}`);
   }
 });

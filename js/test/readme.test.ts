@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { machineNode } from "./support/packed.ts";
+import { machineNode, project } from "./support/packed.ts";
 import { run } from "./support/run.ts";
 import { serve } from "./support/worker.ts";
 
@@ -27,19 +26,12 @@ for (const [index, { kind, code }] of blocks.entries()) {
   const title = `README example ${index + 1} (${kind})`;
   if (kind === "node") {
     test(title, async () => {
-      const folder = await mkdtemp(join(tmpdir(), "loopwarden-readme-"));
-      try {
-        await writeFile(join(folder, "example.mjs"), code);
-        await writeFile(join(folder, "package.json"), '{"type":"module"}');
-        await mkdir(join(folder, "node_modules"));
-        await symlink(js, join(folder, "node_modules/loopwarden"), "junction");
-        // On the Node that the machine has, which may be as old as the package takes.
-        const { code: exit, stdout, stderr } = await run(await machineNode(), ["example.mjs"], { cwd: folder });
-        assert.equal(exit, 0, stderr);
-        assert.match(stdout, /^(nudge|block|halt) /m, "the example shows what a verdict looks like");
-      } finally {
-        await rm(folder, { recursive: true });
-      }
+      // As printed: a fresh project that has installed the package, and the example in a file of it.
+      await using fresh = await project({ "example.mjs": code });
+      // On the Node that the machine has, which may be as old as the package takes.
+      const { code: exit, stdout, stderr } = await run(await machineNode(), ["example.mjs"], { cwd: fresh.folder });
+      assert.equal(exit, 0, stderr);
+      assert.match(stdout, /^(nudge|block|halt) /m, "the example shows what a verdict looks like");
     });
   } else if (kind === "worker") {
     test(title, async () => {

@@ -195,7 +195,7 @@ test("a folder with a file for each event is one session", async () => {
   await watching.until(/following OpenHands/, "stderr");
   for (let at = 0; at < 3; at++) await step(at);
   await watching.until(/nudge {2}repeated-call/);
-  assert.match(watching.stdout, /terminal\(command: make all\) → ok: make: \*\*\* no rule/);
+  assert.match(watching.stdout, /terminal\(command: make all\) → exit 2: make: \*\*\* no rule/);
   assert.equal(await watching.stop(), 3);
   // The same folder is a session for every command.
   const replayed = await run(process.execPath, [cli, "replay", "--last"], { cwd: folder, env });
@@ -208,6 +208,7 @@ test("the next session is followed when it begins; with --all every one that is 
   await mkdir(sessions);
   const [a, b] = [new Log("aaaaaaaa-2222-4333-8444-555555555555"), new Log("bbbbbbbb-2222-4333-8444-555555555555")];
   await writeFile(join(sessions, "a.jsonl"), a.prompt("one"));
+  await utimes(join(sessions, "a.jsonl"), new Date(), new Date(Date.now() - 5_000));
   await using watching = watch([sessions]);
   await using all = watch([sessions, "--all"]);
   await watching.until(/a\.jsonl · /);
@@ -216,6 +217,9 @@ test("the next session is followed when it begins; with --all every one that is 
   await watching.until(/following .*b\.jsonl/, "stderr");
   await watching.until(/user: two/);
   await all.until(/user: two/);
+  // What is no log ends nothing.
+  await writeFile(join(sessions, "c.json"), Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 7, 0, 9]));
+  await all.until(/c\.json: is no text/, "stderr");
   for (let step = 0; step < 3; step++) {
     await appendFile(join(sessions, "a.jsonl"), failing(a));
     await appendFile(join(sessions, "b.jsonl"), failing(b));

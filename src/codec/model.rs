@@ -19,11 +19,11 @@ codec!(enum Recommendation {
 });
 
 codec!(struct Scope { run, task, parent_task, agent });
-codec!(struct Evidence { seq, step, digest, excerpt });
+codec!(struct Evidence { seq, step, digest, at, tool, args, outcome, excerpt });
 codec!(struct Wasted { events, tokens, cost_micros, milliseconds });
 codec!(struct Finding {
     rule, kind, level, scope, count, threshold, period, onset_seq, onset_offset, last_seq, confidence, signature,
-    evidence, wasted, message, reasoning,
+    evidence, wasted, message, reasoning, recommendation, instead,
 });
 
 codec!(struct LevelCounts { observe, nudge, block, gate, halt });

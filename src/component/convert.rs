@@ -32,8 +32,10 @@ impl TryFrom<wit::Event> for model::Event {
 
 impl From<wit::Context> for model::Context {
     fn from(context: wit::Context) -> Self {
-        let wit::Context { at, run, task, parent_task, agent, round, step, synthetic, labels } = context;
-        Self { at, run, task, parent_task, agent, round, step, synthetic, labels: labels.into_iter().collect() }
+        let wit::Context { at, run, task, parent_task, agent, round, step, synthetic, tokens, cost_micros, labels } =
+            context;
+        let labels = labels.into_iter().collect();
+        Self { at, run, task, parent_task, agent, round, step, synthetic, tokens, cost_micros, labels }
     }
 }
 
@@ -173,9 +175,9 @@ impl TryFrom<wit::Turn> for model::Turn {
     type Error = model::Error;
 
     fn try_from(turn: wit::Turn) -> Result<Self, Self::Error> {
-        let wit::Turn { node, final_message, structured_output, tokens, cost_micros, duration_ms } = turn;
+        let wit::Turn { node, final_message, structured_output, duration_ms } = turn;
         let structured_output = json_value(structured_output, "structuredOutput")?;
-        Ok(Self { node, final_message, structured_output, tokens, cost_micros, duration_ms })
+        Ok(Self { node, final_message, structured_output, duration_ms })
     }
 }
 
@@ -270,6 +272,8 @@ impl From<model::Finding> for wit::Finding {
             wasted,
             message,
             reasoning,
+            recommendation,
+            instead,
         } = finding;
         Self {
             rule,
@@ -288,6 +292,8 @@ impl From<model::Finding> for wit::Finding {
             wasted: wasted.into(),
             message,
             reasoning,
+            recommendation: recommendation.into(),
+            instead,
         }
     }
 }
@@ -299,8 +305,9 @@ impl From<model::Scope> for wit::Scope {
 }
 
 impl From<model::Evidence> for wit::Evidence {
-    fn from(model::Evidence { seq, step, digest, excerpt }: model::Evidence) -> Self {
-        Self { seq, step, digest, excerpt }
+    fn from(seen: model::Evidence) -> Self {
+        let model::Evidence { seq, step, digest, at, tool, args, outcome, excerpt } = seen;
+        Self { seq, step, digest, at, tool, args, outcome: outcome.map(Into::into), excerpt }
     }
 }
 
@@ -350,6 +357,7 @@ enums! {
     wit::HostKind => model {
         RunStart, TurnStart, Resume, Restart, Compaction, HookBlock, Continuation, Retry, Intervention,
     }
+    model::Outcome => wit { Ok, Error, Denied, Invalid, UnknownTool, NotExecuted, Timeout }
     wit::ResetReason => model { TaskCompleted, HumanIntervention, Manual }
     model::Level => wit { Continue, Observe, Nudge, Block, Gate, Halt }
     model::HaltReason => wit { BudgetExceeded, Stalled, Oscillating, RepeatedError, UserStop }

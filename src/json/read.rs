@@ -206,6 +206,8 @@ const COMMON: u128 = bits(&[
     Field::Round,
     Field::Step,
     Field::Synthetic,
+    Field::Tokens,
+    Field::CostMicros,
     Field::Labels,
     Field::Pending,
 ]);
@@ -302,8 +304,6 @@ impl Fields {
                 node: Node = self.node?,
                 final_message: FinalMessage = self.final_message,
                 structured_output: StructuredOutput = self.structured_output,
-                tokens: Tokens = self.tokens,
-                cost_micros: CostMicros = self.cost_micros,
                 duration_ms: DurationMs = self.duration_ms,
             }),
             "delivery" => body!(Delivery { from: From = self.from?, to: To = self.to?, edge: Edge = self.edge }),
@@ -326,6 +326,8 @@ impl Fields {
             round: self.round,
             step: self.step,
             synthetic: self.synthetic.unwrap_or_default(),
+            tokens: self.tokens,
+            cost_micros: self.cost_micros,
             labels: self.labels.unwrap_or_default(),
         };
         Some(Event { body, context })
@@ -417,15 +419,13 @@ mod tests {
             r#""node":"n""#,
             r#""finalMessage":"m""#,
             r#""structuredOutput":{}"#,
-            r#""tokens":1"#,
-            r#""costMicros":2"#,
             r#""durationMs":3"#,
         ],
         &[r#""type":"delivery""#, r#""from":"a""#, r#""to":"b""#, r#""edge":"e""#],
         &[r#""type":"host""#, r#""kind":"run-start""#, r#""name":"n""#, r#""detail":"d""#],
         &[r#""type":"custom""#, r#""name":"n""#, r#""key":"k""#, r#""outcome":"o""#],
     ];
-    const COMMON: [&str; 10] = [
+    const COMMON: [&str; 12] = [
         r#""at":-5"#,
         r#""run":"r""#,
         r#""task":"t""#,
@@ -434,6 +434,8 @@ mod tests {
         r#""round":"1""#,
         r#""step":7"#,
         r#""synthetic":true"#,
+        r#""tokens":1"#,
+        r#""costMicros":2"#,
         r#""labels":{"a":"b"}"#,
         r#""pending":true"#,
     ];

@@ -46,6 +46,13 @@ pub struct Context {
     /// Made by the host or by this library's own advice: never evidence, never counted against the agent.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub synthetic: bool,
+    /// Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer
+    /// that makes several events, the first one tells them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Money spent on the same, in millionths of the host's currency unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
     /// Echoed by hosts, never judged.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -520,12 +527,6 @@ pub struct Turn {
     /// Its structured output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Value>,
-    /// Tokens spent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    /// Money spent, in millionths of the host's currency unit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micros: Option<u64>,
     /// Time spent, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,

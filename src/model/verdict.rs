@@ -1,4 +1,4 @@
-use crate::model::{Level, Record};
+use crate::model::{Level, Outcome, Record};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,20 @@ pub struct Evidence {
     pub step: Option<u64>,
     /// The first 16 hexadecimal digits of a domain-tagged SHA-256 of what was compared.
     pub digest: String,
-    /// The beginning of the payload, only where `privacy.payloads` is `excerpt`.
+    /// When it happened, in milliseconds since the Unix epoch; of events from before the loop was first reported, nothing
+    /// but their number and digest is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// The tool that was called, printable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The beginning of the call's arguments, at most 120 characters, only where `privacy.payloads` is `excerpt`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<String>,
+    /// What became of the call, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// The beginning of what came back or was said, at most 120 characters, only where `privacy.payloads` is `excerpt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
 }
@@ -144,6 +157,17 @@ pub struct Finding {
     /// Why it counts, where that was decided: the reason in a word, and what a judge gave as his, at most 300 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// What this finding alone recommends.
+    #[serde(default, skip_serializing_if = "is_to_continue")]
+    pub recommendation: Recommendation,
+    /// One concrete alternative to the loop, in a sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub instead: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_to_continue(recommendation: &Recommendation) -> bool {
+    *recommendation == Recommendation::Continue
 }
 
 /// What an orchestrator should put into its context after a loop of attempts at one task.

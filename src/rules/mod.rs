@@ -367,6 +367,9 @@ pub(crate) trait Rule {
     const BUDGET: Option<Budget> = None;
     /// What it limits is what the run has spent, whoever spent it.
     const OF_RUN: bool = false;
+    /// What a person can answer to its report, as title and effect, where a document says so; otherwise the report
+    /// makes it of what the finding recommends.
+    const ANSWERS: &'static [(&'static str, &'static str)] = &[];
     /// The counter of events that the rule refused, beside its own.
     const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = None;
 
@@ -424,6 +427,7 @@ pub(crate) struct Description {
     pub(crate) budget: Option<Budget>,
     /// What it limits is the run's, not a task's or an agent's.
     pub(crate) of_run: bool,
+    pub(crate) answers: &'static [(&'static str, &'static str)],
     pub(crate) refused: Option<fn(&mut Metrics) -> &mut u64>,
     /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
     pub(crate) per_tool: bool,
@@ -451,6 +455,7 @@ macro_rules! registry {
             reach: <$rule>::reach,
             budget: <$rule>::BUDGET,
             of_run: <$rule>::OF_RUN,
+            answers: <$rule>::ANSWERS,
             refused: <$rule>::REFUSED,
             per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];

@@ -99,6 +99,11 @@ impl State {
 impl Rule for OutputSignature {
     const ID: &'static str = "output-signature";
     const ABOUT: &'static str = "Iterations whose whole outputs boil down to the same action or error.";
+    const ANSWERS: &'static [(&'static str, &'static str)] = &[
+        ("Continue with different approach", "Agent will be instructed to try new strategy"),
+        ("Review and debug", "Examine why same fix keeps failing"),
+        ("Cancel", "Stop task"),
+    ];
     const UNIT: &'static str = "outputs in a row";
     const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 5 };
     const MAX_WINDOW: u32 = MAX_WINDOW;

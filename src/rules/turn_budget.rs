@@ -36,7 +36,7 @@ impl Rule for TurnBudget {
         let timeout = budgets.turn_timeout_ms.unwrap_or(if cx.flow.graph.binds(node) { TIMEOUT } else { 0 });
         let all = [
             Budget::new("turn-timeout", "turnTimeoutMs", "ms", turn.duration_ms.unwrap_or(0), timeout),
-            Budget::new("turn-tokens", "maxTokens", "tokens", turn.tokens.unwrap_or(0), budgets.max_tokens),
+            Budget::new("turn-tokens", "maxTokens", "tokens", event.context.tokens.unwrap_or(0), budgets.max_tokens),
         ];
         let signal = spent(&all, "A turn of", &turn.node, node, cx)?;
         Some(Signal { onset: cx.onset, sightings: vec![Sighting { key: node, ..cx.here }], ..signal })

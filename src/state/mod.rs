@@ -16,7 +16,7 @@ mod workflow;
 pub(crate) use graph::{Cycle, Graph, node_key};
 pub(crate) use latest::Latest;
 use marks::Marks;
-pub(crate) use pairing::{Call, Matched, Pairing, Step, agent};
+pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};

@@ -2,7 +2,7 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::state::{Marks, Onset, Ring, Sighting};
 use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, key, mark};
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
@@ -41,13 +41,20 @@ pub(crate) struct Call {
     pub(crate) id: Option<Key>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
+    /// The beginning of its arguments, where payloads may leave.
+    pub(crate) asked: Option<Box<Asked>>,
     /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
     name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, vetoed,
-    refused,
+    asked, refused,
 });
+
+/// The beginning of a call's arguments: in a box of its own, since hardly anybody asks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked(pub(crate) String);
+codec!(struct Asked (_));
 
 /// A call with its outcome: what most rules count.
 #[derive(Clone, Debug)]
@@ -89,6 +96,7 @@ impl Call {
             echo: Late::default(),
             id: call_id.map(|id| key("call-id", id.as_bytes())),
             vetoed: false,
+            asked: None,
             refused: Vec::new(),
         }
     }
@@ -204,9 +212,11 @@ impl Pairing {
         self.pending.len() <= PENDING
             && self.ids.len() <= SEEN
             && self.ids.len() == self.calls.len()
-            && self
-                .pending
-                .iter()
-                .all(|call| call.name.len() <= NAME && call.echo.fits(Echo::fits) && call.refused.len() <= REFUSED_FOR)
+            && self.pending.iter().all(|call| {
+                call.name.len() <= NAME
+                    && call.echo.fits(Echo::fits)
+                    && call.refused.len() <= REFUSED_FOR
+                    && call.asked.as_ref().is_none_or(|asked| asked.0.len() <= 4 * 128)
+            })
     }
 }

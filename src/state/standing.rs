@@ -253,6 +253,13 @@ impl Standings {
         }
     }
 
+    /// The latest finding of a loop, by what [`Self::keep`] tells loops apart with.
+    pub(crate) fn known(&self, rule: &str, signature: &str, scope: &Scope) -> Option<&Finding> {
+        let same =
+            |known: &&Finding| known.rule == rule && known.signature == signature && known.scope.task == scope.task;
+        self.findings.iter().rev().find(same)
+    }
+
     /// Keeps the latest finding of each loop. A rule that counts for a task finds one loop there, whoever is at work;
     /// the others find one `per_agent`.
     pub(crate) fn keep(&mut self, finding: &Finding, per_agent: bool) {
@@ -388,5 +395,8 @@ fn weight(finding: &Finding) -> usize {
     let scope = &finding.scope;
     let names = name(&scope.run) + name(&scope.task) + name(&scope.parent_task) + name(&scope.agent);
     let texts = finding.signature.len() + finding.message.len() + finding.rule.len() + finding.kind.len();
-    300 + names + texts + 50 * finding.evidence.len()
+    let shown = |text: &Option<String>| text.as_ref().map_or(1, |text| text.len() + 2);
+    let evidence =
+        finding.evidence.iter().map(|seen| 62 + shown(&seen.tool) + shown(&seen.args) + shown(&seen.excerpt));
+    302 + names + texts + finding.instead.len() + evidence.sum::<usize>()
 }

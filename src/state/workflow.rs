@@ -51,6 +51,7 @@ pub(crate) struct Moment {
     pub(crate) iterations: u32,
     /// Key of the task, or of the task it is a part of; 0 for none.
     pub(crate) task: Key,
+    pub(crate) cost_micros: Option<u64>,
 }
 
 /// The workflow of a run.
@@ -126,7 +127,7 @@ impl Node {
         });
         node.turns = node.turns.saturating_add(1);
         node.runtime_ms = node.runtime_ms.saturating_add(turn.duration_ms.unwrap_or(0));
-        node.cost_micros = node.cost_micros.saturating_add(turn.cost_micros.unwrap_or(0));
+        node.cost_micros = node.cost_micros.saturating_add(moment.cost_micros.unwrap_or(0));
         node.latest = Sighting { key, ..moment.here };
         nodes.push_counted(node, NODES)
     }

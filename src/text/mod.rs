@@ -13,6 +13,7 @@ mod embedding;
 mod failure;
 mod goal;
 mod late;
+pub(crate) mod markdown;
 mod mask;
 mod mutation;
 mod nature;

@@ -5,6 +5,7 @@ use super::content::{content_text, failed, flag, list, output_text, text, text_a
 use super::devtools;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::usage::Usage;
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -38,6 +39,7 @@ pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {
         "user" => said(out, &context, Role::User, field, content),
         "system" => said(out, &context, Role::System, field, content),
         "assistant" | "tool" => {
+            out.spends(&context, used(map));
             match content {
                 Some(Value::Array(parts)) => assistant(out, context.clone(), field, parts),
                 content => {
@@ -52,6 +54,13 @@ pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {
         }
         _ => {}
     }
+}
+
+/// What a message took: programs keep it in its metadata.
+fn used(map: &Map<String, Value>) -> Usage {
+    let metadata = map.get("metadata").unwrap_or(&Value::Null);
+    let within = ["totalUsage", "usage", "tokens"].iter().map(|key| metadata.get(*key));
+    Usage::first(core::iter::once(map.get("usage")).chain(within).chain([Some(metadata)]))
 }
 
 /// A text of a person or the host: of parts, those that are text or a file.

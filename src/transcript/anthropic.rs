@@ -7,6 +7,7 @@
 use super::content::{content_text, output_text, picture, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::usage::Usage;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String};
 use serde_json::{Map, Value};
@@ -62,6 +63,7 @@ fn message(out: &mut Out, map: &Map<String, Value>) {
                 out.end_round();
                 let round = out.round();
                 context.round = Some(text(map, "id").map_or(round, str::to_owned));
+                out.spends(&context, Usage::of(map.get("usage")));
                 assistant(out, &context, map.get("content"));
             }
             "system" => out.said(&context, Role::System, "content", map.get("content")),

@@ -9,11 +9,12 @@
 use super::content::{flag, text};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::usage::{Usage, micros};
 use super::{Reads, anthropic};
 use crate::model::{Body, Context, Host, HostKind};
 use alloc::{
     borrow::ToOwned,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     string::{String, ToString},
 };
 use serde_json::{Map, Value};
@@ -24,6 +25,8 @@ pub(super) struct Reader {
     seen: BTreeSet<String>,
     /// How many events there were after the last boundary: it and the summary that follows are one compaction.
     compacted: Option<usize>,
+    /// What was told of an answer, by its id: each of its lines repeats the figures, the last one the final ones.
+    used: BTreeMap<String, Usage>,
 }
 
 impl Reads for Reader {
@@ -46,7 +49,8 @@ impl Reader {
         match map.get("type") {
             Some(Value::String(kind)) => match kind.as_str() {
                 "user" => self.user(out, map),
-                "assistant" => assistant(out, map),
+                "assistant" => self.assistant(out, map),
+                "result" => result(out, map),
                 "system" => self.system(out, map),
                 "attachment" => attachment(out, map),
                 _ => {}
@@ -75,6 +79,21 @@ impl Reader {
                 anthropic::user(out, &context, message.get("content"), by_host, map.get("toolUseResult"));
             });
         }
+    }
+
+    fn assistant(&mut self, out: &mut Out, map: &Map<String, Value>) {
+        let mut context = context(out, map);
+        let Some(message) = message(out, map) else { return };
+        context.round = text(message, "id").map(str::to_owned);
+        // Texts the host puts into the assistant's mouth, such as the errors of its API.
+        context.synthetic = flag(map, "isApiErrorMessage") || text(message, "model") == Some("<synthetic>");
+        let mut usage = Usage::of(message.get("usage"));
+        usage.cost_micros = usage.cost_micros.or_else(|| micros(map.get("costUSD")));
+        if let Some(id) = &context.round {
+            usage = usage.beyond(self.used.entry(id.clone()).or_default());
+        }
+        out.spends(&context, usage);
+        in_message(out, |out| anthropic::assistant(out, &context, message.get("content")));
     }
 
     fn system(&mut self, out: &mut Out, map: &Map<String, Value>) {
@@ -110,13 +129,11 @@ fn attachment(out: &mut Out, map: &Map<String, Value>) {
     out.path.truncate(length);
 }
 
-fn assistant(out: &mut Out, map: &Map<String, Value>) {
-    let mut context = context(out, map);
-    let Some(message) = message(out, map) else { return };
-    context.round = text(message, "id").map(str::to_owned);
-    // Texts the host puts into the assistant's mouth, such as the errors of its API.
-    context.synthetic = flag(map, "isApiErrorMessage") || text(message, "model") == Some("<synthetic>");
-    in_message(out, |out| anthropic::assistant(out, &context, message.get("content")));
+/// What closes the log of a run without a screen: only it tells the money.
+fn result(out: &mut Out, map: &Map<String, Value>) {
+    let cost_micros = micros(map.get("total_cost_usd").or_else(|| map.get("cost_usd")));
+    let run = context(out, map).run;
+    out.spent_in_all(run.as_ref(), Usage { tokens: None, cost_micros });
 }
 
 fn message<'a>(out: &mut Out, map: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {

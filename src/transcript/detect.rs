@@ -1,7 +1,7 @@
 //! What a text is, by its first entries.
 
 use super::pieces::Piece;
-use super::{Format, devtools, langgraph, otel, spans};
+use super::{Format, devtools, langgraph, logs, otel, spans};
 use crate::json;
 use crate::model::ErrorCode;
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
@@ -14,7 +14,7 @@ pub(super) const LOOKED_AT: usize = 100;
 const SMALL: usize = 4096;
 
 /// Lists that hold entries, in any format.
-const LISTS: [&str; 14] = [
+const LISTS: [&str; 16] = [
     "messages",
     "trajectory",
     "history",
@@ -29,6 +29,8 @@ const LISTS: [&str; 14] = [
     "observations",
     "steps",
     "data",
+    "post",
+    "patch",
 ];
 
 /// Whether an entry looks like one of a format.
@@ -133,6 +135,7 @@ fn open_telemetry(map: &Map<String, Value>) -> bool {
     otel::CONTAINERS.iter().any(|key| map.get(*key).is_some_and(Value::is_array))
         || (id && has_any(map, &["attributes", "startTimeUnixNano", "span_kind", "spanKind"]))
         || spans::is_one(map)
+        || (logs::is_one(map) && !gemini_cli(map))
 }
 
 fn gemini_cli(map: &Map<String, Value>) -> bool {

@@ -100,6 +100,7 @@ fn step(out: &mut Out, map: &Map<String, Value>, known: &mut Known) {
         let mut answer = Map::new();
         answer.insert("role".to_owned(), "assistant".into());
         answer.insert("content".to_owned(), Value::Array(parts));
+        answer.insert("usage".to_owned(), parsed("usage"));
         answer.extend(map.get("started_at").map(|at| ("createdAt".to_owned(), at.clone())));
         ai_sdk::message(out, &answer);
     }

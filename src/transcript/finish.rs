@@ -26,6 +26,56 @@ pub(super) struct Finish {
 }
 
 impl Finish {
+    /// How many events of a window, from its beginning, can be put in order without what follows: up to the first call
+    /// without an id that may still be answered, or the first result whose call may still come. All of them where less
+    /// than half would be.
+    pub(super) fn whole(&self, transcript: &Transcript) -> usize {
+        let mut open: BTreeMap<Place, VecDeque<(usize, String, Option<String>)>> = BTreeMap::new();
+        let mut early: BTreeMap<(Option<String>, String), usize> = BTreeMap::new();
+        let mut called: BTreeSet<(Option<String>, &str)> = BTreeSet::new();
+        for (index, traced) in transcript.events.iter().enumerate() {
+            let context = &traced.event.context;
+            let place = || (context.run.clone(), context.agent.clone());
+            match &traced.event.body {
+                Body::ToolCall(call) => match &call.call_id {
+                    Some(id) => {
+                        early.remove(&(context.run.clone(), id.clone()));
+                        called.insert((context.run.clone(), id));
+                    }
+                    None => {
+                        let waiting = open.entry(place()).or_default();
+                        waiting.retain(|(_, _, round)| round.is_none() || *round == context.round);
+                        waiting.push_back((index, call.tool.clone(), context.round.clone()));
+                    }
+                },
+                Body::ToolResult(result) => match &result.call_id {
+                    Some(id) => {
+                        let key = (context.run.clone(), id.clone());
+                        if !self.called.contains(&key) && !called.contains(&(context.run.clone(), id.as_str())) {
+                            early.entry(key).or_insert(index);
+                        }
+                    }
+                    None => {
+                        let Some(waiting) = open.get_mut(&place()) else { continue };
+                        let fits = |(_, tool, _): &(usize, String, Option<String>)| {
+                            result.tool.as_ref().is_none_or(|named| named == tool)
+                        };
+                        if let Some(found) = waiting.iter().position(fits) {
+                            waiting.remove(found);
+                        }
+                    }
+                },
+                _ => {}
+            }
+        }
+        let calls = open.values().flatten().map(|(index, ..)| *index);
+        let all = transcript.events.len();
+        match calls.chain(early.into_values()).min() {
+            Some(first) if first >= all / 2 => first,
+            _ => all,
+        }
+    }
+
     /// Puts the events of a window in order.
     pub(super) fn window(&mut self, transcript: &mut Transcript, last: bool) {
         calls_before_results(transcript, &mut self.called);

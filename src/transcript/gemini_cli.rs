@@ -7,6 +7,7 @@ use super::Reads;
 use super::content::{self, content_text, failed, flag, list, number_after, output_text, text, text_at};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::usage::Usage;
 use crate::model::{Body, Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
 use serde_json::{Map, Value, json};
@@ -116,6 +117,11 @@ impl Reader {
             "gemini" => {
                 let called = Context { round: id.map(str::to_owned).or_else(|| Some(out.round())), ..context.clone() };
                 out.end_round();
+                if let Some(tokens @ Value::Object(_)) = map.get("tokens")
+                    && self.is_new(id, "t")
+                {
+                    out.spends(&called, Usage::of(Some(tokens)));
+                }
                 if self.is_new(id, "m") {
                     for thought in list(map, "thoughts") {
                         let [subject, more] =
@@ -213,6 +219,7 @@ fn contents(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
         Some("model") => {
             out.end_round();
             context.round = Some(out.round());
+            out.spends(&context, Usage::of(map.get("usageMetadata")));
             Role::Assistant
         }
         Some("user" | "function" | "tool") => {
@@ -255,6 +262,10 @@ fn telemetry(out: &mut Out, mut context: Context, attributes: &Map<String, Value
             if let Some(prompt) = text(attributes, "prompt") {
                 out.message(&context, Role::User, None, prompt);
             }
+        }
+        "gemini_cli.api_response" => {
+            let usage = Usage::of(Some(&Value::Object(attributes.clone())));
+            out.spends(&context, usage);
         }
         "gemini_cli.chat_compression" => out.host(&context, HostKind::Compaction, None),
         "gemini_cli.tool_call" => {

@@ -5,6 +5,7 @@ use super::Reads;
 use super::content::{self, failed, list, output_text, text, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::usage::Usage;
 use super::{langgraph, openai};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String};
@@ -93,6 +94,7 @@ fn message(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Va
             if let Some(name) = text(map, "name") {
                 context.agent = Some(name.to_owned());
             }
+            out.spends(&context, used(map));
             said(out, &context, content);
             calls(out, &context, map);
         }
@@ -102,6 +104,13 @@ fn message(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Va
         }
         _ => {}
     }
+}
+
+/// What an answer took: as LangChain writes it, or as the provider did.
+pub(super) fn used(map: &Map<String, Value>) -> Usage {
+    const OF_PROVIDER: [&str; 5] = ["token_usage", "tokenUsage", "usage", "usage_metadata", "estimatedTokenUsage"];
+    let metadata = map.get("response_metadata").unwrap_or(&Value::Null);
+    Usage::first(core::iter::once(map.get("usage_metadata")).chain(OF_PROVIDER.iter().map(|key| metadata.get(*key))))
 }
 
 /// Text and reasoning; calls are listed beside the content.

@@ -5,6 +5,7 @@ use super::content::{content_text, id, list, text};
 use super::langchain;
 use super::out::Out;
 use super::pieces::Piece;
+use super::usage::Usage;
 use alloc::{borrow::ToOwned, collections::BTreeSet, string::String, vec::Vec};
 use serde_json::{Map, Value, json};
 
@@ -173,6 +174,8 @@ struct Streamed {
     text: String,
     /// Id, name and the text of the arguments.
     calls: Vec<(Option<String>, String, String)>,
+    /// Each piece tells what it adds.
+    usage: Usage,
 }
 
 impl Streamed {
@@ -188,6 +191,7 @@ impl Streamed {
             return entry(out, &Value::Object(chunk.clone()));
         }
         self.id = message;
+        self.usage.add(langchain::used(fields));
         self.text.push_str(&fields.get("content").and_then(content_text).unwrap_or_default());
         for part in list(fields, "tool_call_chunks") {
             let name = part.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -202,7 +206,8 @@ impl Streamed {
 
     /// The message is whole.
     fn end(&mut self, out: &mut Out) {
-        let Self { text, calls, .. } = core::mem::take(self);
+        let Self { text, calls, usage, .. } = core::mem::take(self);
+        out.spends(&out.context(), usage);
         if text.is_empty() && calls.is_empty() {
             return;
         }

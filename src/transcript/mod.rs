@@ -12,6 +12,7 @@ mod finish;
 mod gemini_cli;
 mod langchain;
 mod langgraph;
+mod logs;
 mod openai;
 mod openhands;
 mod otel;
@@ -24,6 +25,7 @@ mod swe_agent;
 mod swe_command;
 mod time;
 mod trace;
+mod usage;
 
 use crate::model::{Error, ErrorCode, TraceEvent};
 use alloc::{format, string::String, vec::Vec};

@@ -7,6 +7,7 @@ use super::Reads;
 use super::content::{self, code, list, number_after, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::usage::Usage;
 use crate::json;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
@@ -24,6 +25,10 @@ const NO_ARGUMENTS: [&str; 8] = ["type", "id", "call_id", "status", "results", "
 pub(super) struct Reader {
     /// Ids of the items that a stream has told: in the end it tells all of them once more.
     told: BTreeSet<String>,
+    /// What the answer of a document took.
+    answer: Usage,
+    /// What a Codex session has taken so far, by its own count.
+    session: Option<Usage>,
 }
 
 impl Reads for Reader {
@@ -34,19 +39,60 @@ impl Reads for Reader {
                 out.said(&context, Role::System, "instructions", map.get("instructions"));
                 // The input of a request may be a plain text.
                 out.said(&context, Role::User, "input", map.get("input"));
+                self.answer = Usage::of(map.get("usage"));
+                if text(&map, "object") == Some("response") {
+                    out.spends(&context, core::mem::take(&mut self.answer));
+                }
             }
             Part::Entry(map) => match text(&map, "type").and_then(|kind| kind.strip_prefix("response.")) {
                 Some(kind) => self.streamed(out, kind, &map),
                 None => {
                     let context = out.context();
+                    if is_choice(&map) {
+                        out.spends(&context, core::mem::take(&mut self.answer));
+                    }
+                    self.counted(out, &context, &map);
                     entry(out, context, &map);
                 }
             },
         });
+        // Beside a conversation stands what all of it took.
+        let run = out.run.clone();
+        out.spent_in_all(run.as_ref(), core::mem::take(&mut self.answer));
     }
 }
 
+/// Whether an entry is an answer of a chat model as its interface wraps it.
+fn is_choice(map: &Map<String, Value>) -> bool {
+    map.get("message").is_some_and(Value::is_object) && !map.contains_key("role")
+}
+
 impl Reader {
+    /// What Codex counts after each answer: of the answer, and of the session so far. It tells both again whenever
+    /// something else about them changes.
+    fn counted(&mut self, out: &mut Out, context: &Context, map: &Map<String, Value>) {
+        let Some(Value::Object(count)) = map.get("payload") else { return };
+        if text(count, "type") != Some("token_count") {
+            return;
+        }
+        let of_info = |key: &str| Usage::of(count.get("info").and_then(|info| info.get(key)));
+        let session = of_info("total_token_usage");
+        let mut last = of_info("last_token_usage");
+        if last.is_nothing() && session.is_nothing() {
+            last = Usage::of(map.get("payload"));
+        }
+        let usage = match &mut self.session {
+            _ if session.is_nothing() => last,
+            // A session that goes on with another begins with the count of the other.
+            None if !last.is_nothing() => {
+                self.session = Some(session);
+                last
+            }
+            told => session.beyond(told.get_or_insert_default()),
+        };
+        out.spent(context, usage);
+    }
+
     /// An event of a stream of the Responses interface.
     fn streamed(&mut self, out: &mut Out, kind: &str, map: &Map<String, Value>) {
         let items = match kind {
@@ -59,6 +105,8 @@ impl Reader {
             Some(item) => core::slice::from_ref(item),
             None => return,
         };
+        let response = map.get("response").filter(|_| kind != "output_item.done");
+        out.spent(&out.context(), Usage::of(response.and_then(|response| response.get("usage"))));
         for item in items {
             let context = out.context();
             match item {
@@ -75,8 +123,9 @@ impl Reader {
 
 fn entry(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
     if let Some(Value::Object(message)) = map.get("message")
-        && !map.contains_key("role")
+        && is_choice(map)
     {
+        out.spends(&context, Usage::of(map.get("usage")));
         return self::message(out, context, message);
     }
     if let Some(Value::Object(payload)) = map.get("payload") {
@@ -124,6 +173,7 @@ fn message(out: &mut Out, mut context: Context, map: &Map<String, Value>) {
             }
             context.round = Some(out.round());
             context.agent = text(map, "name").map(str::to_owned);
+            out.spends(&context, Usage::of(map.get("usage")));
             out.reasoning(&context, text(map, "reasoning_content").or_else(|| text(map, "reasoning")));
             out.said(&context, Role::Assistant, "content", content);
             out.said(&context, Role::Assistant, "refusal", map.get("refusal"));

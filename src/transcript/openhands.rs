@@ -5,10 +5,11 @@ use super::Reads;
 use super::content::{self, arguments, at, code, content_text, failed, output_text, text, text_at};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
+use super::usage::{Usage, micros};
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{
     borrow::ToOwned,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     string::{String, ToString},
     vec::Vec,
 };
@@ -53,23 +54,69 @@ pub(super) struct Reader {
     unnamed: Option<String>,
     /// Agents that a task was handed to, innermost last.
     delegates: Vec<String>,
+    /// What each answer of a model took, by its id, where the log lists that beside its events.
+    answers: BTreeMap<String, Usage>,
+    /// Answers whose use was told: each of their calls repeats it.
+    answered: BTreeSet<String>,
+    /// What all of them took, where nothing tells it of each; later what was told.
+    in_all: Usage,
+    told: Usage,
+    /// Whether events tell what was spent so far.
+    counted: bool,
 }
 
 impl Reads for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
         out.walk(document, Lists::First(&["history", "trajectory", "events", "items"]), |out, part| match part {
-            Part::Head(_) => *self = Self::default(),
+            Part::Head(map) => *self = Self::of(&map),
             Part::Entry(map) => self.event(out, &map),
         });
+        let left = self.in_all.beyond(&mut self.told);
+        let run = out.run.clone();
+        out.spent_in_all(run.as_ref(), left);
     }
 }
 
 impl Reader {
+    fn of(head: &Map<String, Value>) -> Self {
+        let metrics = head.get("metrics");
+        let listed = metrics.and_then(|metrics| metrics.get("token_usages")).and_then(Value::as_array);
+        let mut answers: BTreeMap<String, Usage> = BTreeMap::new();
+        for answer in listed.into_iter().flatten() {
+            if let Some(id) = content::id(answer.get("response_id")) {
+                answers.entry(id).or_default().add(Usage::of(Some(answer)));
+            }
+        }
+        Self { answers, in_all: accumulated(metrics), ..Self::default() }
+    }
+
+    /// What an event says was spent: so far in the whole run, or on the answer that it is a part of.
+    fn spends(&mut self, out: &mut Out, context: &Context, map: &Map<String, Value>) {
+        let so_far = accumulated(map.get("llm_metrics"));
+        if !so_far.is_nothing() {
+            self.counted = true;
+            return out.spends(context, so_far.beyond(&mut self.told));
+        }
+        let response = map.get("tool_call_metadata").and_then(|metadata| metadata.get("model_response"));
+        let id = response.and_then(|response| content::id(response.get("id")));
+        let id = id.or_else(|| text(map, "llm_response_id").map(str::to_owned));
+        let Some(id) = id.filter(|id| !self.counted && self.answered.insert(id.clone())) else { return };
+        let own = Usage::of(response.and_then(|response| response.get("usage")));
+        let usage = self.answers.remove(&id).unwrap_or(own);
+        self.told.add(usage);
+        out.spends(context, usage);
+    }
+
     fn event(&mut self, out: &mut Out, map: &Map<String, Value>) {
         let mut context = out.context();
         context.at = out.time("timestamp", map.get("timestamp"));
         context.agent = self.delegates.last().cloned();
+        self.spends(out, &context, map);
         if let Some(Value::String(kind)) = map.get("kind") {
+            if kind == "ConversationStateUpdateEvent" {
+                let so_far = of_all_models(map);
+                return out.spent(&context, so_far.beyond(&mut self.told));
+            }
             return sdk_event(out, context, kind, map);
         }
         match (map.get("action"), map.get("observation")) {
@@ -203,6 +250,24 @@ impl Reader {
             ToolResult { call_id, tool: unnamed, outcome, output, exit_code, ..ToolResult::default() },
         );
     }
+}
+
+/// What was spent so far.
+fn accumulated(metrics: Option<&Value>) -> Usage {
+    let cost_micros = micros(metrics.and_then(|metrics| metrics.get("accumulated_cost")));
+    let tokens = Usage::of(metrics.and_then(|metrics| metrics.get("accumulated_token_usage"))).tokens;
+    Usage { tokens, cost_micros }
+}
+
+/// What the SDK counts for each of its models, in the state of a conversation.
+fn of_all_models(map: &Map<String, Value>) -> Usage {
+    let value = map.get("value").unwrap_or(&Value::Null);
+    let models = value.get("usage_to_metrics").or_else(|| at(value, &["stats", "usage_to_metrics"]));
+    let mut sum = Usage::default();
+    for metrics in models.and_then(Value::as_object).into_iter().flat_map(Map::values) {
+        sum.add(accumulated(Some(metrics)));
+    }
+    sum
 }
 
 /// Arguments without what the SDK asks of the model with every call: how risky it is, and what it is for. A tool whose

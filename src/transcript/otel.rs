@@ -6,9 +6,10 @@
 //! arguments is like no other call: telling them all alike would see loops where there is only a setting.
 
 use super::content::{self, arguments, at, content_text, failed, output_text, text_at};
-use super::out::Out;
+use super::out::{self, Out};
 use super::pieces::Piece;
-use super::{Reads, spans, unexpected};
+use super::usage::{Usage, count, micros};
+use super::{Reads, logs, spans, unexpected};
 use crate::model::{
     Body, Channel, Context, Error, ErrorCode, Event, Message, Outcome, Role, ToolCall, ToolResult, TraceEvent,
 };
@@ -26,11 +27,22 @@ const INPUT: &str = "gen_ai.input.messages";
 const OUTPUT: &str = "gen_ai.output.messages";
 
 /// Keys whose lists hold spans, or what holds spans.
-pub(super) const CONTAINERS: [&str; 6] =
-    ["resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "resource_spans", "scope_spans", "spans"];
+pub(super) const CONTAINERS: [&str; 11] = [
+    "resourceSpans",
+    "scopeSpans",
+    "instrumentationLibrarySpans",
+    "resource_spans",
+    "scope_spans",
+    "spans",
+    "resourceLogs",
+    "scopeLogs",
+    "logRecords",
+    "resource_logs",
+    "scope_logs",
+];
 
 /// Keys of lists in what the interfaces of tracing tools answer.
-const LISTS: [&str; 3] = ["observations", "runs", "data"];
+const LISTS: [&str; 5] = ["observations", "runs", "data", "post", "patch"];
 
 /// Below a run stand the runs it made.
 const CHILDREN: &str = "child_runs";
@@ -50,21 +62,63 @@ const RESULT: [&str; 5] =
 
 /// A span is told of when it ends, so none can be read before all are there.
 #[derive(Default)]
-pub(super) struct Spans(Vec<Span>);
+pub(super) struct Spans {
+    read: Vec<Span>,
+    /// Runs of LangSmith by id: how each began is posted, and how it ended comes as a patch.
+    runs: Vec<(u32, Map<String, Value>)>,
+    known: BTreeMap<String, usize>,
+    logs: logs::Logs,
+}
 
 impl Reads for Spans {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
-        collect(out, document, &mut self.0, 0);
+        collect(out, document, self, 0);
     }
 
     fn end(&mut self, out: &mut Out) {
-        // Without a time a span stays where it is written.
-        if self.0.iter().all(|span| span.start.is_some()) {
-            self.0.sort_by_key(|span| span.start);
+        for (line, run) in core::mem::take(&mut self.runs) {
+            self.add(out, line, &spans::run(&run));
         }
-        Reader::new(&self.0).read(out, &self.0);
-        if let (Some(first), 0) = (self.0.first(), out.count()) {
-            out.transcript.fail(first.line, Error::new(ErrorCode::InvalidEvent, nothing_told(&self.0)));
+        core::mem::take(&mut self.logs).join(&mut self.read);
+        let spans = &mut self.read;
+        // Without a time a span stays where it is written.
+        if spans.iter().all(|span| span.start.is_some()) {
+            spans.sort_by_key(|span| span.start);
+        }
+        Reader::new(spans).read(out, spans);
+        if let (Some(first), 0) = (spans.first(), out.count()) {
+            out.transcript.fail(first.line, Error::new(ErrorCode::InvalidEvent, nothing_told(spans)));
+        }
+    }
+}
+
+impl Spans {
+    /// Takes a record: a span, or what other tools make of one.
+    fn take(&mut self, out: &mut Out, line: u32, map: Map<String, Value>) {
+        let id = content::id(map.get("id"));
+        let known = id.as_ref().and_then(|id| self.known.get(id)).copied();
+        if let Some((_, run)) = known.and_then(|index| self.runs.get_mut(index)) {
+            // Whichever comes first: what is empty in one is in the other.
+            for (key, value) in map {
+                let empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
+                if !empty || !run.contains_key(&key) {
+                    run.insert(key, value);
+                }
+            }
+        } else if spans::is_run(&map) || (id.is_some() && map.contains_key("dotted_order")) {
+            self.known.extend(id.map(|id| (id, self.runs.len())));
+            self.runs.push((line, map));
+        } else if logs::is_one(&map) {
+            self.logs.take(line, &map);
+        } else {
+            self.add(out, line, spans::plain(&map).as_ref().unwrap_or(&map));
+        }
+    }
+
+    fn add(&mut self, out: &mut Out, line: u32, map: &Map<String, Value>) {
+        match span(line, map) {
+            Ok(span) => self.read.push(span),
+            Err((field, found)) => out.transcript.fail(line, unexpected(field, "an id", found)),
         }
     }
 }
@@ -83,19 +137,19 @@ fn nothing_told(spans: &[Span]) -> String {
     )
 }
 
-struct Span {
-    line: u32,
-    id: String,
-    name: String,
-    parent: String,
-    trace: String,
+pub(super) struct Span {
+    pub(super) line: u32,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) parent: String,
+    pub(super) trace: String,
     /// Nanoseconds since the epoch.
-    start: Option<i64>,
-    end: Option<i64>,
-    kind: Kind,
-    attributes: Map<String, Value>,
+    pub(super) start: Option<i64>,
+    pub(super) end: Option<i64>,
+    pub(super) kind: Kind,
+    pub(super) attributes: Map<String, Value>,
     /// What went wrong, where something did.
-    error: Option<String>,
+    pub(super) error: Option<String>,
 }
 
 impl Span {
@@ -106,7 +160,7 @@ impl Span {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Tool,
     Model,
     Agent,
@@ -114,7 +168,7 @@ enum Kind {
 }
 
 /// Finds the spans in a piece: it is one, or holds lists of them.
-fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Vec<Span>, depth: u32) {
+fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Spans, depth: u32) {
     // As deep as resources, scopes and spans go, twice.
     if depth > 8 {
         return;
@@ -141,17 +195,13 @@ fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Vec<Span>, depth: u32) {
     match piece.object() {
         // Metrics and resources of a telemetry file are told beside the spans.
         Ok(map) if is_no_span(&map) => {}
-        Ok(map) => match span(piece.line, spans::plain(&map).as_ref().unwrap_or(&map)) {
-            Ok(span) => spans.push(span),
-            Err((field, found)) => out.transcript.fail(piece.line, unexpected(field, "an id", found)),
-        },
+        Ok(map) => spans.take(out, piece.line, map),
         Err(error) => out.transcript.fail(piece.line, error),
     }
 }
 
 fn is_no_span(map: &Map<String, Value>) -> bool {
-    const OTHERS: [&str; 6] =
-        ["resourceMetrics", "scopeMetrics", "dataPoints", "descriptor", "resourceLogs", "logRecords"];
+    const OTHERS: [&str; 4] = ["resourceMetrics", "scopeMetrics", "dataPoints", "descriptor"];
     OTHERS.iter().any(|key| map.contains_key(*key))
 }
 
@@ -243,7 +293,7 @@ pub(super) fn is_tool(name: &str, attributes: &Map<String, Value>) -> bool {
 }
 
 /// An attribute by its whole name, or by the path that its name is.
-fn lookup<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+pub(super) fn lookup<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     let nested = || {
         let (first, rest) = key.split_once('.')?;
         rest.split('.').try_fold(attributes.get(first)?, |value, key| value.get(key))
@@ -252,7 +302,7 @@ fn lookup<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a Value
 }
 
 /// What an event of a span says: instrumentations before the present conventions told messages that way.
-fn said_in_event(attributes: &mut Map<String, Value>, event: &Value) {
+pub(super) fn said_in_event(attributes: &mut Map<String, Value>, event: &Value) {
     let name = event.get("name").and_then(Value::as_str).unwrap_or_default();
     let told = self::attributes(event.get("attributes"));
     let text_of = |key: &str| told.get(key).cloned();
@@ -301,7 +351,7 @@ fn said_in_event(attributes: &mut Map<String, Value>, event: &Value) {
 }
 
 /// Attributes as a map: in OTLP/JSON they are a list of keys with typed values.
-fn attributes(given: Option<&Value>) -> Map<String, Value> {
+pub(super) fn attributes(given: Option<&Value>) -> Map<String, Value> {
     match given {
         Some(Value::Object(map)) => map.clone(),
         // Some interfaces answer them as the text of an object.
@@ -317,7 +367,7 @@ fn attributes(given: Option<&Value>) -> Map<String, Value> {
     }
 }
 
-fn any_value(value: &Value, depth: u32) -> Value {
+pub(super) fn any_value(value: &Value, depth: u32) -> Value {
     let Some((kind, inner)) = value.as_object().and_then(|map| map.iter().next()) else { return value.clone() };
     let inside = |inner: &Value| inner.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
     match kind.as_str() {
@@ -342,7 +392,7 @@ fn any_value(value: &Value, depth: u32) -> Value {
 }
 
 /// Nanoseconds from a count of them, a pair of seconds and nanoseconds, or a date and time.
-fn nanos(stamp: Option<&Value>) -> Option<i64> {
+pub(super) fn nanos(stamp: Option<&Value>) -> Option<i64> {
     match stamp? {
         Value::Number(number) => number.as_i64(),
         Value::String(text) => match text.parse::<i64>() {
@@ -371,6 +421,8 @@ struct Reader<'a> {
     told: BTreeSet<(String, u64)>,
     /// Time and event.
     events: Vec<(Option<i64>, u32, TraceEvent)>,
+    /// When an answer ended that told no event, in which run, and what it took.
+    spent: Vec<(Option<i64>, Option<String>, Usage)>,
 }
 
 impl<'a> Reader<'a> {
@@ -395,6 +447,7 @@ impl<'a> Reader<'a> {
             models: BTreeMap::new(),
             told: BTreeSet::new(),
             events: Vec::new(),
+            spent: Vec::new(),
         }
     }
 
@@ -411,6 +464,16 @@ impl<'a> Reader<'a> {
         }
         if self.events.iter().all(|(at, ..)| at.is_some()) {
             self.events.sort_by_key(|(at, ..)| *at);
+        }
+        for (ended, run, usage) in core::mem::take(&mut self.spent) {
+            // The answer that told nothing was to call something, or the last one.
+            let here = |event: &TraceEvent| event.event.context.run == run;
+            let follows = |at: &Option<i64>| ended.is_none() || *at >= ended;
+            let next = self.events.iter().position(|(at, _, event)| here(event) && follows(at));
+            let index = next.or_else(|| self.events.iter().rposition(|(_, _, event)| here(event)));
+            if let Some((_, _, event)) = index.and_then(|index| self.events.get_mut(index)) {
+                usage.tell(&mut event.event.context);
+            }
         }
         for (_, line, event) in self.events {
             out.transcript.push(line, event);
@@ -455,14 +518,22 @@ impl<'a> Reader<'a> {
             }
         };
         let call_id = Some(content::id(given(&CALL_ID)).unwrap_or_else(|| span.id.clone()));
-        let (args, raw_args) = arguments(given(&ARGUMENTS));
-        let identity = (given(&ARGUMENTS).is_none()).then(|| span.id.clone());
+        let (mut asked, mut answered) = (given(&ARGUMENTS), given(&RESULT));
+        // What was taken out before the trace was kept was not recorded. An empty object may be all there was, on one of
+        // the two sides.
+        let tells_nothing = |value: &Value| is_blank(value) || is_redacted(value);
+        if asked.is_none_or(tells_nothing) && answered.is_none_or(tells_nothing) {
+            (asked, answered) = (None, None);
+        }
+        (asked, answered) = (asked.filter(|value| !is_redacted(value)), answered.filter(|value| !is_redacted(value)));
+        let (args, raw_args) = arguments(asked);
+        let identity = asked.is_none().then(|| span.id.clone());
         let round = self.models.get(span.trace.as_str()).map(|model| (*model).to_owned());
         let called = Context { round, ..context.clone() };
         let call =
             ToolCall { tool: tool.clone(), args, raw_args, call_id: call_id.clone(), identity, ..ToolCall::default() };
         self.push(span.start, span.line, &called, Body::ToolCall(call));
-        let output = output_text(given(&RESULT));
+        let output = output_text(answered);
         let (outcome, output) = match &span.error {
             None => (Outcome::Ok, output),
             Some(error) => {
@@ -473,7 +544,7 @@ impl<'a> Reader<'a> {
             }
         };
         // An output that was not recorded is no empty one.
-        let details = given(&RESULT).is_none().then(|| json!({ "spanId": span.id }));
+        let details = answered.is_none().then(|| json!({ "spanId": span.id }));
         let result = ToolResult { call_id, tool: Some(tool), outcome, output, details, ..ToolResult::default() };
         self.push(span.end.or(span.start), span.line, &context, Body::ToolResult(result));
     }
@@ -485,11 +556,21 @@ impl<'a> Reader<'a> {
         }
         let inputs = messages(span, INPUT);
         let outputs = messages(span, OUTPUT);
+        let usage = used(&span.attributes);
+        let before = self.events.len();
         for (of_model, list) in [(false, inputs), (true, outputs)] {
             let nanos = if of_model { span.end.or(span.start) } else { span.start };
             for message in list {
                 self.message(span, nanos, context, &message, of_model);
             }
+        }
+        if usage.is_nothing() {
+            return;
+        }
+        let mut new = self.events.iter_mut().skip(before);
+        match new.find(|(_, _, event)| out::is_of_model(&event.event.body) && event.event.context.round.is_some()) {
+            Some((_, _, event)) => usage.tell(&mut event.event.context),
+            None => self.spent.push((span.end.or(span.start), context.run.clone(), usage)),
         }
     }
 
@@ -545,6 +626,56 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// What the answer of a model took, in the words of each convention.
+fn used(attributes: &Map<String, Value>) -> Usage {
+    let first = |keys: &[&str]| keys.iter().find_map(|key| count(lookup(attributes, key)));
+    let total = first(&[
+        "gen_ai.usage.total_tokens",
+        "llm.usage.total_tokens",
+        "llm.token_count.total",
+        "ai.usage.totalTokens",
+    ]);
+    let input = first(&[
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.prompt_tokens",
+        "llm.token_count.prompt",
+        "ai.usage.inputTokens",
+        "ai.usage.promptTokens",
+        "llm.usage.prompt_tokens",
+    ]);
+    let output = first(&[
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+        "llm.token_count.completion",
+        "ai.usage.outputTokens",
+        "ai.usage.completionTokens",
+        "llm.usage.completion_tokens",
+    ]);
+    let parts = (input.is_some() || output.is_some()).then(|| input.unwrap_or(0).saturating_add(output.unwrap_or(0)));
+    let cost = ["gen_ai.usage.cost", "gen_ai.usage.total_cost", "llm.cost.total", "operation.cost"];
+    let cost_micros = cost.iter().find_map(|key| micros(lookup(attributes, key)));
+    Usage { tokens: total.or(parts), cost_micros }
+}
+
+/// Whether a value holds nothing.
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::String(text) => matches!(text.trim(), "" | "{}" | "[]" | "null"),
+        _ => false,
+    }
+}
+
+/// Whether a value only says that it was taken out.
+fn is_redacted(value: &Value) -> bool {
+    const WORDS: [&str; 4] = ["redacted", "masked", "hidden", "removed"];
+    let Value::String(text) = value else { return false };
+    let word = text.trim().trim_matches(|char: char| !char.is_ascii_alphanumeric());
+    word.len() < text.trim().len() && WORDS.iter().any(|redacted| word.eq_ignore_ascii_case(redacted))
 }
 
 /// The messages of a span: structured, as JSON text, or in attributes with numbers in their names.

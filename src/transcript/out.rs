@@ -2,6 +2,7 @@
 
 use super::content::{arguments, content_text};
 use super::pieces::Piece;
+use super::usage::Usage;
 use super::{Transcript, time, unexpected};
 use crate::json;
 use crate::model::{
@@ -35,11 +36,16 @@ pub(super) struct Out {
     rounds: u64,
     in_round: bool,
     known: Conversations,
+    /// What answers took whose first event is still to come, by run and agent.
+    spent: BTreeMap<Place, Usage>,
     /// Whether there is more than one document.
     pub(super) several: bool,
     /// Events that were handed over already.
     pub(super) gone: usize,
 }
+
+/// Where a model answers: a run and an agent.
+type Place = (Option<String>, Option<String>);
 
 /// What a document holds.
 pub(super) enum Part {
@@ -68,6 +74,7 @@ impl Out {
             rounds: 0,
             in_round: false,
             known: Conversations::default(),
+            spent: BTreeMap::new(),
             several: false,
             gone: 0,
         }
@@ -225,7 +232,61 @@ impl Out {
     }
 
     pub(super) fn push(&mut self, context: &Context, body: Body) {
-        self.transcript.push(self.line, TraceEvent { event: Event { body, context: context.clone() }, pending: false });
+        let mut context = context.clone();
+        if !self.spent.is_empty() && is_of_model(&body) {
+            let usage = self.spent.remove(&(context.run.clone(), context.agent.clone())).unwrap_or_default();
+            usage.tell(&mut context);
+        }
+        self.transcript.push(self.line, TraceEvent { event: Event { body, context }, pending: false });
+    }
+
+    /// What an answer took whose events come next: the first of them tells it.
+    pub(super) fn spends(&mut self, context: &Context, usage: Usage) {
+        if !usage.is_nothing() {
+            self.spent.entry((context.run.clone(), context.agent.clone())).or_default().add(usage);
+        }
+    }
+
+    /// What the answer took whose events were the last: the first of them tells it.
+    pub(super) fn spent(&mut self, context: &Context, usage: Usage) {
+        let here = |event: &Event| event.context.run == context.run && event.context.agent == context.agent;
+        let events = &mut self.transcript.events;
+        let last = events.iter().rev().find(|traced| is_of_model(&traced.event.body) && here(&traced.event));
+        let round = last.map(|traced| traced.event.context.round.clone());
+        let first = events.iter_mut().filter(|traced| is_of_model(&traced.event.body) && here(&traced.event));
+        // Within a window of a long log, so that this is no walk through all of it.
+        match (round, usage.is_nothing()) {
+            (_, true) => {}
+            (Some(round), _) => {
+                if let Some(traced) = first.rev().take_while(|traced| traced.event.context.round == round).last() {
+                    usage.tell(&mut traced.event.context);
+                }
+            }
+            (None, _) => self.spends(context, usage),
+        }
+    }
+
+    /// What a whole run took, where the log tells no more than that: its last event tells it, under a label.
+    pub(super) fn spent_in_all(&mut self, run: Option<&String>, usage: Usage) {
+        if let Some(traced) =
+            self.transcript.events.iter_mut().rev().find(|traced| traced.event.context.run.as_ref() == run)
+            && !usage.is_nothing()
+        {
+            usage.tell(&mut traced.event.context);
+            traced.event.context.labels.insert("spent".to_owned(), "whole run".to_owned());
+        }
+    }
+
+    /// What was told of answers without an event of their own goes to the last one of their agent.
+    pub(super) fn settle(&mut self) {
+        for ((run, agent), usage) in core::mem::take(&mut self.spent) {
+            let mut events = self.transcript.events.iter_mut().rev();
+            if let Some(traced) =
+                events.find(|traced| traced.event.context.run == run && traced.event.context.agent == agent)
+            {
+                usage.tell(&mut traced.event.context);
+            }
+        }
     }
 
     pub(super) fn fail(&mut self, field: &str, expected: &str, found: Option<&Value>) {
@@ -294,6 +355,15 @@ impl Out {
     /// Whatever the assistant does next is another turn.
     pub(super) fn end_round(&mut self) {
         self.in_round = false;
+    }
+}
+
+/// Whether a model answered with it.
+pub(super) fn is_of_model(body: &Body) -> bool {
+    match body {
+        Body::ToolCall(_) => true,
+        Body::Message(message) => message.role == Role::Assistant,
+        _ => false,
     }
 }
 

@@ -2,6 +2,7 @@
 //! LangSmith, exports of Phoenix; and messages of whatever API a model was called with.
 
 use super::content::{at, content_text, flag, id, list, text, text_at};
+use super::usage::{Usage, micros};
 use crate::json;
 use alloc::{
     borrow::ToOwned,
@@ -20,7 +21,7 @@ pub(super) fn is_one(map: &Map<String, Value>) -> bool {
 }
 
 /// A run of LangSmith.
-fn is_run(map: &Map<String, Value>) -> bool {
+pub(super) fn is_run(map: &Map<String, Value>) -> bool {
     text(map, "run_type").is_some()
         && ["trace_id", "dotted_order", "parent_run_id", "start_time", "child_runs", "inputs"]
             .iter()
@@ -40,13 +41,7 @@ fn is_observation(map: &Map<String, Value>) -> bool {
 
 /// A record as a plain span, where it is one of another tool's.
 pub(super) fn plain(map: &Map<String, Value>) -> Option<Map<String, Value>> {
-    if is_run(map) {
-        Some(run(map))
-    } else if is_observation(map) {
-        Some(observation(map))
-    } else {
-        None
-    }
+    is_observation(map).then(|| observation(map))
 }
 
 fn observation(map: &Map<String, Value>) -> Map<String, Value> {
@@ -60,7 +55,16 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
     let name = text(map, "name").unwrap_or_default();
     match text(map, "type") {
         Some("TOOL" | "RETRIEVER") => tool(&mut attributes, name, input, output),
-        Some("GENERATION") => model(&mut attributes, input, output),
+        Some("GENERATION") => {
+            model(&mut attributes, input, output);
+            let records = ["usageDetails", "usage_details", "usage"].map(|key| map.get(key));
+            let usage = Usage::first(records.into_iter().chain([flat_usage(map).as_ref()]));
+            let costs = ["costDetails", "cost_details"].iter().find_map(|key| map.get(*key)?.get("total"));
+            let costs = costs.or_else(|| {
+                either_of(map, &["calculatedTotalCost", "calculated_total_cost", "totalCost", "total_cost"])
+            });
+            spent(&mut attributes, usage, costs);
+        }
         Some("AGENT") => {
             attributes.entry("gen_ai.operation.name").or_insert_with(|| "invoke_agent".into());
         }
@@ -84,7 +88,7 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
     span
 }
 
-fn run(map: &Map<String, Value>) -> Map<String, Value> {
+pub(super) fn run(map: &Map<String, Value>) -> Map<String, Value> {
     let given = |key: &str| map.get(key).filter(|value| !value.is_null()).cloned();
     let name = text(map, "name").unwrap_or_default();
     let [inputs, outputs] = ["inputs", "outputs"].map(|key| unpacked(map.get(key)));
@@ -107,7 +111,18 @@ fn run(map: &Map<String, Value>) -> Map<String, Value> {
             };
             tool(&mut attributes, name, alone(inputs, &["input"]), answer);
         }
-        Some("llm" | "chat_model") => model(&mut attributes, inputs, outputs),
+        Some("llm" | "chat_model") => {
+            let usage = Usage::first([flat_usage(map).as_ref(), at(&outputs, &["llm_output", "token_usage"])]);
+            let usage = if usage.is_nothing() { generated(&outputs) } else { usage };
+            let extra = map.get("extra").and_then(|extra| extra.get("metadata"));
+            let usage = if usage.is_nothing() {
+                Usage::first([outputs.get("usage_metadata"), extra.and_then(|extra| extra.get("usage_metadata"))])
+            } else {
+                usage
+            };
+            spent(&mut attributes, usage, map.get("total_cost"));
+            model(&mut attributes, inputs, outputs);
+        }
         Some("agent") => {
             attributes.insert("gen_ai.operation.name".to_owned(), "invoke_agent".into());
         }
@@ -121,6 +136,43 @@ fn run(map: &Map<String, Value>) -> Map<String, Value> {
     }
     span.insert("attributes".to_owned(), Value::Object(attributes));
     span
+}
+
+/// Counts that stand in a record itself.
+fn flat_usage(map: &Map<String, Value>) -> Option<Value> {
+    const COUNTS: [&str; 6] =
+        ["prompt_tokens", "completion_tokens", "total_tokens", "promptTokens", "completionTokens", "totalTokens"];
+    let counts = COUNTS.iter().filter_map(|key| Some(((*key).to_owned(), map.get(*key)?.clone())));
+    Some(Value::Object(counts.collect()))
+}
+
+fn either_of<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
+    keys.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()))
+}
+
+/// What the messages say that a model gave.
+fn generated(outputs: &Value) -> Usage {
+    let mut sum = Usage::default();
+    let lists = outputs.get("generations").and_then(Value::as_array);
+    for generation in lists.into_iter().flatten().flat_map(|inner| match inner {
+        Value::Array(inner) => inner.as_slice(),
+        one => core::slice::from_ref(one),
+    }) {
+        if let Some(Value::Object(message)) = generation.get("message") {
+            sum.add(super::langchain::used(fields(message).1));
+        }
+    }
+    sum
+}
+
+/// Notes what an answer took as the conventions do.
+fn spent(attributes: &mut Map<String, Value>, usage: Usage, cost: Option<&Value>) {
+    if let Some(tokens) = usage.tokens {
+        attributes.insert("gen_ai.usage.total_tokens".to_owned(), tokens.into());
+    }
+    if let Some(cost) = cost.filter(|cost| micros(Some(cost)).is_some()) {
+        attributes.insert("gen_ai.usage.cost".to_owned(), cost.clone());
+    }
 }
 
 fn plain_span(

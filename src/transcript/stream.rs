@@ -198,18 +198,25 @@ impl Reader {
         if let Some(reads) = &mut self.reads {
             reads.end(&mut self.out);
         }
+        self.out.settle();
         self.put_in_order(true);
     }
 
     /// Puts in order what was read since the last time. Where that is done does not depend on how the text was cut.
     fn put_in_order(&mut self, last: bool) {
         let transcript = &mut self.out.transcript;
+        let mut kept = (Vec::new(), Vec::new());
         if self.format != Some(Format::Trace) {
+            if !last {
+                // What waits for its other half stays, so that no pair is parted.
+                let whole = self.finish.whole(transcript);
+                kept = (transcript.events.split_off(whole), transcript.lines.split_off(whole));
+            }
             self.finish.window(transcript, last);
         }
         self.out.gone += transcript.events.len();
-        let lines = core::mem::take(&mut transcript.lines);
-        self.ready.extend(core::mem::take(&mut transcript.events).into_iter().zip(lines));
+        let lines = core::mem::replace(&mut transcript.lines, kept.1);
+        self.ready.extend(core::mem::replace(&mut transcript.events, kept.0).into_iter().zip(lines));
     }
 
     fn part(&mut self) -> Part {

@@ -10,6 +10,7 @@ use super::openai;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::swe_command::{self, Command};
+use super::usage::{Usage, micros};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
 use serde_json::{Map, Value, json};
@@ -21,12 +22,17 @@ impl Reads for Reader {
         out.walk(document, Lists::First(&["trajectory", "history", "messages"]), |out, part| match part {
             Part::Head(map) => {
                 let format = text(&map, "trajectory_format").unwrap_or_default();
-                let info = map.get("info").and_then(|info| info.get("mini_version"));
-                *self = Self { mini: format.starts_with("mini") || info.is_some(), ..Self::default() };
+                let info = map.get("info");
+                let mini = format.starts_with("mini") || info.is_some_and(|info| info.get("mini_version").is_some());
+                let in_all = Usage::of(info.and_then(|info| info.get("model_stats")));
+                *self = Self { mini, in_all, ..Self::default() };
             }
             Part::Entry(map) if map.contains_key("observation") && !map.contains_key("role") => self.step(out, &map),
             Part::Entry(map) => self.message(out, &map),
         });
+        let left = core::mem::take(&mut self.in_all).beyond(&mut self.told);
+        let run = out.run.clone();
+        out.spent_in_all(run.as_ref(), left);
     }
 }
 
@@ -42,6 +48,9 @@ pub(super) struct Reader {
     open: Option<String>,
     /// What the command before opens, where it works.
     opening: Option<String>,
+    /// What the whole run took, and what was told of its messages.
+    in_all: Usage,
+    told: Usage,
 }
 
 impl Reader {
@@ -148,6 +157,11 @@ impl Reader {
         out.end_round();
         context.round = Some(out.round());
         self.calls.clear();
+        let extra = map.get("extra").unwrap_or(&Value::Null);
+        let mut usage = Usage::of(extra.get("response").and_then(|response| response.get("usage")));
+        usage.cost_micros = usage.cost_micros.or_else(|| micros(extra.get("cost")));
+        self.told.add(usage);
+        out.spends(&context, usage);
         let content = map.get("content").and_then(content_text).unwrap_or_default();
         let block = self.mini.then(|| shell_block(&content)).flatten();
         // What is called is no part of what is said.
@@ -159,7 +173,7 @@ impl Reader {
         if !said.trim().is_empty() {
             out.message(&context, Role::Assistant, None, said.trim());
         }
-        let written = map.get("extra").and_then(|extra| extra.get("actions")).and_then(Value::as_array);
+        let written = extra.get("actions").and_then(Value::as_array);
         if !list(map, "tool_calls").is_empty() {
             openai::calls(out, &context, map);
             self.calls.extend(list(map, "tool_calls").iter().map(|call| (content::id(call.get("id")), None)));

@@ -63,6 +63,8 @@ fn message(event: &Value) -> Vec<u8> {
             "round" => field::ROUND,
             "at" => field::AT,
             "step" => field::STEP,
+            "tokens" => field::TOKENS,
+            "costMicros" => field::COST_MICROS,
             "synthetic" => field::SYNTHETIC,
             "tool" => field::TOOL,
             "args" => field::ARGS,
@@ -86,7 +88,7 @@ fn message(event: &Value) -> Vec<u8> {
         };
         out.push(id);
         match key.as_str() {
-            "at" | "step" | "exitCode" => out.extend(value.as_i64().unwrap().to_le_bytes()),
+            "at" | "step" | "exitCode" | "tokens" | "costMicros" => out.extend(value.as_i64().unwrap().to_le_bytes()),
             "synthetic" | "readOnly" | "idempotent" => out.push(u8::from(value.as_bool().unwrap())),
             "outcome" => out.push(index(&OUTCOMES, value)),
             "role" => out.push(index(&["assistant", "user", "system"], value)),
@@ -179,6 +181,8 @@ fn any_event() -> impl Strategy<Value = Value> {
             ("at", number.into()),
             ("step", number.abs().into()),
             ("synthetic", flag.into()),
+            ("tokens", (number.abs() / 7).into()),
+            ("costMicros", (number.abs() / 3).into()),
         ];
         for (bit, (key, value)) in optional.into_iter().chain(common).enumerate() {
             if some & (1 << bit) != 0 {
@@ -252,6 +256,8 @@ fn what_must_be_there_is_asked_for() {
         message(&event)
     };
     assert_eq!(scratch.read(&with("step", -1)), None);
+    assert_eq!(scratch.read(&with("tokens", -1)), None);
+    assert_eq!(scratch.read(&with("costMicros", -1)), None);
     assert_eq!(scratch.read(&with("exitCode", 1 << 31)), None);
     assert!(scratch.read(&with("exitCode", -(1 << 31))).is_some());
 }

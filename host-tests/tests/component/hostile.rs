@@ -129,6 +129,7 @@ fn numbers_at_their_limits() {
         for mut event in every_type() {
             event.context.at = Some(at);
             event.context.step = Some(u64::MAX);
+            (event.context.tokens, event.context.cost_micros) = (Some(u64::MAX), Some(u64::MAX));
             match &mut event.body {
                 EventBody::ToolResult(result) => result.exit_code = Some(i32::MIN),
                 EventBody::Progress(progress) => {
@@ -146,10 +147,7 @@ fn numbers_at_their_limits() {
                 EventBody::Collaboration(collaboration) => {
                     collaboration.embedding = Some(vec![f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN, -0.0]);
                 }
-                EventBody::Turn(turn) => {
-                    (turn.tokens, turn.cost_micros, turn.duration_ms) =
-                        (Some(u64::MAX), Some(u64::MAX), Some(u64::MAX));
-                }
+                EventBody::Turn(turn) => turn.duration_ms = Some(u64::MAX),
                 _ => {}
             }
             for _ in 0..3 {

@@ -110,9 +110,9 @@ class Request implements AnyRequest {
 
   /** A blank text says something only where it is the whole answer. */
   said(text: string, reasoning: string, calls: boolean, usage: unknown): void {
+    this.guard.usage(tokens(usage));
     if (reasoning !== "") this.guard.message("assistant", reasoning, { channel: "reasoning" });
     if (text !== "" || !calls) this.guard.message("assistant", text);
-    this.guard.usage(tokens(usage));
     this.over = !calls;
   }
 }

@@ -4,7 +4,7 @@ import type { HookCallback, HookCallbackMatcher, HookEvent, Query, SDKMessage } 
 import { LoopGuard } from "../../src/adapters/adapter.ts";
 import { answerHook, HOOKS, type HookInput, type HookOptions, scoped } from "../../src/adapters/claude-hooks.ts";
 import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
-import { checked } from "../../src/adapters/options.ts";
+import { checked, supported } from "../../src/adapters/options.ts";
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord, type Ruling } from "../../src/adapters/guard.ts";
 
@@ -106,6 +106,10 @@ export class ClaudeAgentGuard extends LoopGuard {
    * final texts without it.
    */
   watch(query: Query): Watched {
+    supported("claude-agent", "a query of `@anthropic-ai/claude-agent-sdk`", Object(query), [
+      Symbol.asyncIterator,
+      "interrupt",
+    ]);
     let session: string | undefined;
     const messages = this.#watched(query, (id) => {
       session = id;
@@ -115,15 +119,15 @@ export class ClaudeAgentGuard extends LoopGuard {
 
   async *#watched(query: Query, began: (session: string) => void): AsyncGenerator<SDKMessage, void> {
     let interrupted = false;
-    /** The answer whose usage was told last: its blocks come as messages of their own, each with all of it. */
-    let counted = "";
+    /** Answers whose usage was told: their blocks come as messages of their own, each with all of it. */
+    const counted = new Set<string>();
     for await (const message of query) {
       if (typeof message.session_id === "string") began(message.session_id);
       yield message;
       if (!this.guard.enabled) continue;
       if (message.type === "assistant") {
         const { id, usage } = message.message;
-        if (id !== counted && usage) {
+        if (!counted.has(id) && usage) {
           const {
             input_tokens,
             output_tokens,
@@ -135,7 +139,7 @@ export class ClaudeAgentGuard extends LoopGuard {
             output: output_tokens,
           });
         }
-        counted = id;
+        counted.add(id);
       }
       if (message.type !== "stream_event") continue;
       const { event, session_id, parent_tool_use_id } = message;

@@ -14,7 +14,7 @@ import type {
 } from "@cloudflare/think";
 import type { Decision } from "loopwarden";
 import { Guard, type GuardOptions, type LoopHalt } from "../../src/adapters/guard.ts";
-import { checked } from "../../src/adapters/options.ts";
+import { checked, supported } from "../../src/adapters/options.ts";
 
 export { type Guard, type GuardOptions, LoopHalt, type LoopHaltRecord } from "../../src/adapters/guard.ts";
 
@@ -69,7 +69,8 @@ export function loopHalt(agent: unknown): LoopHalt | undefined {
  *   }
  * }
  *
- * @throws {LoopwardenError} `invalid-config`, for an option that is wrong; for a configuration, when an agent is made.
+ * @throws {LoopwardenError} `invalid-config`, for an option that is wrong, and for a class that has not the hooks of
+ * Think; for a configuration, when an agent is made.
  */
 export function createLoopGuard(options: CloudflareOptions | OptionsOf = {}): CloudflareGuard {
   if (typeof options !== "function") checked(options, FOREIGN);
@@ -90,6 +91,9 @@ export interface CloudflareGuard {
   agent<BASE extends ThinkClass>(base: BASE): BASE & (new (...args: any[]) => Guarded);
 }
 
+/** What of an agent is overridden or asked. */
+const HOOKS = ["beforeTurn", "beforeStep", "beforeToolCall", "afterToolCall", "onStepEnd", "onChunk", "cancelChat"];
+
 const FOREIGN = { state: "is not needed: the object's own storage holds it" };
 
 function guarded<BASE extends ThinkClass>(
@@ -97,6 +101,7 @@ function guarded<BASE extends ThinkClass>(
   options: CloudflareOptions | ((agent: InstanceType<BASE>) => CloudflareOptions),
   // biome-ignore lint/suspicious/noExplicitAny: as above.
 ): BASE & (new (...args: any[]) => Guarded) {
+  supported("cloudflare", "the class of an agent of `@cloudflare/think` 0.20 or later", base.prototype, HOOKS);
   return class extends base implements Guarded {
     readonly #hooks = new Hooks(
       this.ctx.storage,
@@ -230,6 +235,7 @@ class Hooks {
 
   /** What the hooks of calls did not say: texts, and calls that never reached a tool, or another hook's answer. */
   stepped({ text, reasoningText, toolCalls, content, usage }: StepContext): void {
+    this.guard.usage({ input: usage?.inputTokens, output: usage?.outputTokens, total: usage?.totalTokens });
     for (const call of toolCalls) {
       const { toolCallId: callId, toolName: tool, input: args } = call;
       // A call that waits for somebody's approval has not been made yet.
@@ -247,7 +253,6 @@ class Hooks {
     if (reasoningText) this.guard.message("assistant", reasoningText, { channel: "reasoning" });
     // A blank text says something only where it is the whole answer.
     if (text !== "" || toolCalls.length === 0) this.guard.message("assistant", text);
-    this.guard.usage({ input: usage?.inputTokens, output: usage?.outputTokens, total: usage?.totalTokens });
     this.#save();
   }
 

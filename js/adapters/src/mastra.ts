@@ -39,6 +39,9 @@ const IDLE: LoopProcessor = {
   processOutputStream: async ({ part }) => part,
   processOutputStep: ({ messages }) => messages,
 };
+const UNASKED =
+  "loopwarden/mastra sees calls, but its processor was not asked before a step: put `guard.processor` among the agent's " +
+  "`inputProcessors`, and use `@mastra/core` 1.0 or later";
 /** Calls that are remembered between the model's answer and their result, at most. */
 const CALLS = 1024;
 
@@ -70,6 +73,8 @@ export class MastraGuard extends LoopGuard {
   readonly #requests = new WeakMap<object, Guard>();
   /** That of the request that began last. */
   #latest: Guard | undefined;
+  /** Whether a processor of this guard was asked before a step, as versions with steps do. */
+  #asked = false;
   /** Calls of the model's answers, by run and id: who judges them, and what a tool of ours did not run yet. */
   readonly #calls = new Map<string, Call>();
 
@@ -95,6 +100,7 @@ export class MastraGuard extends LoopGuard {
       beforeToolCall: async (hook) => {
         const { toolName: tool, input: args } = hook;
         const { guard, callId } = this.#call(hook.context);
+        if (!this.#asked) guard.warn(UNASKED);
         if (callId !== undefined) this.#calls.set(keyOf(guard, callId), { guard, callId, tool, args, ran: true });
         const ruling = guard.beforeCall({ tool, args, ...(callId !== undefined && { callId }) });
         if (ruling.action === "block" || ruling.action === "halt") return { proceed: false, output: ruling.text };
@@ -113,6 +119,7 @@ export class MastraGuard extends LoopGuard {
     return {
       id: "loopwarden",
       processInputStep: (step) => {
+        this.#asked = true;
         const guard = this.#begin(step);
         const { messages, messageList, state, abort } = step;
         this.#unrun(guard, messages);
@@ -140,9 +147,9 @@ export class MastraGuard extends LoopGuard {
       processOutputStep: (step) => {
         const guard = this.#of(step);
         const { text = "", toolCalls = [], messages } = step;
-        if (text !== "" || toolCalls.length === 0) guard.message("assistant", text);
         const { inputTokens: input, outputTokens: output, totalTokens: total } = (step as Told).usage ?? {};
         guard.usage({ input, output, total });
+        if (text !== "" || toolCalls.length === 0) guard.message("assistant", text);
         for (const { toolCallId, toolName: tool, args } of toolCalls) {
           const key = keyOf(guard, toolCallId);
           const ran = this.#calls.get(key)?.ran === true;

@@ -7,9 +7,19 @@ import { fileURLToPath } from "node:url";
 import { createSdkMcpServer, type Options, query, type SDKMessage, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 import { run } from "../../test/support/run.ts";
-import { type ClaudeAgentGuard, createLoopGuard, loopHalt } from "../src/claude-agent.ts";
+import { ClaudeAgentGuard, createLoopGuard, loopHalt } from "../src/claude-agent.ts";
 import { type Asked, type Content, claudeApi, content, environment } from "./claude-api.ts";
-import { callId, conformance, type Harness, type Run, runTool, type Setup, TOOLS, type Turn } from "./kit.ts";
+import {
+  callId,
+  conformance,
+  type Harness,
+  type Run,
+  runTool,
+  type Setup,
+  streaming,
+  TOOLS,
+  type Turn,
+} from "./kit.ts";
 
 let folder: string;
 before(async () => {
@@ -94,6 +104,7 @@ async function session({ setup, prompt = "Find it", reply, options = {} }: Sessi
       env: environment(api.url, join(folder, "config")),
       ...(from && { resume: (from.memory as { session: string }).session }),
       ...(!bare && { hooks: guard.hooks() }),
+      ...(setup.streamed && { includePartialMessages: true }),
       ...options,
     },
   });
@@ -132,6 +143,16 @@ function delegate(setup: Setup): Promise<Run> {
 
 const harness: Harness = { run: (setup) => session({ setup }), delegate };
 conformance("claude-agent", harness);
+streaming("claude-agent", harness);
+
+test("claude-agent: what is no query of the SDK is told so in words", () => {
+  const { watch } = ClaudeAgentGuard.prototype;
+  for (const query of [undefined, {}, (async function* () {})()])
+    assert.throws(
+      () => watch.call(createLoopGuard(), query as never),
+      /loopwarden\/claude-agent needs a query of `@anthropic-ai\/claude-agent-sdk`; the version that is installed has no .*interrupt/,
+    );
+});
 
 test("the hook command, installed in a project, guards a real session", async () => {
   const project = join(folder, "project");

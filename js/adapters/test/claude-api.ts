@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { Turn } from "./kit.ts";
+import { SPENT, type Turn } from "./kit.ts";
 
 /** What the model was asked, as far as it matters here. */
 export interface Asked {
@@ -41,12 +41,24 @@ export async function claudeApi(
   };
 }
 
+let answers = 0;
+
 function stream(content: Content[]): string {
-  const usage = { input_tokens: 1, output_tokens: 1 };
+  // Most of what was given is read from a cache, as ever.
+  const usage = { input_tokens: 1, cache_read_input_tokens: SPENT.input - 1, output_tokens: SPENT.output };
+  answers += 1;
   const events: { type: string; [field: string]: unknown }[] = [
     {
       type: "message_start",
-      message: { id: "msg", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage },
+      message: {
+        id: `msg-${answers}`,
+        type: "message",
+        role: "assistant",
+        model: "m",
+        content: [],
+        stop_reason: null,
+        usage,
+      },
     },
   ];
   for (const [index, block] of content.entries()) {
@@ -56,10 +68,11 @@ function stream(content: Content[]): string {
       index,
       content_block: text ? { type: "text", text: "" } : { ...block, input: {} },
     });
-    const delta = text
-      ? { type: "text_delta", text: block.text }
-      : { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
-    events.push({ type: "content_block_delta", index, delta }, { type: "content_block_stop", index });
+    const deltas = text
+      ? (block.text.match(/.{1,64}/gs) ?? []).map((piece) => ({ type: "text_delta", text: piece }))
+      : [{ type: "input_json_delta", partial_json: JSON.stringify(block.input) }];
+    events.push(...deltas.map((delta) => ({ type: "content_block_delta", index, delta })));
+    events.push({ type: "content_block_stop", index });
   }
   const calls = content.some(({ type }) => type === "tool_use");
   const ending = { stop_reason: calls ? "tool_use" : "end_turn", stop_sequence: null };

@@ -5,10 +5,15 @@ import { test } from "node:test";
 import { type AgentEvent as Event, LoopDetector, type Verdict } from "loopwarden";
 import { type GuardOptions, LoopHalt } from "../../src/adapters/guard.ts";
 
+export interface Call {
+  tool: string;
+  args: Record<string, unknown>;
+}
+
 /** What the scripted model answers: text, calls, or both. */
 export interface Turn {
   text?: string;
-  calls?: { tool: string; args: Record<string, unknown> }[];
+  calls?: Call[];
 }
 
 /** The id of a scripted call: unique in a script. Turns and calls are counted from 0. */
@@ -28,6 +33,8 @@ export interface Setup {
   first: number;
   /** Without the adapter at all. */
   bare: boolean;
+  /** The host asks for the model's text as it comes; only of harnesses that {@link streaming} is tried with. */
+  streamed?: boolean;
   /** The process dies instead of the model's answer after this many: the script must not be finished by then. */
   dieAfter?: number;
   /** Goes on from a run that died: the same conversation, without a new message by a human, and the state it had. */
@@ -66,9 +73,14 @@ export interface Harness {
    * (handoff, sub-agent, or a tool that runs an agent), and the worker follows the script.
    */
   delegate(setup: Setup): Promise<Run>;
+  /** What only a watched model would tell is not seen: the answer that ends the run, and what it took. */
+  blind?: boolean;
   /** Cases that the framework makes impossible, by name, with the reason, which is printed. */
   impossible?: Record<string, string>;
 }
+
+/** What each answer of a scripted model took, in tokens. */
+export const SPENT = { input: 40, output: 2 } as const;
 
 /** The tools that a harness must offer. All take `{ q: string }`. */
 export const TOOLS = ["search", "read", "boom"] as const;
@@ -264,6 +276,43 @@ const CASES: Record<string, (harness: Harness) => Promise<void>> = {
     }
   },
 
+  async "what each answer took is told once, with an event of its own"(harness) {
+    const { detector, events } = spied();
+    const calls = ["a", "b", "c"].map((q) => ({ tool: "read", args: { q } }));
+    const script = [
+      { text: "Let me look.", calls },
+      { calls: calls.slice(1) },
+      { text: "Again.", calls: [calls[0] as Call] },
+    ];
+    const run = await harness.run(setup({ detector }, script));
+    assert.deepEqual([run.executed.length, run.ended, run.prompts.length], [6, "completed", 4]);
+    const told = events.flatMap((event) => (event.tokens == null ? [] : [event.tokens]));
+    const answer = SPENT.input + SPENT.output;
+    assert.equal(
+      told.reduce((sum, tokens) => sum + tokens, 0),
+      (harness.blind ? 3 : 4) * answer,
+      JSON.stringify(events),
+    );
+    assert.ok(
+      events.every((event) => event.type !== "turn"),
+      "an answer is no turn of a workflow",
+    );
+  },
+
+  async "a run that is cut off leaves the next ones on its guard alone"(harness) {
+    const shared = {};
+    const warnings: string[] = [];
+    const onWarning = (message: string) => warnings.push(message);
+    const cut = await harness.run(setup({ onWarning }, times(6), { shared, dieAfter: 4 }));
+    assert.deepEqual([cut.executed.length, cut.ended], [4, "died"]);
+    const honest = Array.from({ length: 6 }, (_, index) => ({ calls: [{ tool: "read", args: { q: `${index}` } }] }));
+    const next = await harness.run(setup({ onWarning }, honest, { shared }));
+    assert.deepEqual([next.executed.length, next.ended, next.text, next.halt], [6, "completed", "done", undefined]);
+    assert.equal(JSON.stringify(next.prompts).includes(MARK), false, "not a word of ours");
+    const loop = await harness.run(setup({ onWarning }, times(40), { shared }));
+    assert.deepEqual([loop.executed.length, loop.ended, warnings], [5, "stopped", []]);
+  },
+
   async "state survives a resume"(harness) {
     const script = [...times(3), { calls: [{ tool: "read", args: { q: "a" } }] }];
     const first = await harness.run(setup({}, script, { dieAfter: 2 }));
@@ -297,4 +346,37 @@ export function conformance(name: string, harness: Harness): void {
     const reason = impossible[title];
     test(`${name}: ${title}`, { ...(reason !== undefined && { skip: reason }) }, () => run(harness));
   }
+}
+
+/** Registers what an adapter must do that sees a text while it streams. The harness streams where the setup says so. */
+export function streaming(name: string, harness: Pick<Harness, "run">): void {
+  test(`${name}: a message that repeats itself without end is cut off while it streams`, async () => {
+    const text = "Let me check the file again. ".repeat(2000);
+    const run = await harness.run(setup({}, [{ text }], { streamed: true }));
+    assert.ok(run.halt instanceof LoopHalt, `the reason is ${String(run.halt)}`);
+    assert.deepEqual([run.halt.rule, run.ended, run.prompts.length], ["stream-period", "stopped", 1]);
+  });
+
+  test(`${name}: a long answer that goes on is streamed to its end, and counted once`, async () => {
+    const { detector, events, verdicts } = spied();
+    const text = Array.from(
+      { length: 400 },
+      (_, line) => `Line ${line} of the report tells of room ${line * 7}. `,
+    ).join("");
+    const run = await harness.run(setup({ detector }, [{ text }], { streamed: true }));
+    assert.deepEqual([run.ended, run.text?.trim(), run.halt], ["completed", text.trim(), undefined]);
+    assert.ok(
+      events.some((event) => event.type === "delta"),
+      "it was seen as it came",
+    );
+    assert.ok(verdicts.every(({ level }) => level === "continue"));
+    const told = events.reduce((sum, event) => sum + (event.tokens ?? 0), 0);
+    assert.equal(told, SPENT.input + SPENT.output);
+  });
+
+  test(`${name}: calls that were streamed are nudged, refused and ended as any other`, async () => {
+    const run = await harness.run(setup({}, times(40), { streamed: true }));
+    assert.ok(run.halt instanceof LoopHalt);
+    assert.deepEqual([run.halt.rule, run.executed.length, run.ended], ["repeated-call", 5, "stopped"]);
+  });
 }

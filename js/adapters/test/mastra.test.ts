@@ -7,15 +7,15 @@ import type { ModelMessage } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import * as z from "zod";
 import { createLoopGuard, LoopHalt, loopHalt, type MastraGuard } from "../src/mastra.ts";
-import { callId, conformance, type Run, runTool, type Setup, spied, TOOLS, type Turn } from "./kit.ts";
+import { callId, conformance, type Run, runTool, type Setup, SPENT, spied, TOOLS, type Turn } from "./kit.ts";
 
 class Died extends Error {}
 
 type Prompt = Awaited<MockLanguageModelV4["doGenerateCalls"]>[number]["prompt"];
 
 const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
+  inputTokens: { total: SPENT.input, noCache: SPENT.input, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: SPENT.output, text: SPENT.output, reasoning: 0 },
 };
 
 /** What a model answers in one turn. */
@@ -287,6 +287,20 @@ test("mastra: a sub-agent that is ended is the main agent's to answer for", asyn
   assert.deepEqual([result.text, loopHalt(result)], ["done", undefined]);
   assert.equal(asked.length, 9);
   assert.deepEqual([inner.guard.halted?.rule, guard.guard.halted], ["repeated-call", undefined]);
+});
+
+test("mastra: a version, or an agent, that asks no processor is told so once", async () => {
+  const warnings: string[] = [];
+  const guard = createLoopGuard({ run: "r", onWarning: (message) => warnings.push(message) });
+  const hooks = guard.hooks();
+  for (let call = 0; call < 3; call += 1)
+    await hooks.beforeToolCall?.({
+      toolName: "search",
+      input: { q: `${call}` },
+      context: { toolCallId: `${call}` },
+    } as never);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? "", /loopwarden\/mastra .* `guard\.processor` among .* `@mastra\/core` 1\.0 or later/);
 });
 
 test("mastra: hooks of yours are asked for what Loopwarden lets through", async () => {

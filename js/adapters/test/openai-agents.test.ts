@@ -13,11 +13,12 @@ import {
   ToolCallError,
   ToolInputGuardrailTripwireTriggered,
   tool,
+  Usage,
 } from "@openai/agents";
 import { assistantMessage, functionCall, modelResponder, modelStream, ScriptedModel } from "@openai/agents/testing";
 import * as z from "zod";
 import { createLoopGuard, LoopHalt, type OpenAiAgentsGuard } from "../src/openai-agents.ts";
-import { callId, conformance, type Run, runTool, type Setup, spied, TOOLS, type Turn } from "./kit.ts";
+import { callId, conformance, type Run, runTool, type Setup, SPENT, spied, TOOLS, type Turn } from "./kit.ts";
 
 setTracingDisabled(true);
 
@@ -36,7 +37,9 @@ function scripted({ script, first, dieAfter }: Pick<Setup, "script" | "first" | 
   const step = (_: unknown, turn: number) =>
     modelResponder(() => {
       if (turn === dieAfter) throw new Died();
-      return answer(script[turn] ?? { text: "done" }, first + turn);
+      const { input: inputTokens, output: outputTokens } = SPENT;
+      const usage = new Usage({ inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+      return { usage, output: answer(script[turn] ?? { text: "done" }, first + turn) };
     });
   return new ScriptedModel(Array.from({ length: script.length + 1 }, step));
 }

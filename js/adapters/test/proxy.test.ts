@@ -1,61 +1,9 @@
 // What the proxy does, for each API with its vendor's own SDK on one side and a scripted model on the other.
 import assert from "node:assert/strict";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import type { Verdict } from "loopwarden";
-import { createLoopProxy, type LoopProxy, type LoopProxyOptions, type ProxyExchange } from "loopwarden/proxy";
-import { served } from "../../src/cli/proxy/bridge.ts";
-import { upstream } from "../../src/cli/proxy/upstream.ts";
-import { type Run, type Setup, VENDORS, type Vendor } from "./proxy/agents.ts";
-import { type Model, model, type Script } from "./proxy/model.ts";
-
-/** The same call for ever. */
-const stuck: Script = () => ({ text: "Let me look.", calls: [{ name: "read_file", args: { path: "cart.ts" } }] });
-const nothing = () => "Error: no such file: cart.ts";
-
-interface Stand extends AsyncDisposable {
-  base: string;
-  model: Model;
-  proxy: LoopProxy;
-  told: { verdict: Verdict; exchange: ProxyExchange }[];
-  warnings: string[];
-  run(vendor: Vendor, setup: Omit<Setup, "base">): Promise<Run>;
-}
-
-/** A proxy between an agent and a scripted model. */
-async function stand(script: Script, options: Partial<LoopProxyOptions> = {}): Promise<Stand> {
-  const scripted = await model(script);
-  const client = upstream();
-  const told: Stand["told"] = [];
-  const warnings: string[] = [];
-  const proxy = createLoopProxy({
-    upstream: scripted.url,
-    fetch: client.fetch,
-    packed: true,
-    onVerdict: (verdict, exchange) => told.push({ verdict, exchange: structuredClone(exchange) }),
-    onWarning: (message) => warnings.push(message),
-    ...options,
-  });
-  const server = served(proxy, (error) => warnings.push(String(error)));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    base,
-    model: scripted,
-    proxy,
-    told,
-    warnings,
-    run: (vendor, setup) => vendor.run({ base, ...setup }),
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-      client.close();
-      await scripted[Symbol.asyncDispose]();
-    },
-  };
-}
-
-const levels = ({ headers }: Run): (string | null)[] => headers.map((own) => own.get("loopwarden-level"));
+import { VENDORS } from "./proxy/agents.ts";
+import type { Script } from "./proxy/model.ts";
+import { levels, nothing, stand, stuck } from "./proxy/stand.ts";
 
 for (const vendor of VENDORS) {
   for (const stream of [false, true]) {

@@ -27,25 +27,28 @@ const quietChat: Plugin = {
 
 /**
  * workerd with a worker in it that has agents of the real Think, and Durable Objects of these classes, whose storage is in
- * the folder: without one it would not outlive an object.
+ * the folder: without one it would not outlive an object. `root` is a project that has installed everything itself.
  */
-export async function thinkWorker(code: string, classes: string[], folder: string): Promise<Miniflare> {
-  const bundled = await bundleWorker(code, undefined, {
+export async function thinkWorker(code: string, classes: string[], folder: string, root?: string): Promise<Miniflare> {
+  const bundled = await bundleWorker(code, root, {
     external: ["node:*", ...builtinModules, "just-bash"],
-    alias: {
-      "node:test": here("../../test/support/collect.ts"),
-      "loopwarden/cloudflare": here("../../dist/cloudflare.js"),
-    },
+    ...(root === undefined && {
+      alias: {
+        "node:test": here("../../test/support/collect.ts"),
+        "loopwarden/cloudflare": here("../../dist/cloudflare.js"),
+      },
+    }),
     plugins: [quietChat],
     // CommonJS in the bundle asks for modules of the runtime.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("/");' },
   });
-  return miniflare(bundled, {
+  const options = {
     compatibilityDate: "2026-07-01",
     compatibilityFlags: ["nodejs_compat"],
     durableObjectsPersist: folder,
     durableObjects: Object.fromEntries(classes.map((className) => [className, { className, useSQLite: true }])),
-  });
+  };
+  return miniflare(bundled, options, root);
 }
 
 /** The path of an example or a test's worker, as an import. */

@@ -173,6 +173,8 @@ interface Stand {
   handed: boolean;
   /** Rounds in a row that were refused, and the last of them. */
   refused: [rounds: number, last: number];
+  /** What an answer took whose first event is still to come. */
+  spent?: { tokens?: number; costMicros?: number };
   halt?: LoopHalt;
 }
 
@@ -330,7 +332,10 @@ export class Guard {
     );
   }
 
-  /** What the model's latest answer took: findings then say what the loop has cost. */
+  /**
+   * What an answer of the model took, told before what it says and calls: the first event of it carries the figures, and
+   * findings then say what the loop has cost.
+   */
   usage({ input, output, total, costMicros }: ModelUsage): void {
     const known = (value: number | undefined) =>
       value !== undefined && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
@@ -338,14 +343,16 @@ export class Guard {
     const tokens = known(total) ?? (parts.length > 0 ? parts.reduce((sum, part) => sum + part, 0) : undefined);
     const cost = known(costMicros);
     if (tokens === undefined && cost === undefined) return;
-    this.#safely((shared, stand) => {
-      this.#record(shared, {
-        type: "turn",
-        node: "model",
-        ...(tokens !== undefined && { tokens }),
-        ...(cost !== undefined && { costMicros: cost }),
-        ...this.#context(stand),
-      });
+    this.#safely((_, stand) => {
+      const { spent } = stand;
+      stand.spent = {
+        ...(tokens !== undefined || spent?.tokens !== undefined
+          ? { tokens: (tokens ?? 0) + (spent?.tokens ?? 0) }
+          : {}),
+        ...(cost !== undefined || spent?.costMicros !== undefined
+          ? { costMicros: (cost ?? 0) + (spent?.costMicros ?? 0) }
+          : {}),
+      };
       return CONTINUE;
     });
   }
@@ -522,7 +529,10 @@ export class Guard {
   }
 
   #rule(shared: Shared, stand: Stand, event: AgentEvent, refusable = false): Ruling {
-    const verdict = this.#record(shared, event);
+    const { spent } = stand;
+    const tells = spent !== undefined && ofModel(event);
+    if (tells) delete stand.spent;
+    const verdict = this.#record(shared, tells ? { ...spent, ...event } : event);
     const [finding] = verdict.findings;
     const text = attributed(verdict.guidance ?? finding?.message ?? "this run is going round in circles.");
     switch (verdict.level) {
@@ -572,6 +582,13 @@ export class Guard {
       // A warning that cannot be given must not stop the agent either.
     }
   }
+}
+
+/** Whether a model answered with it. */
+function ofModel(event: AgentEvent): boolean {
+  return (
+    event.type === "tool-call" || event.type === "delta" || (event.type === "message" && event.role === "assistant")
+  );
 }
 
 /** Some providers count their call ids anew in every answer, and a known id would be taken for a replay. */

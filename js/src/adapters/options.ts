@@ -74,10 +74,10 @@ export function checked<OPTIONS extends object>(
  *
  * @throws {LoopwardenError} `invalid-config` where it lacks what the adapter uses, saying which versions have it.
  */
-export function supported(entry: string, needs: string, framework: object, names: readonly string[]): void {
+export function supported(entry: string, needs: string, framework: object, names: readonly (string | symbol)[]): void {
   const missing = names.filter((name) => !(name in framework));
   if (missing.length === 0) return;
-  const message = `loopwarden/${entry} needs ${needs}; the version that is installed has no ${missing.join(", ")}`;
+  const message = `loopwarden/${entry} needs ${needs}; the version that is installed has no ${missing.map(String).join(", ")}`;
   throw new LoopwardenError({ code: "invalid-config", message });
 }
 

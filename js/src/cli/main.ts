@@ -10,6 +10,7 @@ import * as evaluation from "./eval.ts";
 import * as explain from "./explain.ts";
 import * as hook from "./hook.ts";
 import { InputError, reasonOf } from "./input.ts";
+import * as mcp from "./mcp.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
 import * as proxy from "./proxy.ts";
 import * as replay from "./replay.ts";
@@ -26,6 +27,7 @@ const COMMANDS: Record<string, Command> = {
   eval: evaluation,
   tune,
   hook,
+  mcp,
   proxy,
   config,
   doctor,
@@ -44,6 +46,7 @@ Tells when an AI agent is stuck in a loop.
   eval PATH…          scores scenario files: loops caught, false alarms
   tune PATH…          which settings keep false alarms in your own runs under a rate
   hook                judges the hooks of Claude Code and its kin; hook install writes them into the settings
+  mcp -- COMMAND…     stands between an MCP client and a server, and judges the calls of its tools
   proxy               stands between a program and its model's API, and ends what goes round in circles
   config check FILE   whether a configuration is sound
   doctor              whether everything on this machine is as it should be
@@ -77,7 +80,9 @@ async function main([name, ...args]: string[]): Promise<number> {
     const near = nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
   }
-  if (args.includes("--help") || args.includes("-h")) {
+  // What stands behind -- is another program's.
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (own.includes("--help") || own.includes("-h")) {
     printRaw(command.help);
     return 0;
   }

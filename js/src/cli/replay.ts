@@ -170,16 +170,30 @@ class Story {
   /** What was told at length: once it is known, a line will do until it gets worse. */
   #told = new Set<string>();
 
+  /** How many events the latest line holds. */
+  #line = { line: -1, events: 0 };
+  /** The runs of a file that holds several, and the one that was told of last. */
+  #runs = new Set<string>();
+  #run: string | undefined;
+
+  /** What the whole run took, as far as it tells. */
+  #spent: { tokens?: number; costMicros?: number } = {};
+
   remember(seq: number, event: Event, line: number, pending: boolean): void {
     if (pending) return;
+    for (const figure of ["tokens", "costMicros"] as const)
+      if (event[figure] != null) this.#spent[figure] = (this.#spent[figure] ?? 0) + event[figure];
     const call = this.#pairs.add(event, seq);
     const isResult = event.type === "tool-result";
     const known = call === undefined ? undefined : this.#events.get(call)?.text;
     const text = isResult ? (known ?? event.tool ?? "result") : short(lineOf(event), WIDTH);
     const output = isResult ? short(outcome(event), WIDTH - 2) : undefined;
     const asked = call === undefined ? undefined : this.#events.get(call)?.quoted.asked;
+    this.#line = this.#line.line === line ? { line, events: this.#line.events + 1 } : { line, events: 1 };
+    if (event.run != null && this.#runs.size < 2) this.#runs.add(event.run);
+    const step = this.#place(event, seq, line);
     const own = quoted(event, undefined, place(event, line));
-    this.#events.set(seq, { step: place(event, line), text, output, quoted: isResult ? { ...own, asked } : own });
+    this.#events.set(seq, { step, text, output, quoted: isResult ? { ...own, asked } : own });
     if (this.#events.size <= REMEMBERED) return;
     const [oldest] = this.#events.keys();
     if (oldest !== undefined) this.#events.delete(oldest);
@@ -189,7 +203,11 @@ class Story {
     for (const { scope } of verdict.findings) this.#scopes.set(JSON.stringify(scope), scope);
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
     if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
-    const step = place(event, line);
+    const step = this.#place(event, verdict.seq, line);
+    if (this.#runs.size > 1 && event.run != null && event.run !== this.#run) {
+      this.#run = event.run;
+      print(`\n${paint("dim", "run")} ${short(event.run, WIDTH)}`);
+    }
     const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
     const news = findings.filter((finding) => !this.#told.has(chapter(finding)));
     if (news.length > 0) print("");
@@ -206,6 +224,13 @@ class Story {
     for (const part of wrapped(verdict.guidance, WIDTH)) print(`    │ ${paint("italic", part)}`);
   }
 
+  /** Where an event stands: a line that holds a whole run says nothing, the event's number does. */
+  #place(event: Event, seq: number, line: number): string {
+    return event.step == null && this.#line.line === line && this.#line.events > CROWD
+      ? `event ${seq}`
+      : place(event, line);
+  }
+
   /** What repeated, as the user's own file has it. */
   *#evidence(finding: Finding): Generator<string> {
     for (const { seq } of finding.evidence) {
@@ -217,16 +242,21 @@ class Story {
   }
 
   end(detector: LoopDetector, events: number, unread: number): void {
-    const count = `${events} event${events === 1 ? "" : "s"}`;
+    const count = cost({ events, ...this.#spent });
     if (this.#scopes.size === 0) {
       const part = unread === 0 ? "" : ` in what could be read; ${unread} lines or events could not`;
       print(`\nNo loop found in ${count}${part}.`);
       return;
     }
     const quote = (seq: number) => this.#events.get(seq)?.quoted;
+    if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)
+      print(`\n${paint("dim", "the whole run")}  ${count}`);
     for (const scope of this.#scopes.values()) print(`\n${readable(detector.report(scope), quote).trimEnd()}`);
   }
 }
+
+/** Events of one line from which on they are told apart by their numbers. */
+const CROWD = 4;
 
 /** A loop at a level. */
 export const chapter = ({ rule, signature, level }: Finding): string => JSON.stringify([rule, signature, level]);

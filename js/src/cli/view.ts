@@ -4,14 +4,17 @@ import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import type { Config, TraceEvent } from "../generated/types.ts";
+import { isSource, type Source } from "../view/live.ts";
 import type { Trace } from "../view/model.ts";
 import { type Options, parse, transcriptFormat, UsageError } from "./args.ts";
 import { nothing, runsOf, save } from "./input.ts";
+import { serve } from "./live.ts";
 import { inert, print, printJson, printRaw, tell } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, type Settings, settings } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden view [FILE | --last] [-o PAGE] [--config FILE] [--format FORMAT] [--open] [--json]
+       loopwarden view [FILE] --live [--port PORT] [--open] [--json]
 
 Writes one HTML file that shows a recorded run: what went wrong, since when, what it cost and what to do; the run event
 by event; and what other thresholds would have said. Without FILE the page is empty: drop or paste a run into it. It
@@ -24,17 +27,22 @@ gzip-compressed, and "-" is the standard input.
                      folder, if there is one; --no-config does without that file
   --format FORMAT    how FILE was recorded; recognised where absent
   --open             open it in the browser
-  --json             {"page", "events", "format"} instead of the path
+  --live             serve the page to this machine alone, and update it as the session goes on; Ctrl-C ends it. Without
+                     FILE it is the newest session. The address has a random part that nobody else can guess
+  --port PORT        of --live; any that is free where absent
+  --json             {"page", "events", "format"} instead of the path; {"url"} with --live
 
-Exit codes: 0 written, 1 a file cannot be read or written, 2 wrong usage.
+Exit codes: 0 written or served, 1 a file cannot be read or written, 2 wrong usage.
 `;
 
 const OWN = {
   ...OPTIONS,
   last: { type: "boolean", default: false },
-  output: { type: "string", short: "o", default: "loopwarden-view.html" },
+  output: { type: "string", short: "o" },
   format: { type: "string" },
   open: { type: "boolean", default: false },
+  live: { type: "boolean", default: false },
+  port: { type: "string" },
   json: { type: "boolean", default: false },
 } as const satisfies Options;
 export const options: Options = OWN;
@@ -43,23 +51,66 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
   const [name, ...more] = positionals;
   if (more.length > 0 || (values.last && name !== undefined)) throw new UsageError("view: expected one file, or none");
+  const { output = "loopwarden-view.html" } = values;
+  if (values.live) return live(name, values);
+  if (values.port !== undefined) throw new UsageError("view: --port needs --live");
   const hasRun = name !== undefined || values.last;
   if (!hasRun && values.config !== undefined) throw new UsageError("view: --config needs a file to view");
-  if (values.open && values.output === "-") throw new UsageError("view: --open needs a page that is a file");
-  if (values.json && values.output === "-") throw new UsageError("view: --json needs a page that is a file");
+  if (values.open && output === "-") throw new UsageError("view: --open needs a page that is a file");
+  if (values.json && output === "-") throw new UsageError("view: --json needs a page that is a file");
   const format = transcriptFormat(values.format);
   const found = hasRun ? await settings(values) : undefined;
   const file = values.last ? await last() : name;
   const run = file === undefined ? undefined : await trace(file, found, values.config !== undefined, format);
   const html = await page(run);
-  if (values.output === "-") {
+  if (output === "-") {
     printRaw(html);
     return 0;
   }
-  await save(values.output, html);
-  if (values.json) printJson({ page: values.output, events: run?.events.length ?? 0, format: run?.format ?? null });
-  else print(values.output);
-  if (values.open) show(values.output);
+  await save(output, html);
+  if (values.json) printJson({ page: output, events: run?.events.length ?? 0, format: run?.format ?? null });
+  else print(output);
+  if (values.open) show(pathToFileURL(resolve(output)).href);
+  return 0;
+}
+
+/** Serves the page of a session that is going on. */
+async function live(
+  name: string | undefined,
+  values: {
+    config?: string;
+    "no-config": boolean;
+    output?: string;
+    format?: string;
+    port?: string;
+    open: boolean;
+    json: boolean;
+  },
+): Promise<number> {
+  if (name === "-" || values.output !== undefined) throw new UsageError("view: --live serves a file, and writes none");
+  const port = Number(values.port ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535 || values.port?.trim() === "")
+    throw new UsageError(`--port ${values.port}: expected a number up to 65535`);
+  const format = transcriptFormat(values.format);
+  const found = await settings(values);
+  const file = name ?? (await last());
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
+  await serve({
+    file,
+    format,
+    port,
+    config: found?.config ?? {},
+    page: await page({ live: "events" }),
+    signal: stop.signal,
+    ready: (url) => {
+      if (values.json) printJson({ url });
+      else print(url);
+      tell(`loopwarden: serves ${file} to this machine alone; Ctrl-C ends it`);
+      if (values.open) show(url);
+    },
+  });
   return 0;
 }
 
@@ -99,8 +150,8 @@ async function trace(
   return { name: file === "-" ? "standard input" : basename(file), format: known, events, lines, errors, config };
 }
 
-/** The page with a run in it, or empty. */
-async function page(run: Trace | undefined): Promise<string> {
+/** The page with a run in it, or with where the run comes from, or empty. */
+async function page(run: Trace | Source | undefined): Promise<string> {
   const [template, core, tools] = await Promise.all(
     ["./view.html", "./core.wasm", "./tools.wasm"].map((name) => readFile(new URL(name, import.meta.url))),
   );
@@ -111,21 +162,24 @@ async function page(run: Trace | undefined): Promise<string> {
     core: packed(core),
     tools: packed(tools),
   };
-  return String(template).replaceAll(
-    /"\{\{(trace)\}\}"|\{\{(core|tools)\}\}/g,
-    (all, run: string, module: string) => parts[run ?? module] ?? all,
-  );
+  // A page that stands for itself talks to nobody; one that is served to where it came from.
+  const policy = run !== undefined && isSource(run) ? "default-src 'none'; connect-src 'self';" : "default-src 'none';";
+  return String(template)
+    .replace("default-src 'none';", policy)
+    .replaceAll(
+      /"\{\{(trace)\}\}"|\{\{(core|tools)\}\}/g,
+      (all, run: string, module: string) => parts[run ?? module] ?? all,
+    );
 }
 
-/** Opens a file as a person would; that there is no browser is no failure. */
-function show(file: string): void {
-  const url = pathToFileURL(resolve(file)).href;
+/** Opens an address as a person would; that there is no browser is no failure. */
+function show(url: string): void {
   const opener: Partial<Record<NodeJS.Platform, [string, string[]]>> = {
     darwin: ["open", [url]],
     win32: ["rundll32", ["url.dll,FileProtocolHandler", url]],
   };
   const [command, args] = opener[process.platform] ?? ["xdg-open", [url]];
   execFile(command, args, (error) => {
-    if (error) tell(`no browser could be started: open ${file}`);
+    if (error) tell(`no browser could be started: open ${url}`);
   });
 }

@@ -4,12 +4,12 @@ import type { Level } from "../generated/types.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Live, type Seen, type Update } from "../replay/live.ts";
 import { refused } from "../replay/read.ts";
-import { cost, duration, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
+import { cost, duration, failed, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
 import { FORMATS, type TranscriptFormat } from "../transcript.ts";
 import { Alarm } from "./alarm.ts";
 import { level, type Options, parse, transcriptFormat, UsageError } from "./args.ts";
 import { candidates, Followed, holdsSessions } from "./follow.ts";
-import { Complaints } from "./input.ts";
+import { Complaints, InputError } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, progress, tell, wrapped } from "./print.ts";
 import { chapter, place } from "./replay.ts";
 import { places, type Session } from "./sessions.ts";
@@ -127,6 +127,8 @@ interface Following {
   begun: boolean;
   /** Whether what it holds when it is first read was written before anybody watched. */
   old: boolean;
+  /** Whether it turned out to be no log. */
+  dead: boolean;
   /** Findings that were told. */
   told: Set<string>;
   /** Calls by their place, until they are answered. */
@@ -204,7 +206,8 @@ class Watch {
   async #lookRound(): Promise<void> {
     if (this.#folder === undefined || Date.now() - this.#looked < LOOK_ROUND) return;
     const began = Date.now();
-    const found = await candidates(this.#folder.path);
+    const all = await candidates(this.#folder.path);
+    const found = all.filter(({ file }) => this.#following.get(file)?.dead !== true);
     // A folder that takes long to look through is looked through less often.
     this.#looked = Date.now() + (Date.now() - began) * 9;
     if (this.#how.all) {
@@ -230,6 +233,7 @@ class Watch {
         complaints: new Complaints(session.file),
         begun: false,
         old,
+        dead: false,
         told: new Set(),
         calls: new Map(),
         steps: 0,
@@ -248,7 +252,15 @@ class Watch {
 
   async #read(following: Following): Promise<void> {
     const { source, live, session } = following;
-    const look = await source.look();
+    if (following.dead) return;
+    const look = await source.look().catch((error: unknown) => {
+      // One file that is no log must not end the watch of a folder.
+      if (this.#folder === undefined || !(error instanceof InputError)) throw error;
+      following.dead = true;
+      if (this.#current === following) [this.#current, this.#looked] = [undefined, 0];
+      tell(`loopwarden: ${error.message}`);
+      return undefined;
+    });
     if (look === undefined) return;
     if ("gone" in look) {
       tell(`loopwarden: ${session.file}: ${look.gone}; waiting for it`);
@@ -336,6 +348,8 @@ class Watch {
       const isNews = reaches(finding.level, "nudge") || reaches(finding.level, this.#how.least);
       return isNews && !told.has(chapter(finding));
     });
+    // A call is told with its answer; where something is found before that, at once.
+    if (news.length > 0 && event.type === "tool-call" && !this.#how.json) this.#step(seen, undefined, true);
     for (const finding of news) {
       told.add(chapter(finding));
       if (rank(finding.level) > rank(following.strongest)) following.strongest = finding.level;
@@ -357,14 +371,14 @@ class Watch {
   }
 
   /** One line of what happened. A call is told with its answer, and what is running is shown where there is a terminal. */
-  #step({ event, line, pending }: Seen, call: string | undefined): void {
+  #step({ event, line, pending }: Seen, call: string | undefined, isFound = false): void {
     const time = event.at == null || Math.abs(event.at) > 8.64e15 ? "" : new Date(event.at).toTimeString().slice(0, 8);
     const begin = `${paint("dim", `${time.padEnd(8)} ${place(event, line).padEnd(10)}`)} `;
     if (event.type === "tool-result") {
       const asked = call ?? event.tool ?? "result";
       const came = short(outcome(event), WIDTH / 2);
-      print(`${begin}${asked} ${paint(event.outcome === "ok" ? "dim" : "red", `→ ${came}`)}`);
-    } else if (event.type !== "tool-call" && STEPS.has(event.type) && !pending)
+      print(`${begin}${asked} ${paint(failed(event) ? "red" : "dim", `→ ${came}`)}`);
+    } else if (isFound || (STEPS.has(event.type) && !pending))
       print(`${begin}${paint("dim", short(lineOf(event), WIDTH))}`);
   }
 

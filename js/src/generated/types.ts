@@ -1059,6 +1059,10 @@ export interface ToolCallEvent {
    */
   callId?: string | null;
   /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
+  /**
    * MCP hint, a prior only: calling again with the same arguments changes nothing more.
    */
   idempotent?: boolean | null;
@@ -1109,6 +1113,10 @@ export interface ToolCallEvent {
    */
   task?: string | null;
   /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
+  /**
    * The tool's name.
    */
   tool: string;
@@ -1130,6 +1138,10 @@ export interface ToolResultEvent {
    * Pairs the result with its call; without it the oldest unanswered call of the tool is taken.
    */
   callId?: string | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Host metadata; compared only where `output` is empty.
    */
@@ -1189,6 +1201,10 @@ export interface ToolResultEvent {
    */
   task?: string | null;
   /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
+  /**
    * The tool's name.
    */
   tool?: string | null;
@@ -1210,6 +1226,10 @@ export interface MessageEvent {
    * Text by default.
    */
   channel?: Channel | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Digest of the full text, where `text` is clipped.
    */
@@ -1252,6 +1272,10 @@ export interface MessageEvent {
    * The message.
    */
   text: string;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "message";
 }
 /**
@@ -1270,6 +1294,10 @@ export interface DeltaEvent {
    * Text by default.
    */
   channel?: Channel | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Echoed by hosts, never judged.
    */
@@ -1304,6 +1332,10 @@ export interface DeltaEvent {
    * The piece.
    */
   text: string;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "delta";
 }
 /**
@@ -1318,6 +1350,10 @@ export interface OutputEvent {
    * Event time in milliseconds since the Unix epoch.
    */
   at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Echoed by hosts, never judged.
    */
@@ -1352,6 +1388,10 @@ export interface OutputEvent {
    * The output.
    */
   text: string;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "output";
 }
 /**
@@ -1366,6 +1406,10 @@ export interface FailureEvent {
    * Event time in milliseconds since the Unix epoch.
    */
   at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Its class; recognised from the text where absent.
    */
@@ -1416,6 +1460,10 @@ export interface FailureEvent {
    * The task being worked on.
    */
   task?: string | null;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "failure";
 }
 /**
@@ -1438,6 +1486,10 @@ export interface ProgressEvent {
    * Code written.
    */
   codeWritten?: Marker | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Dependencies added.
    */
@@ -1492,6 +1544,10 @@ export interface ProgressEvent {
    * Test figures.
    */
   tests?: Tests | null;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "progress";
 }
 /**
@@ -1545,6 +1601,10 @@ export interface EvaluationEvent {
    */
   confidence?: number | null;
   /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
+  /**
    * Echoed by hosts, never judged.
    */
   labels?: {
@@ -1578,6 +1638,10 @@ export interface EvaluationEvent {
    * The task being worked on.
    */
   task?: string | null;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "evaluation";
   /**
    * The opinion.
@@ -1596,6 +1660,10 @@ export interface CollaborationEvent {
    * Event time in milliseconds since the Unix epoch.
    */
   at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * The request's embedding: finite numbers, one length per pair of agents.
    */
@@ -1642,6 +1710,10 @@ export interface CollaborationEvent {
    * Who was asked.
    */
   to: string;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "collaboration";
 }
 /**
@@ -1664,6 +1736,10 @@ export interface AttemptEvent {
    * What was done; a set.
    */
   completedWork?: string[];
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Echoed by hosts, never judged.
    */
@@ -1702,6 +1778,10 @@ export interface AttemptEvent {
    * The task being worked on.
    */
   task?: string | null;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "attempt";
 }
 /**
@@ -1716,6 +1796,10 @@ export interface TransitionEvent {
    * Event time in milliseconds since the Unix epoch.
    */
   at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * The phase left; absent at the start.
    */
@@ -1754,6 +1838,10 @@ export interface TransitionEvent {
    * The phase entered.
    */
   to: string;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "transition";
 }
 /**
@@ -1769,7 +1857,7 @@ export interface TurnEvent {
    */
   at?: number | null;
   /**
-   * Money spent, in millionths of the host's currency unit.
+   * Money spent on the same, in millionths of the host's currency unit.
    */
   costMicros?: number | null;
   /**
@@ -1819,7 +1907,7 @@ export interface TurnEvent {
    */
   task?: string | null;
   /**
-   * Tokens spent.
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
    */
   tokens?: number | null;
   type: "turn";
@@ -1836,6 +1924,10 @@ export interface DeliveryEvent {
    * Event time in milliseconds since the Unix epoch.
    */
   at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * The edge, where two nodes share several.
    */
@@ -1878,6 +1970,10 @@ export interface DeliveryEvent {
    * The receiving node.
    */
   to: string;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "delivery";
 }
 /**
@@ -1892,6 +1988,10 @@ export interface HostEvent {
    * Event time in milliseconds since the Unix epoch.
    */
   at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Anything worth logging.
    */
@@ -1934,6 +2034,10 @@ export interface HostEvent {
    * The task being worked on.
    */
   task?: string | null;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "host";
 }
 /**
@@ -1948,6 +2052,10 @@ export interface CustomEvent {
    * Event time in milliseconds since the Unix epoch.
    */
   at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * What makes two of them the same.
    */
@@ -1990,6 +2098,10 @@ export interface CustomEvent {
    * The task being worked on.
    */
   task?: string | null;
+  /**
+   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
+   */
+  tokens?: number | null;
   type: "custom";
 }
 /**
@@ -2368,6 +2480,10 @@ export interface Finding {
    */
   evidence: Evidence[];
   /**
+   * One concrete alternative to the loop, in a sentence.
+   */
+  instead?: string;
+  /**
    * The rule's case, such as `unchanged-outcome`.
    */
   kind: string;
@@ -2400,6 +2516,10 @@ export interface Finding {
    */
   reasoning?: string;
   /**
+   * What this finding alone recommends.
+   */
+  recommendation?: Recommendation;
+  /**
    * The rule's id.
    */
   rule: RuleId;
@@ -2425,13 +2545,25 @@ export interface Finding {
  */
 export interface Evidence {
   /**
+   * The beginning of the call's arguments, at most 120 characters, only where `privacy.payloads` is `excerpt`.
+   */
+  args?: string;
+  /**
+   * When it happened, in milliseconds since the Unix epoch; of events from before the loop was first reported, nothing but their number and digest is known.
+   */
+  at?: number;
+  /**
    * The first 16 hexadecimal digits of a domain-tagged SHA-256 of what was compared.
    */
   digest: string;
   /**
-   * The beginning of the payload, only where `privacy.payloads` is `excerpt`.
+   * The beginning of what came back or was said, at most 120 characters, only where `privacy.payloads` is `excerpt`.
    */
   excerpt?: string;
+  /**
+   * What became of the call, where it is known.
+   */
+  outcome?: Outcome;
   /**
    * The event's sequence number.
    */
@@ -2440,6 +2572,10 @@ export interface Evidence {
    * The host's step number, where the event carried one.
    */
   step?: number;
+  /**
+   * The tool that was called, printable.
+   */
+  tool?: string;
 }
 /**
  * What was spent since the onset of a loop, as far as the events told.

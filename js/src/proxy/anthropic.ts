@@ -19,6 +19,7 @@ import type { Edit } from "./splice.ts";
 
 export const anthropic: Api = {
   name: "anthropic",
+  list: "messages",
   format: "anthropic",
   matches: (path) => path.endsWith("/messages"),
   messages: ({ messages }) => (Array.isArray(messages) ? messages : undefined),

@@ -48,6 +48,8 @@ export interface Kept {
 
 export interface Api {
   readonly name: ApiName;
+  /** The member of a request that lists the conversation. */
+  readonly list: string;
   /** How its messages are read. */
   readonly format: TranscriptFormat;
   /** Whether a path of a POST is a request for an answer. */
@@ -100,7 +102,7 @@ export const count = (value: unknown): number | undefined =>
 
 /** The JSON of an event, where it is an object. */
 export function parsed(data: string): Json | undefined {
-  if (!data.startsWith("{")) return undefined;
+  if (!/^\s*\{/.test(data)) return undefined;
   try {
     const value: unknown = JSON.parse(data);
     return isObject(value) ? value : undefined;

@@ -15,10 +15,10 @@ export async function read(body: ReadableStream<Uint8Array>, most: number): Prom
   let length = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return { bytes: joined(chunks, length), rest: undefined };
+    if (done) return { bytes: joined(chunks), rest: undefined };
     chunks.push(value);
     length += value.byteLength;
-    if (length > most) return { bytes: joined(chunks, length), rest: remaining(reader) };
+    if (length > most) return { bytes: joined(chunks), rest: remaining(reader) };
   }
 }
 
@@ -56,8 +56,10 @@ function remaining(reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStr
   );
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+/** Chunks, one behind the other. */
+export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const [first] = chunks;
+  const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
   if (chunks.length === 1 && first && first.buffer instanceof ArrayBuffer) return first as Uint8Array<ArrayBuffer>;
   const bytes = new Uint8Array(length);
   let at = 0;
@@ -71,19 +73,10 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<Array
 /** What `DecompressionStream` may know; where it does not, the body is not read. */
 const CODINGS = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 
-/**
- * The text of a body, unpacked; nothing where it is no UTF-8, is packed in a way that this runtime does not know, or
- * is longer than may be read.
- */
-export async function text(
-  bytes: Uint8Array<ArrayBuffer>,
-  coding: string | null,
-  most: number,
-): Promise<string | undefined> {
-  const plain = await unpacked(bytes, coding, most);
-  if (plain === undefined) return undefined;
+/** The text of bytes; nothing where they are no UTF-8. */
+export function text(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(plain);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return undefined;
   }

@@ -28,6 +28,7 @@ const named = (body: unknown, camel: string, snake: string): string => (at(body,
 
 export const gemini: Api = {
   name: "gemini",
+  list: "contents",
   format: "gemini-cli",
   matches: (path) => path.endsWith(":generateContent") || path.endsWith(":streamGenerateContent"),
   messages: ({ contents }) => {

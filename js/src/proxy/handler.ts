@@ -2,8 +2,17 @@
 // ends with the request being passed on as it came.
 import { LoopDetector, LoopwardenError, type Verdict, version } from "loopwarden";
 import { anthropic } from "./anthropic.ts";
-import { type Answer, type Api, type Asked, isObject, type Kept, text as textOf } from "./api.ts";
-import { read, text, unpacked, whole } from "./body.ts";
+import {
+  type Answer,
+  type Api,
+  type Asked,
+  isObject,
+  type Json,
+  type Kept,
+  parsed as parsedObject,
+  text as textOf,
+} from "./api.ts";
+import { joined, read, text, unpacked, whole } from "./body.ts";
 import { Digest } from "./digest.ts";
 import { gemini } from "./gemini.ts";
 import { openaiChat } from "./openai-chat.ts";
@@ -16,8 +25,9 @@ import {
   type Settings,
   settled,
 } from "./options.ts";
+import { elements, type Mark, opening, Prefixes } from "./prefix.ts";
 import { type Edit, edited } from "./splice.ts";
-import { type Judged, judge } from "./trace.ts";
+import { type Between, type How, type Judged, judge, judgeOn, RECENT } from "./trace.ts";
 import { Collector, passing, Watch } from "./watch.ts";
 import { ending, note } from "./words.ts";
 
@@ -64,10 +74,13 @@ export interface ProxyMetrics {
   saved: { input: number; output: number };
 }
 
-/** What a runtime may hand over beside a request. */
-export interface ProxyContext {
-  waitUntil?(work: Promise<unknown>): void;
+/** What edge runtimes hand over beside a request, to be told of work that goes on after the answer. */
+interface ProxyContext {
+  waitUntil(work: Promise<unknown>): void;
 }
+
+const isContext = (value: unknown): value is ProxyContext =>
+  typeof value === "object" && value !== null && "waitUntil" in value && typeof value.waitUntil === "function";
 
 /** A handler as the Fetch standard has it: for `export default { fetch }`, `Deno.serve`, `Bun.serve` or `serve` of Node. */
 export interface LoopProxy {
@@ -84,7 +97,20 @@ export interface LoopProxy {
  */
 export function createLoopProxy(options: LoopProxyOptions): LoopProxy {
   const proxy = new Handler(options);
-  return Object.assign((request: Request) => proxy.handle(request), { metrics: () => structuredClone(proxy.metrics) });
+  return Object.assign((request: Request, ...rest: unknown[]) => proxy.handle(request, rest), {
+    metrics: () => structuredClone(proxy.metrics),
+  });
+}
+
+/** A request that was read and judged. */
+interface Conversation {
+  /** What it asks for; of its messages at least the last ones. */
+  body: Json;
+  /** Messages of the conversation. */
+  messages: number;
+  judged: Judged;
+  /** Keeps in mind how the request began. */
+  remember(): void;
 }
 
 /** What upstream is asked with. */
@@ -110,6 +136,8 @@ class Handler {
   readonly #settings: Settings;
   readonly #seed: string;
   readonly #warned = new Set<string>();
+  /** How the latest requests began. */
+  readonly #prefixes = new Map<Api, Prefixes>();
   /** Whether upstream has refused a choice of tools. */
   #unsteered = false;
 
@@ -120,7 +148,7 @@ class Handler {
     this.#seed = `${version()} ${prompts} ${config}`;
   }
 
-  async handle(request: Request): Promise<Response> {
+  async handle(request: Request, rest: readonly unknown[]): Promise<Response> {
     this.metrics.requests++;
     const { upstream, enabled, maxBody } = this.#settings;
     const url = target(upstream, new URL(request.url));
@@ -142,7 +170,8 @@ class Handler {
     }
     let answer: Response | undefined;
     try {
-      answer = await this.#judged(api, outgoing, body.bytes, request.headers.get("content-encoding"));
+      const context = rest.find(isContext);
+      answer = await this.#judged(api, outgoing, body.bytes, request.headers.get("content-encoding"), context);
     } catch (error) {
       if (error instanceof Unreachable) return this.#unreachable(error);
       this.#warn("judge", error);
@@ -160,29 +189,24 @@ class Handler {
     outgoing: Outgoing,
     bytes: Uint8Array<ArrayBuffer>,
     coding: string | null,
+    context: ProxyContext | undefined,
   ): Promise<Response | undefined> {
     const { policy, config, prompts, cache, maxBody } = this.#settings;
-    const plain = await text(bytes, coding, maxBody);
+    const plain = await unpacked(bytes, coding, maxBody);
     if (plain === undefined) return undefined;
-    let body: unknown;
-    try {
-      body = JSON.parse(plain);
-    } catch {
-      return undefined;
-    }
-    const messages = isObject(body) ? api.messages(body) : undefined;
-    if (!isObject(body) || messages === undefined) return undefined;
-    const asked: Asked = { url: outgoing.url, body };
-    const how = {
+    const how: How = {
       config,
       hostPrompts: prompts === "host",
       cache,
       seed: this.#seed,
       warn: (kind: string, cause: unknown) => this.#warn(kind, cause),
+      pending: (work: Promise<unknown>) => context?.waitUntil(work),
     };
     const named = (ids: readonly string[]) => names(this.#seed, api, outgoing.headers, ids);
-    const before = api.goesOn ? await named(api.goesOn(body)) : [];
-    const judged = await judge(how, api, messages, before);
+    const conversation = (await this.#goesOn(how, api, plain)) ?? (await this.#read(how, api, plain, named));
+    if (conversation === undefined) return undefined;
+    const { body, judged, messages, remember } = conversation;
+    const asked: Asked = { url: outgoing.url, body };
     let mine = true;
     try {
       this.metrics.judged++;
@@ -195,7 +219,7 @@ class Handler {
       const exchange: ProxyExchange = {
         api: api.name,
         model: textOf(body["model"]) ?? modelOf(outgoing.url),
-        messages: messages.length,
+        messages,
         action: "none",
         saved: { input: 0, output: 0 },
       };
@@ -220,11 +244,13 @@ class Handler {
       let response: Response | undefined;
       let refused = false;
       for (const { edits, action } of tries) {
-        const changed = edited(plain, edits);
+        const changed = edited(text(plain) ?? "", edits);
         if (changed === undefined) continue;
         const headers = new Headers(outgoing.headers);
         headers.delete("content-encoding");
-        response = await this.#ask({ ...outgoing, headers }, "POST", new TextEncoder().encode(changed));
+        const asking = this.#ask({ ...outgoing, headers }, "POST", new TextEncoder().encode(changed));
+        remember();
+        response = await asking;
         if (!NOT_UNDERSTOOD.includes(response.status)) {
           exchange.action = response.ok ? action : "none";
           if (refused) this.#unsteered = true;
@@ -239,15 +265,21 @@ class Handler {
         this.metrics.undone++;
         this.#warn("undone", new Error("upstream did not take a request with guidance, so it was sent without"));
       }
-      response ??= await this.#ask(outgoing, "POST", bytes);
+      if (response === undefined) {
+        const asking = this.#ask(outgoing, "POST", bytes);
+        // While upstream is at it.
+        remember();
+        response = await asking;
+      }
+      const answered = response;
       if (verdict) this.#tell(verdict, exchange);
-      const headers = this.#headers(response);
+      const headers = this.#headers(answered);
       for (const [name, value] of Object.entries(verdict ? told(verdict) : { "loopwarden-level": "continue" }))
         headers.set(name, value);
-      const init = { status: response.status, statusText: response.statusText, headers };
-      if (!response.body || !response.ok) return new Response(response.body, init);
-      const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-      const isPlain = !this.#settings.packed || !isPacked(response.headers);
+      const init = { status: answered.status, statusText: answered.statusText, headers };
+      if (!answered.body || !answered.ok) return new Response(answered.body, init);
+      const isStream = answered.headers.get("content-type")?.startsWith("text/event-stream") === true;
+      const isPlain = !this.#settings.packed || !isPacked(answered.headers);
       const keep =
         kept &&
         (({ ids, output }: Kept) => {
@@ -257,7 +289,7 @@ class Handler {
       if (isStream && isPlain) {
         mine = false;
         return new Response(
-          passing(response.body, this.#watch(api, asked, judged, exchange, kept && keep), outgoing.abort),
+          passing(answered.body, this.#watch(api, asked, judged, exchange, kept && keep), outgoing.abort),
           init,
         );
       }
@@ -265,7 +297,7 @@ class Handler {
         mine = false;
         const collector = new Collector(maxBody, async (answer) => {
           try {
-            const whole = await unpacked(answer, response.headers.get("content-encoding"), maxBody);
+            const whole = await unpacked(answer, answered.headers.get("content-encoding"), maxBody);
             const value: unknown = whole && JSON.parse(new TextDecoder().decode(whole));
             const left = isObject(value) ? kept(asked, value) : undefined;
             if (left) await keep(left);
@@ -275,12 +307,90 @@ class Handler {
             judged.free();
           }
         });
-        return new Response(passing(response.body, collector, outgoing.abort), init);
+        return new Response(passing(answered.body, collector, outgoing.abort), init);
       }
-      return new Response(response.body, init);
+      return new Response(answered.body, init);
     } finally {
       if (mine) judged.free();
     }
+  }
+
+  /** What is done once at most, and is no reason to fail. */
+  #once(work: () => void): () => void {
+    let done = false;
+    return () => {
+      if (done) return;
+      done = true;
+      try {
+        work();
+      } catch (error) {
+        this.#warn("remember", error);
+      }
+    };
+  }
+
+  /** Reads a request whole. */
+  async #read(
+    how: How,
+    api: Api,
+    plain: Uint8Array<ArrayBuffer>,
+    named: (ids: readonly string[]) => Promise<string[]>,
+  ): Promise<Conversation | undefined> {
+    const body = parsed(text(plain));
+    const messages = body && api.messages(body);
+    if (body === undefined || messages === undefined) return undefined;
+    const before = api.goesOn ? await named(api.goesOn(body)) : [];
+    const judged = await judge(how, api, messages, before);
+    const remember = this.#once(() => {
+      const first = opening(plain, api.list);
+      const all = first === undefined || judged.places.length === 0 ? undefined : elements(plain, first);
+      if (all?.length === messages.length) this.#remember(api, plain, judged.places, all, 0, all[0]?.start ?? 0);
+    });
+    return { body, judged, messages: messages.length, remember };
+  }
+
+  /** Reads of a request only what comes after what is known; nothing where it begins like none before it. */
+  async #goesOn(how: How, api: Api, plain: Uint8Array<ArrayBuffer>): Promise<Conversation | undefined> {
+    const mark = this.#prefixes.get(api)?.find(plain);
+    const from = mark?.recent[0];
+    if (mark === undefined || from === undefined) return undefined;
+    // The same request without the messages that are known, but for the last ones.
+    const short = text(joined([plain.subarray(0, mark.first), plain.subarray(from)]));
+    const body = parsed(short);
+    const messages = body && api.messages(body);
+    const recent = mark.recent.length;
+    if (body === undefined || messages === undefined || messages.length <= recent) return undefined;
+    if (api.goesOn && api.goesOn(body).length > 0) return undefined;
+    const judged = await judgeOn(how, api, messages, { ...mark, recent });
+    if (judged === undefined) return undefined;
+    const absent = mark.messages - recent;
+    const remember = this.#once(() => {
+      const more = elements(plain, mark.end);
+      // Of what is known only the last end is of use.
+      const known = mark.recent.map((start) => ({ start, end: mark.end }));
+      if (more && known.length + more.length === messages.length)
+        this.#remember(api, plain, judged.places, [...known, ...more], absent, mark.first);
+    });
+    return { body, judged, messages: absent + messages.length, remember };
+  }
+
+  #remember(
+    api: Api,
+    plain: Uint8Array,
+    places: readonly Between[],
+    at: readonly { start: number; end: number }[],
+    absent: number,
+    first: number,
+  ): void {
+    const prefixes = this.#prefixes.get(api) ?? new Prefixes();
+    this.#prefixes.set(api, prefixes);
+    const marks = places.flatMap(({ messages, digest, before }): Mark[] => {
+      const last = at[messages - absent - 1];
+      if (!last) return [];
+      const recent = at.slice(Math.max(0, messages - absent - RECENT), messages - absent).map(({ start }) => start);
+      return [{ first, end: last.end, messages, recent, digest, before }];
+    });
+    prefixes.keep(plain, marks);
   }
 
   /** Follows an answer that streams. */
@@ -352,8 +462,11 @@ class Handler {
       signal: abort.signal,
       duplex: "half",
     };
+    const request = new Request(url, init);
+    // A request holds on to its signal only as long as somebody holds on to the request.
+    abort.signal.addEventListener("abort", () => void request, { once: true });
     try {
-      return await this.#settings.fetch(new Request(url, init));
+      return await this.#settings.fetch(request, body instanceof ReadableStream ? undefined : body);
     } catch (error) {
       throw new Unreachable(error);
     }
@@ -420,6 +533,8 @@ class Unreachable extends Error {
     this.aborted = cause instanceof Error && cause.name === "AbortError";
   }
 }
+
+const parsed = (text: string | undefined): Json | undefined => (text === undefined ? undefined : parsedObject(text));
 
 /** Where a request goes. The path of `upstream` comes first, unless the client has it in front already. */
 function target(upstream: URL, asked: URL): URL {

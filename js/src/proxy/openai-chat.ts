@@ -22,6 +22,7 @@ import type { Edit } from "./splice.ts";
 
 export const openaiChat: Api = {
   name: "openai-chat",
+  list: "messages",
   format: "openai",
   matches: (path) => path.endsWith("/chat/completions"),
   messages: ({ messages }) => (Array.isArray(messages) ? messages : undefined),

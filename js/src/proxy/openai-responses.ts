@@ -23,6 +23,7 @@ import type { Edit } from "./splice.ts";
 
 export const openaiResponses: Api = {
   name: "openai-responses",
+  list: "input",
   format: "openai",
   matches: (path) => path.endsWith("/responses"),
   messages: ({ input }) => {

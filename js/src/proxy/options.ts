@@ -50,8 +50,11 @@ export interface LoopProxyOptions {
   cache?: ProxyCache;
   /** Bytes of a request that are read, 32 MiB by default. Longer ones are passed on as they come, unread. */
   maxBody?: number;
-  /** Asks upstream. Default: the runtime's own `fetch`. */
-  fetch?: (request: Request) => Promise<Response>;
+  /**
+   * Asks upstream. Default: the runtime's own `fetch`. `body` is that of the request, where it does not stream: it may be
+   * sent once more.
+   */
+  fetch?: (request: Request, body?: Uint8Array<ArrayBuffer> | null) => Promise<Response>;
   /** Whether that `fetch` leaves packed bodies as they are; the runtimes' own unpack them. Default `false`. */
   packed?: boolean;
   /** `false` passes everything on. Default `true`. */
@@ -92,7 +95,7 @@ export interface Settings {
   prompts: "human" | "host";
   cache: ProxyCache;
   maxBody: number;
-  fetch: (request: Request) => Promise<Response>;
+  fetch: NonNullable<LoopProxyOptions["fetch"]>;
   packed: boolean;
   enabled: boolean;
 }

@@ -39,7 +39,29 @@ export interface Judged {
   problems: string[];
   /** Goes on with what the model answered, and keeps it under these names. */
   keep(output: readonly unknown[], names: readonly string[]): void;
+  /** The latest places between two turns, from which a later request can go on. */
+  places: Between[];
 }
+
+/** A place between two turns. */
+export interface Between {
+  /** Messages before it. */
+  messages: number;
+  digest: readonly [number, number];
+  /** The key of the turn before. */
+  before: string | undefined;
+}
+
+/** What is known of the messages that a conversation begins with, of which only the last ones are at hand. */
+export interface Known extends Between {
+  /** How many of those are at hand. */
+  recent: number;
+}
+
+/** Places that are told. */
+const PLACES = 4;
+/** Messages before a place that have to be at hand. */
+export const RECENT: number = 2 * ALONG;
 
 /** What is kept of a conversation beside the detector. */
 interface Place {
@@ -60,6 +82,8 @@ export interface How {
   /** What has to be the same for a snapshot to be of use. */
   seed: string;
   warn(kind: string, cause: unknown): void;
+  /** Hears of what goes on after the answer. */
+  pending(work: Promise<unknown>): void;
 }
 
 /**
@@ -73,15 +97,47 @@ export async function judge(
   messages: readonly unknown[],
   before: readonly string[] = [],
 ): Promise<Judged> {
+  return (await walked(how, api, messages, before, undefined)) as Judged;
+}
+
+/**
+ * Judges a conversation of which only the last messages are at hand; nothing where the cache has forgotten the others.
+ */
+export function judgeOn(
+  how: How,
+  api: Api,
+  messages: readonly unknown[],
+  beginning: Known,
+): Promise<Judged | undefined> {
+  return walked(how, api, messages, [], beginning);
+}
+
+async function walked(
+  how: How,
+  api: Api,
+  messages: readonly unknown[],
+  before: readonly string[],
+  beginning: Known | undefined,
+): Promise<Judged | undefined> {
   const { cache } = how;
-  const digest = new Digest(`${how.seed} ${api.name}`);
+  const digest = beginning ? Digest.from(beginning.digest) : new Digest(`${how.seed} ${api.name}`);
+  /** Messages that are known and at hand, and those that are not at hand. */
+  const recent = beginning?.recent ?? 0;
+  const absent = (beginning?.messages ?? 0) - recent;
   /** Where turns begin, and the digests of what comes before them. */
   const turns: { start: number; key: string }[] = [];
-  for (const [index, message] of messages.entries()) {
-    if (index > 0 && api.isModel(message) && !api.isModel(messages[index - 1]))
+  if (beginning?.before !== undefined) turns.push({ start: 0, key: beginning.before });
+  const places: Between[] = [];
+  for (let index = recent; index < messages.length; index++) {
+    const message = messages[index];
+    if (index > 0 && api.isModel(message) && !api.isModel(messages[index - 1])) {
+      places.push({ messages: absent + index, digest: digest.state, before: turns.at(-1)?.key });
       turns.push({ start: index, key: digest.value });
+    }
     digest.add(message);
   }
+  if (!api.isModel(messages.at(-1)))
+    places.push({ messages: absent + messages.length, digest: digest.state, before: turns.at(-1)?.key });
   // A conversation whose beginning the vendor keeps has no digest of its own.
   let known: Kept | undefined;
   for (const name of before) known ??= await restored(how, name);
@@ -92,8 +148,12 @@ export async function judge(
       if (known !== undefined) break;
     }
   }
-  const from = isPart ? 0 : (known?.place.length ?? 0);
-  const walk = new Walk(how, api, known, isPart ? (known?.place.length ?? 0) : 0);
+  const from = isPart ? 0 : (known?.place.length ?? 0) - absent;
+  if (from < recent) {
+    known?.detector.free();
+    return undefined;
+  }
+  const walk = new Walk(how, api, known, isPart ? (known?.place.length ?? 0) : absent);
   try {
     const starts = [from, ...turns.map(({ start }) => start).filter((start) => start > from), messages.length];
     for (let turn = 0; turn + 1 < starts.length; turn++) {
@@ -115,6 +175,7 @@ export async function judge(
     said: walk.said,
     problems: walk.problems,
     free: () => walk.detector.free(),
+    places: isPart ? [] : places.slice(-PLACES),
     keep: (output, names) => {
       if (names.length === 0) return;
       walk.turn(output, 0, output.length);
@@ -221,7 +282,7 @@ class Walk {
   /** The model's latest short messages before a turn, and how many lines they are. */
   #along(messages: readonly unknown[], start: number): [texts: string[], lines: number] {
     const texts: string[] = [];
-    for (let at = start - 1; at >= 0 && start - at <= 4 * ALONG && texts.length < ALONG; at--) {
+    for (let at = start - 1; at >= 0 && start - at <= RECENT && texts.length < ALONG; at--) {
       const message = messages[at];
       if (!this.#api.isModel(message)) continue;
       const text = JSON.stringify(message);
@@ -254,7 +315,8 @@ interface Kept {
 async function restored(how: How, name: string): Promise<Kept | undefined> {
   try {
     const found = how.cache.get(name);
-    const bytes = found instanceof Promise ? await found : found;
+    // What stubs of Durable Objects answer can be waited for and is no `Promise`.
+    const bytes = found instanceof Uint8Array ? found : await found;
     if (bytes == null) return undefined;
     const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0);
     const place: Place = JSON.parse(decoder.decode(bytes.subarray(4, 4 + length)));
@@ -275,7 +337,7 @@ function put(how: How, name: string, value: Uint8Array): void {
 function safely(how: How, work: () => void | Promise<void>): void {
   try {
     const done = work();
-    if (done instanceof Promise) done.catch((error) => how.warn("cache", error));
+    if (done) how.pending(Promise.resolve(done).catch((error) => how.warn("cache", error)));
   } catch (error) {
     how.warn("cache", error);
   }

@@ -35,7 +35,7 @@ export function readable(markdown: string, quote: (seq: number) => Quoted | unde
   return markdown
     .split("\n")
     .map((text) => {
-      const item = /^- [Ee]vent (\d+)(?:, step \d+)?: .*?( ← Loop detected)?$/.exec(text);
+      const item = /^- [Ee]vent (\d+)\b.*?( ← Loop detected)?$/.exec(text);
       const found = item === null ? undefined : quote(Number(item[1]));
       if (item === null || found === undefined || (found.asked ?? found.answered) === undefined)
         return text.replaceAll(/\b([Ee]vent) (\d+)\b(?! \()/g, (all, _, seq: string) => placed(seq, all));

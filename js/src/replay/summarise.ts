@@ -73,7 +73,9 @@ export function line(event: Event): string {
 /** What came of a call. */
 export function outcome(event: Event & { type: "tool-result" }): string {
   const output = plain(event.output);
-  return output === "" ? event.outcome : `${event.outcome}: ${output}`;
+  // A command that ran and failed says so by its exit code alone.
+  const came = event.outcome === "ok" && event.exitCode ? `exit ${event.exitCode}` : event.outcome;
+  return output === "" ? came : `${came}: ${output}`;
 }
 
 /** What an event says that can be compared with another one. */
@@ -83,7 +85,7 @@ export function said(event: Event): string {
 
 /** Whether what happened is a failure. */
 export const failed = (event: Event): boolean =>
-  (event.type === "tool-result" && event.outcome !== "ok") || event.type === "failure";
+  (event.type === "tool-result" && (event.outcome !== "ok" || Boolean(event.exitCode))) || event.type === "failure";
 
 /** Arguments of a call, one after the other, each of at most so many characters; of a path the end says most. */
 export function listed(args: unknown, width: number = Number.POSITIVE_INFINITY): string {

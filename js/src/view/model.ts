@@ -310,9 +310,10 @@ function started({ tool, args }: Event & { type: "tool-call" }): string {
   return word === undefined ? tool : String(word);
 }
 
-/** What an event says was spent. */
+/** What an event says was spent on it. */
 export function spent(event: Event): { tokens: number; costMicros: number } {
-  if (event.type !== "turn") return { tokens: 0, costMicros: 0 };
+  // What a whole run took is told with its last event, which did not take it.
+  if (event.labels?.["spent"] === "whole run") return { tokens: 0, costMicros: 0 };
   return { tokens: event.tokens ?? 0, costMicros: event.costMicros ?? 0 };
 }
 

@@ -14,6 +14,7 @@ import { example, workflow } from "./example.ts";
 import { listed, QUICK } from "./find.ts";
 import { graph, trend, walk } from "./graph.ts";
 import { EventList } from "./list.ts";
+import { isSource, listen, type Source } from "./live.ts";
 import {
   type Analysis,
   agent,
@@ -71,6 +72,10 @@ let brought = false;
 let replays = 0;
 /** What the first replay of the run came to, to compare later ones with. */
 let before: string | undefined;
+/** Whether the run is still going on, and the page follows it. */
+let live: "live" | "lost" | "ended" | undefined;
+/** Proposals that are being tried, which a new replay would break off. */
+let trying = 0;
 
 const timeline = new Timeline(choose);
 const list = new EventList(choose);
@@ -129,7 +134,8 @@ function refusalOf(wanted: Config): string | undefined {
   return loaded ? refusal(wanted) : undefined;
 }
 
-async function replay(from: State = {}): Promise<void> {
+/** Replays the run; `quietly` where only its end is new, so that nothing moves that a person looks at. */
+async function replay(from: State = {}, quietly = false): Promise<void> {
   if (trace === undefined) return;
   const mine = ++replays;
   const progress = the("progress");
@@ -141,22 +147,78 @@ async function replay(from: State = {}): Promise<void> {
   const { events } = trace;
   const saved: Uint8Array[] = [];
   const result = await inSlices(analyse(events, config, saved), mine, (done) => {
+    if (quietly) return;
     progress.textContent = `Judging event ${done.toLocaleString("en")} of ${events.length.toLocaleString("en")} …`;
   });
   if (result === undefined) return;
-  if (why === undefined) progress.textContent = "";
+  if (why === undefined && !quietly) progress.textContent = "";
   [analysis, states] = [result, saved];
   const wanted = from.loop ?? (chosen && loopKey(chosen));
   const first = chosen === undefined;
   // One rule may find the same thing again later: the one around the selected event is meant.
   const meant = result.loops.filter((loop) => loopKey(loop) === wanted);
   chosen = meant.find(({ onset, last }) => onset <= selected && selected <= last) ?? meant[0] ?? result.loops[0];
+  before ??= outcome(result);
+  if (quietly) return;
   sides = undefined;
   if (first && from.event === undefined && chosen !== undefined) selected = chosen.at;
-  before ??= outcome(result);
   show();
   timeline.reveal(selected);
   list.reveal(selected);
+}
+
+/** Takes in a run that goes on. Who looks at its end stays at its end, who looks at something else keeps it. */
+async function grow(run: Trace, anew: boolean): Promise<void> {
+  if (trace === undefined || anew) {
+    await open(run, await unpack(location.hash));
+    if (chosen === undefined) choose(run.events.length - 1);
+    return;
+  }
+  const atEnd = selected >= trace.events.length - 1;
+  const known = analysis?.peak ?? "continue";
+  // What changes by itself is no effect of a setting.
+  if (config === trace.config) before = undefined;
+  [trace, layout] = [{ ...run, config: trace.config }, layOut(run.events)];
+  selected = atEnd ? run.events.length - 1 : Math.min(selected, run.events.length - 1);
+  await replay({}, true);
+  const peak = analysis?.peak ?? "continue";
+  document.title = `${serious(peak) ? `${SIGN[peak]} ${peak} – ` : ""}${run.name} – Loopwarden`;
+  keepingFocus(show);
+  if (atEnd) {
+    timeline.reveal(selected);
+    list.reveal(selected);
+  }
+  // Said where it is read aloud, once for each level.
+  const [loudest] = analysis?.loops ?? [];
+  if (serious(peak) && peak !== known && loudest !== undefined)
+    the("progress").textContent = `New: ${peak}. ${loudest.finding.message}.`;
+}
+
+/** Draws anew without taking the keyboard away: the element at the same place in its part of the page has it again. */
+function keepingFocus(draw: () => void): void {
+  const held = document.activeElement;
+  const part = held?.closest("[id]");
+  const reachable = "button, input, select, textarea, [tabindex]";
+  const at = part && held ? [...part.querySelectorAll(reachable)].indexOf(held) : -1;
+  draw();
+  if (held?.isConnected || at < 0) return;
+  part?.querySelectorAll<HTMLElement>(reachable)[at]?.focus({ preventScroll: true });
+}
+
+function follow(source: Source): void {
+  document.body.classList.add("is-live");
+  the("about").textContent = "Waiting for the session …";
+  listen(source, {
+    busy: () => {
+      const isMarked = getSelection()?.isCollapsed === false;
+      return trying > 0 || isMarked || the<HTMLDialogElement>("dialog").open;
+    },
+    take: grow,
+    state: (state) => {
+      live = state;
+      if (trace !== undefined) showAbout(trace);
+    },
+  });
 }
 
 /** What a replay came to, in a few words. */
@@ -235,11 +297,19 @@ function show(): void {
 
 function showAbout({ name, format, events, errors }: Trace): void {
   const unread = errors.length + (analysis?.refused ?? 0);
-  const parts = [name, format, number(events.length, "event"), ...(unread > 0 ? [`${unread} not readable`] : [])];
+  const going = { live: "● live", lost: "○ connection lost", ended: "○ no longer followed" };
+  const state = live === undefined ? [] : [going[live]];
+  const parts = [
+    ...state,
+    name,
+    format,
+    number(events.length, "event"),
+    ...(unread > 0 ? [`${unread} not readable`] : []),
+  ];
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
-  const tokens = events.reduce((sum, event) => sum + spent(event).tokens, 0);
-  const money = events.reduce((sum, event) => sum + spent(event).costMicros, 0);
+  const tokens = events.reduce((sum, event) => sum + (event.tokens ?? 0), 0);
+  const money = events.reduce((sum, event) => sum + (event.costMicros ?? 0), 0);
   if (tokens > 0) parts.push(number(tokens, "token"));
   if (money > 0) parts.push(`${(money / 1e6).toFixed(2)} of your currency`);
   the("about").textContent = parts.join(" · ");
@@ -707,7 +777,14 @@ async function mark(run: Trace, loop: Loop): Promise<void> {
   showLoops(run);
   showHeadline(run);
   if (analysis === undefined) return;
-  const found = await inSlices(exemptions(run.events, config, analysis, loop, layout.partner), replays, () => {});
+  trying++;
+  const found = await inSlices(
+    exemptions(run.events, config, analysis, loop, layout.partner),
+    replays,
+    () => {},
+  ).finally(() => {
+    trying--;
+  });
   if (found === undefined || !box.isConnected) return;
   const exempt = `detector.acknowledge(${JSON.stringify(loop.scope)}, ${JSON.stringify({ decision: "exempt", rule: loop.rule, signature: loop.signature })});`;
   box.replaceChildren(
@@ -967,9 +1044,10 @@ document.addEventListener("keydown", (event) => {
 });
 
 async function start(): Promise<void> {
-  const own: Trace | null = JSON.parse(the("trace").textContent ?? "null");
+  const own: Trace | Source | null = JSON.parse(the("trace").textContent ?? "null");
   const from = await unpack(location.hash);
-  if (own !== null) await open(own, from);
+  if (own !== null && isSource(own)) follow(own);
+  else if (own !== null) await open(own, from);
   else if (from?.trace !== undefined) {
     brought = true;
     // A link is somebody else's text: its run goes the way of a pasted one.

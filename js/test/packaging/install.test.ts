@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -71,7 +71,9 @@ test("the tarball holds what is needed and nothing else", async () => {
     "THIRD-PARTY-NOTICES.txt",
     "dist/cli.js",
     "dist/core.wasm",
+    "dist/http.js",
     "dist/index.d.cts",
+    "dist/view.html",
   ]) {
     assert.ok(files.includes(name), name);
   }
@@ -109,6 +111,25 @@ test("the command runs on the machine's Node", async () => {
   const { code, stdout } = await run(await machineNode(), [cli, "schema", "event"]);
   assert.equal(code, 0);
   assert.equal(JSON.parse(stdout).title, "Event");
+});
+
+test("mcp --url brings all it needs, and nothing else loads that", async () => {
+  const cli = join(installed.folder, "node_modules/loopwarden/dist/cli.js");
+  const request = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`;
+  const { code, stdout, stderr } = await run(await machineNode(), [cli, "mcp", "--url", "http://127.0.0.1:9/"], {
+    cwd: installed.folder,
+    input: request,
+  });
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).error.code, -32000);
+  const loads = await Promise.all(
+    (await readdir(join(installed.folder, "node_modules/loopwarden/dist"))).map(async (name) => {
+      if (!/\.c?js$/.test(name) || name === "http.js") return [];
+      const text = await readFile(join(installed.folder, "node_modules/loopwarden/dist", name), "utf8");
+      return /["']\.\/http\.js["']/.test(text) ? [name] : [];
+    }),
+  );
+  assert.deepEqual(loads.flat(), ["cli.js"]);
 });
 
 /** Bundles a script of the project as a user would. */

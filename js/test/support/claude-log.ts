@@ -1,10 +1,11 @@
 /** Entries of a session as Claude Code writes them. */
 export class Log {
-  #entries = 0;
+  #entries: number;
   readonly session: string;
 
-  constructor(session = "11111111-2222-4333-8444-555555555555") {
+  constructor(session = "11111111-2222-4333-8444-555555555555", first = 0) {
     this.session = session;
+    this.#entries = first;
   }
 
   /** What a person wrote. */

@@ -24,8 +24,15 @@ export async function bundleWorker(code: string, root: string = js, own: BuildOp
     target: "es2022",
     write: false,
     conditions: ["workerd", "worker", "import"],
-    external: ["./core.wasm", "cloudflare:*", ...(own.external ?? [])],
-    ...(root === js && { alias: { ...own.alias, loopwarden: join(js, "dist/index.workerd.js") } }),
+    external: ["./core.wasm", "./tools.wasm", "cloudflare:*", ...(own.external ?? [])],
+    ...(root === js && {
+      alias: {
+        ...own.alias,
+        "loopwarden/proxy": join(js, "dist/proxy.js"),
+        "loopwarden/tools": join(js, "dist/tools.workerd.js"),
+        loopwarden: join(js, "dist/index.workerd.js"),
+      },
+    }),
     logLevel: "silent",
   });
   return bundle.outputFiles[0]?.text ?? "";
@@ -37,12 +44,18 @@ export async function miniflare(
   options: Partial<MiniflareOptions> = {},
   root: string = js,
 ): Promise<Miniflare> {
-  const wasm = root === js ? join(js, "dist/core.wasm") : join(root, "node_modules/loopwarden/dist/core.wasm");
+  const dist = root === js ? join(js, "dist") : join(root, "node_modules/loopwarden/dist");
+  const wasm = async (path: string) => ({
+    type: "CompiledWasm",
+    path,
+    contents: await readFile(join(dist, path)),
+  });
   const runtime = new Miniflare({
     compatibilityDate: "2026-01-01",
     modules: [
       { type: "ESModule", path: "worker.js", contents: code },
-      { type: "CompiledWasm", path: "core.wasm", contents: await readFile(wasm) },
+      await wasm("core.wasm"),
+      await wasm("tools.wasm"),
     ],
     ...options,
   } as MiniflareOptions);

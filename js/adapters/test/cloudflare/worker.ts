@@ -21,7 +21,18 @@ import {
   LoopHalt,
   loopHalt,
 } from "../../src/cloudflare.ts";
-import { callId, conformance, type Run, runTool, type Setup, spied, TOOLS, type Turn } from "../kit.ts";
+import {
+  callId,
+  conformance,
+  type Run,
+  runTool,
+  type Setup,
+  SPENT,
+  spied,
+  streaming,
+  TOOLS,
+  type Turn,
+} from "../kit.ts";
 
 export interface Env {
   Bare: DurableObjectNamespace<Bare>;
@@ -51,8 +62,8 @@ interface Going {
 const going = new Map<string, Going>();
 
 const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
+  inputTokens: { total: SPENT.input, noCache: SPENT.input, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: SPENT.output, text: SPENT.output, reasoning: 0 },
 };
 
 type Part =
@@ -311,6 +322,8 @@ async function delegate(setup: Setup): Promise<Run> {
 }
 
 conformance("cloudflare", { run, delegate });
+// Think streams whatever a model answers.
+streaming("cloudflare", { run });
 
 const search: Turn = { calls: [{ tool: "search", args: { q: "oauth" } }] };
 const times = (count: number, turn: Turn = search): Turn[] => Array.from({ length: count }, () => turn);
@@ -327,6 +340,13 @@ function chat(script: Turn[], options: CloudflareOptions = {}) {
   const agent = bindings.Watched.getByName(name);
   return { record, run: record.run, say: (text: string) => agent.say(text), agent };
 }
+
+test("cloudflare: a class without the hooks of Think is told so in words", () => {
+  assert.throws(
+    () => createThinkGuard().agent(DurableObject as never),
+    /loopwarden\/cloudflare needs the class of an agent of `@cloudflare\/think`.*has no beforeTurn, beforeStep/,
+  );
+});
 
 test("cloudflare: a human's message lifts a halt, an outer loop's does not", async () => {
   const human = chat([...times(9), { text: "Found it" }]);

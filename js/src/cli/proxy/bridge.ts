@@ -29,7 +29,10 @@ async function answer(
   outgoing.on("close", () => {
     if (!outgoing.writableFinished) gone.abort();
   });
-  const response = await handler(asRequest(incoming, gone.signal));
+  const request = asRequest(incoming, gone.signal);
+  // A request holds on to its signal only as long as somebody holds on to the request.
+  gone.signal.addEventListener("abort", () => void request);
+  const response = await handler(request);
   if (outgoing.destroyed) {
     await response.body?.cancel().catch(() => {});
     return;
@@ -44,14 +47,14 @@ async function answer(
   // An answer may begin long before its first byte.
   outgoing.flushHeaders();
   const reader = response.body.getReader();
+  gone.signal.addEventListener("abort", () => void reader.cancel().catch(() => {}));
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (!outgoing.write(value)) await drained(outgoing, gone.signal);
-      if (gone.signal.aborted) throw gone.signal.reason;
+      if (!outgoing.write(value) && !gone.signal.aborted) await drained(outgoing, gone.signal);
     }
-    outgoing.end();
+    if (!gone.signal.aborted) outgoing.end();
   } catch (error) {
     await reader.cancel(error).catch(() => {});
     outgoing.destroy();

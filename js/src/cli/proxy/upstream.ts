@@ -5,38 +5,55 @@ import { request as https, Agent as SecureAgent } from "node:https";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
+import type { LoopProxyOptions } from "loopwarden/proxy";
 
 /** Answers that have no body. */
 const EMPTY = [101, 204, 205, 304];
 
 /** Upstream, as a `fetch` that leaves bodies as they are. */
-export function upstream(): { fetch: (request: Request) => Promise<Response>; close: () => void } {
+export function upstream(): { fetch: NonNullable<LoopProxyOptions["fetch"]>; close: () => void } {
   const agents = [new Agent({ keepAlive: true }), new SecureAgent({ keepAlive: true })] as const;
   return {
-    fetch: (request) => ask(request, agents),
+    fetch: async (request, bytes) => {
+      const agent = agents[request.url.startsWith("https:") ? 1 : 0];
+      try {
+        return await ask(request, bytes, agent);
+      } catch (error) {
+        // Upstream had closed the connection when the request was sent on it: nobody has read it.
+        if (bytes === undefined || !(error instanceof Stale) || request.signal.aborted) throw error;
+        return await ask(request, bytes, false);
+      }
+    },
     close: () => {
       for (const agent of agents) agent.destroy();
     },
   };
 }
 
-async function ask(request: Request, [plain, secure]: readonly [Agent, SecureAgent]): Promise<Response> {
-  const { protocol } = new URL(request.url);
+/** A connection that was kept open was not. */
+class Stale extends Error {}
+
+async function ask(
+  request: Request,
+  bytes: Uint8Array | null | undefined,
+  agent: Agent | SecureAgent | false,
+): Promise<Response> {
   const headers: Record<string, string> = Object.fromEntries(request.headers);
-  const options: RequestOptions = {
-    method: request.method,
-    headers,
-    agent: protocol === "https:" ? secure : plain,
-    signal: request.signal,
-  };
-  const outgoing = (protocol === "https:" ? https : http)(request.url, options);
+  const options: RequestOptions = { method: request.method, headers, agent, signal: request.signal };
+  const outgoing = (request.url.startsWith("https:") ? https : http)(request.url, options);
   // Small pieces of a stream must not wait for more.
   outgoing.setNoDelay(true);
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on("response", resolve);
-    outgoing.on("error", reject);
+    outgoing.on("error", (cause) => {
+      const { code } = cause as NodeJS.ErrnoException;
+      const stale = outgoing.reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
+      reject(stale ? new Stale("the connection was closed", { cause }) : cause);
+    });
   });
-  if (request.body) {
+  if (bytes !== undefined) {
+    outgoing.end(bytes ?? undefined);
+  } else if (request.body) {
     const body = request.body as ReadableStream<Uint8Array> as WebStream<Uint8Array>;
     // Upstream may answer, and go away, before it has read all: its answer is what counts.
     pipeline(Readable.fromWeb(body), outgoing).catch((error) => outgoing.destroy(error));

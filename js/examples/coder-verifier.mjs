@@ -1,26 +1,14 @@
 // A coder and a verifier who hand work to each other: the host tells what they do and shows how far they are, until the
-// tests pass, a budget is spent or the loop stalls. Run it: node examples/coder-verifier.ts
-import { type AgentEvent, type CycleStatus, LoopDetector, type LoopRecord, type Verdict } from "loopwarden";
+// tests pass, a budget is spent or the loop stalls. Run it: node examples/coder-verifier.mjs
+import { fileURLToPath } from "node:url";
+import { LoopDetector } from "loopwarden";
 
-type Halted = Extract<LoopRecord, { event: "loop.halted" }>;
-
-/** What stands for your agents: one lap's patch, and the tests that the verifier saw fail. */
-export interface Lap {
-  patch: string;
-  failing: string[];
-}
-
-export interface Outcome {
-  /** Why the loop ended. */
-  end: "tests pass" | "given up" | Verdict["recommendation"];
-  /** What a user interface shows: badge and trend after every lap. */
-  shown: string[];
-  /** The record to log, where the loop was halted. */
-  halted: Halted | undefined;
-  cycle: CycleStatus | undefined;
-}
-
-export function run(laps: Iterable<Lap>): Outcome {
+/**
+ * @param {Iterable<{ patch: string, failing: string[] }>} laps what stands for your agents: one lap's patch, and the tests
+ *   that the verifier saw fail.
+ * @returns why the loop ended, what a user interface shows after every lap, and the record to log where it was halted.
+ */
+export function run(laps) {
   const detector = new LoopDetector({
     onStall: "switch-to-interactive",
     budgets: { maxCycleIterations: 8, maxTurnsPerNode: 10 },
@@ -35,21 +23,21 @@ export function run(laps: Iterable<Lap>): Outcome {
       ],
     },
   );
-  const cycle = (): CycleStatus | undefined => detector.status().cycles?.[0];
-  const shown: string[] = [];
+  const cycle = () => detector.status().cycles?.[0];
+  const shown = [];
   for (const { patch, failing } of laps) {
     const found = failing.length === 0 ? "All tests pass" : `Still failing: ${failing.join(", ")}`;
-    const events: AgentEvent[] = [
+    const events = [
       { type: "turn", node: "coder", finalMessage: patch },
       { type: "delivery", from: "coder", to: "verifier" },
       { type: "turn", node: "verifier", structuredOutput: { found, patch } },
       { type: "progress", diff: patch, tests: { failing: failing.length, failingIds: failing } },
-      ...(failing.length === 0 ? [] : [{ type: "delivery", from: "verifier", to: "coder" } as const]),
+      ...(failing.length === 0 ? [] : [{ type: "delivery", from: "verifier", to: "coder" }]),
     ];
     for (const event of events) {
       const verdict = detector.record(event);
       if (verdict.level === "block" || verdict.level === "gate" || verdict.level === "halt") {
-        const halted = verdict.records?.find((record): record is Halted => record.event === "loop.halted");
+        const halted = verdict.records?.find((record) => record.event === "loop.halted");
         return { end: verdict.recommendation, shown, halted, cycle: cycle() };
       }
     }
@@ -62,13 +50,13 @@ export function run(laps: Iterable<Lap>): Outcome {
 
 const tests = ["login", "logout", "refresh", "expiry", "roles", "audit", "lockout"];
 /** Laps that leave so many tests failing, each with a patch of its own. */
-const lapsTo = (counts: number[]): Lap[] =>
+const lapsTo = (counts) =>
   counts.map((count, lap) => ({ patch: `+ const attempt = ${lap};`, failing: tests.slice(0, count) }));
 
 /** One pair that gets there, and one that comes down to two failing tests and no further. */
-export const story = (): { converging: Outcome; stalled: Outcome } => ({
+export const story = () => ({
   converging: run(lapsTo([7, 4, 2, 0])),
   stalled: run(lapsTo([7, 4, 2, 2, 2, 2, 2])),
 });
 
-if (process.argv[1] === import.meta.filename) console.dir(story(), { depth: null });
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.dir(story(), { depth: null });

@@ -1,27 +1,27 @@
 // An orchestrator that works off a plan. It asks before a task is executed, recovers where the task has been going round,
-// and records what came of every attempt. Run it: node examples/orchestrator-loop.ts
-import { type AttemptEvent, LoopDetector, type LoopRecord, type RecoveryTopic } from "loopwarden";
-
-type Outcome = Pick<AttemptEvent, "status" | "blockers" | "completedWork">;
-
-/** What stands for your agent: it works on a task, with what recovery put into the context, if anything. */
-export type Execute = (task: string, context: string | undefined) => Outcome;
+// and records what came of every attempt. Run it: node examples/orchestrator-loop.mjs
+import { fileURLToPath } from "node:url";
+import { LoopDetector } from "loopwarden";
 
 export class Orchestrator {
-  readonly detector: LoopDetector = new LoopDetector({ attempts: { preset: "balanced" } });
-  readonly recoveries: { task: string; topic: RecoveryTopic; text: string }[] = [];
-  readonly log: LoopRecord[] = [];
-  readonly #execute: Execute;
-  readonly #latest = new Map<string, Outcome>();
-  readonly #context = new Map<string, string>();
-  readonly #left = new Set<string>();
+  detector = new LoopDetector({ attempts: { preset: "balanced" } });
+  recoveries = [];
+  log = [];
+  #execute;
+  #latest = new Map();
+  #context = new Map();
+  #left = new Set();
 
-  constructor(execute: Execute) {
+  /**
+   * @param {(task: string, context: string | undefined) => { status: string }} execute what stands for your agent: it works
+   *   on a task, with what recovery put into the context, and says what came of it as the fields of an `attempt`.
+   */
+  constructor(execute) {
     this.#execute = execute;
   }
 
   /** One tick. Says whether the task was executed. */
-  tick(task: string, at: number): boolean {
+  tick(task, at) {
     if (this.#left.has(task)) return false;
     // Nothing has changed since the last attempt, so that is how this one would end.
     const expected = this.#latest.get(task) ?? { status: "pending" };
@@ -45,7 +45,7 @@ export class Orchestrator {
 }
 
 /** Three tasks: one that the planner proposes although it is done, one that authority helps, one that nothing helps. */
-export function story(): { orchestrator: Orchestrator; executed: string[] } {
+export function story() {
   const orchestrator = new Orchestrator((task, context) => {
     if (task === "T3.4.2") return { status: "done", completedWork: ["Implemented dashboard.tsx"] };
     if (task === "T6.2.3") return { status: "blocked", blockers: ["missing auth token"] };
@@ -53,12 +53,12 @@ export function story(): { orchestrator: Orchestrator; executed: string[] } {
       ? { status: "done", completedWork: ["Worked around the critic, noted as technical debt"] }
       : { status: "blocked", blockers: ["critic:leakage unavailable"] };
   });
-  const plan = ["T3.4.2", "T7.1.2", "T6.2.3"].flatMap((task) => Array<string>(task === "T7.1.2" ? 3 : 7).fill(task));
+  const plan = ["T3.4.2", "T7.1.2", "T6.2.3"].flatMap((task) => Array(task === "T7.1.2" ? 3 : 7).fill(task));
   const executed = plan.filter((task, minute) => orchestrator.tick(task, 1_760_825_000_000 + minute * 60_000));
   return { orchestrator, executed };
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { orchestrator, executed } = story();
   console.log(`Executed: ${executed.join(", ")}\n`);
   for (const { text } of orchestrator.recoveries) console.log(`${text}\n`);

@@ -1,31 +1,27 @@
 // A handler of failed attempts: it counts the loops of each task, asks a judge where counting is not enough, stops at the
-// gate and starts over when a human has answered. Run it: node examples/failure-handler.ts
-import { type EvaluationEvent, type FailureEvent, LoopDetector, type LoopRecord } from "loopwarden";
-
-export type Failure = Pick<FailureEvent, "agent" | "message" | "errorType" | "location" | "stackTrace"> & {
-  task: string;
-  at: number;
-};
-
-/** What stands for your judge, often a small model: it answers the question, which holds signatures and no payloads. */
-export type Evaluate = (question: string) => Promise<Pick<EvaluationEvent, "verdict" | "confidence" | "reasoning">>;
-
-/** What stands for your human: reads the report and gives guidance, or nothing to leave the task alone. */
-export type Ask = (report: string) => Promise<string | undefined>;
+// gate and starts over when a human has answered. Run it: node examples/failure-handler.mjs
+import { fileURLToPath } from "node:url";
+import { LoopDetector } from "loopwarden";
 
 export class FailureHandler {
-  readonly detector: LoopDetector = new LoopDetector({ failures: { gateThreshold: 3 } });
-  readonly log: LoopRecord[] = [];
-  readonly #evaluate: Evaluate;
-  readonly #ask: Ask;
+  detector = new LoopDetector({ failures: { gateThreshold: 3 } });
+  log = [];
+  #evaluate;
+  #ask;
 
-  constructor(evaluate: Evaluate, ask: Ask) {
+  /**
+   * @param {(question: string) => Promise<object>} evaluate what stands for your judge, often a small model: it answers
+   *   the question, which holds signatures and no payloads, with the fields of an `evaluation`.
+   * @param {(report: object) => Promise<string | undefined>} ask what stands for your human: reads the report and gives
+   *   guidance, or nothing to leave the task alone.
+   */
+  constructor(evaluate, ask) {
     this.#evaluate = evaluate;
     this.#ask = ask;
   }
 
   /** What to do after a failure: try again, with guidance where there is some, wait before that, or stop. */
-  async handle(failure: Failure): Promise<{ action: "retry" | "wait" | "stop"; guidance?: string }> {
+  async handle(failure) {
     const { task, at } = failure;
     let verdict = this.detector.record({ type: "failure", ...failure });
     this.log.push(...(verdict.records ?? []));
@@ -49,8 +45,8 @@ export class FailureHandler {
 }
 
 /** A login that does not get better: twice the same error, a new one that the judge sees through, and that one again. */
-export async function story(): Promise<{ handler: FailureHandler; told: string[]; questions: string[] }> {
-  const [questions, told]: [string[], string[]] = [[], []];
+export async function story() {
+  const [questions, told] = [[], []];
   const handler = new FailureHandler(
     async (question) => {
       const verdict = questions.push(question) === 2 ? "stalled" : "progressing";
@@ -70,7 +66,7 @@ export async function story(): Promise<{ handler: FailureHandler; told: string[]
   return { handler, told, questions };
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { handler, told } = await story();
   for (const line of told) console.log(line);
   for (const record of handler.log) console.log(JSON.stringify(record));

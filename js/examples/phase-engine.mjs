@@ -1,30 +1,25 @@
 // A workflow engine that asks before an issue enters a phase. At a gate the issue gets a label and waits; when a human has
-// taken the label off, it goes on. Run it: node examples/phase-engine.ts
-import { LoopDetector, type TransitionEvent } from "loopwarden";
-
-interface Issue {
-  phase: string | null;
-  labels: Set<string>;
-  comments: string[];
-}
+// taken the label off, it goes on. Run it: node examples/phase-engine.mjs
+import { fileURLToPath } from "node:url";
+import { LoopDetector } from "loopwarden";
 
 export class PhaseEngine {
-  readonly detector: LoopDetector = new LoopDetector({
+  detector = new LoopDetector({
     phases: { phases: { test: { maxVisits: 5 } }, hitlLabel: "hitl:loop-prevention" },
   });
-  readonly #issues = new Map<string, Issue>();
+  #issues = new Map();
 
-  issue(id: string): Issue {
-    const issue = this.#issues.get(id) ?? { phase: null, labels: new Set<string>(), comments: [] };
+  issue(id) {
+    const issue = this.#issues.get(id) ?? { phase: null, labels: new Set(), comments: [] };
     this.#issues.set(id, issue);
     return issue;
   }
 
   /** Moves an issue to a phase. Says whether it is there now. */
-  move(id: string, to: string): boolean {
+  move(id, to) {
     const issue = this.issue(id);
     if (issue.labels.size > 0) return false; // It waits for a human.
-    const transition: TransitionEvent = { type: "transition", task: id, from: issue.phase, to };
+    const transition = { type: "transition", task: id, from: issue.phase, to };
     const verdict = this.detector.check(transition);
     if (verdict.level === "block" || verdict.level === "gate" || verdict.level === "halt") {
       const [reason] = verdict.findings;
@@ -41,17 +36,17 @@ export class PhaseEngine {
   }
 
   /** A human has looked at the issue, mended what was wrong, and takes the label off. */
-  clear(id: string): void {
+  clear(id) {
     this.issue(id).labels.clear();
     this.detector.acknowledge({ task: id }, { decision: "continue" });
   }
 }
 
 /** An issue whose tests fail again and again, until a human mends the runner. */
-export function story(): { engine: PhaseEngine; told: string[] } {
+export function story() {
   const engine = new PhaseEngine();
-  const told: string[] = [];
-  const move = (id: string, to: string): void => {
+  const told = [];
+  const move = (id, to) => {
     const [moved, { labels }] = [engine.move(id, to), engine.issue(id)];
     told.push(`${id} → ${to}: ${moved ? "ok" : `waits, ${[...labels].join(", ")}`}`);
   };
@@ -62,7 +57,7 @@ export function story(): { engine: PhaseEngine; told: string[] } {
   return { engine, told };
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { engine, told } = story();
   for (const line of told) console.log(line);
   console.log(engine.issue("Issue-123").comments, engine.detector.status().phases);

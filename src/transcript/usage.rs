@@ -1,0 +1,239 @@
+//! What the answer of a model took, in the words of each interface: tokens, and money where the log tells it.
+
+use super::content::at;
+use crate::model::Context;
+use alloc::string::{String, ToString};
+use serde_json::{Map, Value};
+
+/// Tokens and money of one answer, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) tokens: Option<u64>,
+    /// In millionths of the unit that the log tells it in.
+    pub(super) cost_micros: Option<u64>,
+}
+
+/// Names of what was given to the model.
+const INPUT: [&[&str]; 13] = [
+    &["input_tokens"],
+    &["prompt_tokens"],
+    &["inputTokens", "total"],
+    &["inputTokens"],
+    &["promptTokens"],
+    &["promptTokenCount"],
+    &["input_token_count"],
+    &["prompt_token_count"],
+    &["input", "total"],
+    &["input"],
+    &["prompt"],
+    &["tokens_sent"],
+    &["inputTokenCount"],
+];
+
+/// Names of what the model gave.
+const OUTPUT: [&[&str]; 13] = [
+    &["output_tokens"],
+    &["completion_tokens"],
+    &["outputTokens", "total"],
+    &["outputTokens"],
+    &["completionTokens"],
+    &["candidatesTokenCount"],
+    &["output_token_count"],
+    &["candidates_token_count"],
+    &["output", "total"],
+    &["output"],
+    &["completion"],
+    &["tokens_received"],
+    &["outputTokenCount"],
+];
+
+/// Names of all of it.
+const TOTAL: [&str; 7] =
+    ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count", "total", "totalTokensCount", "tokens"];
+
+/// What Anthropic counts beside the input, and others within it.
+const CACHE: [&str; 2] = ["cache_read_input_tokens", "cache_creation_input_tokens"];
+
+/// What Google counts beside the output.
+const THOUGHTS: [&str; 2] = ["thoughtsTokenCount", "thoughts_token_count"];
+
+impl Usage {
+    /// The figures of a record of use, of whatever interface; none where it holds none.
+    pub(super) fn of(record: Option<&Value>) -> Self {
+        let Some(record @ Value::Object(map)) = record else { return Self::default() };
+        let figure = |paths: &[&[&str]]| paths.iter().find_map(|path| count(at(record, path)));
+        let total = TOTAL.iter().find_map(|key| count(map.get(*key)));
+        let (input, output) = (figure(&INPUT), figure(&OUTPUT));
+        let more = CACHE.iter().chain(&THOUGHTS).filter_map(|key| count(map.get(*key)));
+        let parts = (input.is_some() || output.is_some())
+            .then(|| more.fold(input.unwrap_or(0).saturating_add(output.unwrap_or(0)), u64::saturating_add));
+        Self { tokens: total.filter(|total| *total > 0).or(parts), cost_micros: money(map) }
+    }
+
+    /// The first record that tells something.
+    pub(super) fn first<'a>(records: impl IntoIterator<Item = Option<&'a Value>>) -> Self {
+        records.into_iter().map(Self::of).find(|usage| !usage.is_nothing()).unwrap_or_default()
+    }
+
+    /// Whether it tells nothing, or that nothing was used.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.tokens.unwrap_or(0) == 0 && self.cost_micros.unwrap_or(0) == 0
+    }
+
+    /// Tells it with an event.
+    pub(super) fn tell(self, context: &mut Context) {
+        let mut sum = Self { tokens: context.tokens, cost_micros: context.cost_micros };
+        sum.add(self);
+        (context.tokens, context.cost_micros) = (sum.tokens, sum.cost_micros);
+    }
+
+    pub(super) fn add(&mut self, more: Self) {
+        for (sum, more) in [(&mut self.tokens, more.tokens), (&mut self.cost_micros, more.cost_micros)] {
+            if let Some(more) = more.filter(|more| *more > 0) {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        }
+    }
+
+    /// What is new of a figure that only grows, once `told` of it is known; nothing where it has not grown.
+    pub(super) fn beyond(self, told: &mut Self) -> Self {
+        let grown = |now: Option<u64>, told: &mut Option<u64>| {
+            let more = now?.saturating_sub(told.unwrap_or(0));
+            *told = Some(now.unwrap_or(0).max(told.unwrap_or(0)));
+            (more > 0).then_some(more)
+        };
+        Self {
+            tokens: grown(self.tokens, &mut told.tokens),
+            cost_micros: grown(self.cost_micros, &mut told.cost_micros),
+        }
+    }
+}
+
+/// A count of tokens.
+pub(super) fn count(value: Option<&Value>) -> Option<u64> {
+    match value? {
+        Value::Number(number) => {
+            number.as_u64().or_else(|| millionths(&number.to_string()).map(|micros| micros / 1_000_000))
+        }
+        // Attributes are text in some exports.
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The money that a record tells.
+fn money(map: &Map<String, Value>) -> Option<u64> {
+    const COST: [&str; 6] = ["cost", "total_cost", "totalCost", "costUSD", "instance_cost", "accumulated_cost"];
+    COST.iter().find_map(|key| micros(map.get(*key)))
+}
+
+/// An amount of money in millionths.
+pub(super) fn micros(value: Option<&Value>) -> Option<u64> {
+    match value? {
+        Value::Number(number) => millionths(&number.to_string()),
+        Value::String(text) => millionths(text),
+        _ => None,
+    }
+}
+
+/// `0.0125` or `1.25e-2` in millionths, without floating point; what is smaller than one is left out.
+fn millionths(text: &str) -> Option<u64> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_number = !whole.is_empty() && whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
+    if !is_number {
+        return None;
+    }
+    // Digits before the point, once it stands behind the millionths.
+    let before = i32::try_from(whole.len()).ok()?.checked_add(exponent)?.checked_add(6)?;
+    let Ok(before) = usize::try_from(before) else { return Some(0) };
+    // More than any amount has.
+    if before > 40 {
+        return None;
+    }
+    let mut digits = whole.bytes().chain(fraction.bytes()).chain(core::iter::repeat(b'0')).take(before);
+    digits.try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit.saturating_sub(b'0'))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Usage, millionths};
+    use serde_json::json;
+
+    #[test]
+    fn each_interface_in_its_own_words() {
+        for (record, tokens) in [
+            // Anthropic: what was cached stands beside the input.
+            (
+                json!({"input_tokens": 4, "cache_creation_input_tokens": 300, "cache_read_input_tokens": 9000, "output_tokens": 50, "service_tier": "standard"}),
+                9354,
+            ),
+            // OpenAI, both: within it.
+            (
+                json!({"prompt_tokens": 1200, "completion_tokens": 30, "total_tokens": 1230, "prompt_tokens_details": {"cached_tokens": 1024}}),
+                1230,
+            ),
+            (
+                json!({"input_tokens": 70, "input_tokens_details": {"cached_tokens": 64}, "output_tokens": 8, "total_tokens": 78}),
+                78,
+            ),
+            (json!({"prompt_tokens": 5, "completion_tokens": 6}), 11),
+            // Codex.
+            (
+                json!({"input_tokens": 4000, "cached_input_tokens": 3584, "output_tokens": 21, "reasoning_output_tokens": 12, "total_tokens": 4021}),
+                4021,
+            ),
+            // Google: thoughts stand beside the output.
+            (json!({"promptTokenCount": 10, "candidatesTokenCount": 2, "thoughtsTokenCount": 5}), 17),
+            (json!({"input": 900, "output": 40, "cached": 800, "thoughts": 7, "tool": 0, "total": 947}), 947),
+            // The AI SDK, then and now.
+            (json!({"promptTokens": 3, "completionTokens": 4}), 7),
+            (json!({"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedInputTokens": 64}), 120),
+            (
+                json!({"inputTokens": {"total": 100, "noCache": 36, "cacheRead": 64}, "outputTokens": {"total": 20, "text": 20}}),
+                120,
+            ),
+            (json!({"tokens_sent": 5000, "tokens_received": 250, "api_calls": 9}), 5250),
+        ] {
+            assert_eq!(Usage::of(Some(&record)).tokens, Some(tokens), "{record}");
+        }
+        for nothing in
+            [json!(null), json!({}), json!([]), json!({"input_tokens": "many"}), json!({"service_tier": "x"})]
+        {
+            assert!(Usage::of(Some(&nothing)).is_nothing(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn money_without_floating_point() {
+        for (text, micros) in [
+            ("0", Some(0)),
+            ("1", Some(1_000_000)),
+            ("0.0125", Some(12_500)),
+            ("1.25e-2", Some(12_500)),
+            ("2.4999999e-7", Some(0)),
+            ("3e-05", Some(30)),
+            ("12.3456789", Some(12_345_678)),
+            ("1.5e3", Some(1_500_000_000)),
+            ("1e300", None),
+            ("-1", None),
+            ("NaN", None),
+            ("", None),
+            (".5", None),
+        ] {
+            assert_eq!(millionths(text), micros, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_grows_is_told_by_its_growth() {
+        let mut told = Usage::default();
+        let told_now = |tokens, told: &mut Usage| Usage { tokens: Some(tokens), cost_micros: None }.beyond(told).tokens;
+        assert_eq!(told_now(8, &mut told), Some(8));
+        assert_eq!(told_now(8, &mut told), None);
+        assert_eq!(told_now(20, &mut told), Some(12));
+        assert_eq!(told_now(5, &mut told), None);
+        assert_eq!(told_now(21, &mut told), Some(1));
+    }
+}
