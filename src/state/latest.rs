@@ -1,12 +1,21 @@
-use super::Sighting;
+use super::{Maybe, Sighting};
 use crate::codec::{Codec, Reader};
 use alloc::vec::Vec;
 
 /// The latest occurrences of a loop, oldest first. The first one, which most never go beyond, takes no memory of its own.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Latest {
     older: Vec<Sighting>,
-    newest: Option<Sighting>,
+    newest: Sighting,
+}
+
+/// Stands where there is none: no event has the last number of all.
+const NONE: Sighting = Sighting { seq: u64::MAX, step: Maybe(0), key: 0 };
+
+impl Default for Latest {
+    fn default() -> Self {
+        Self { older: Vec::new(), newest: NONE }
+    }
 }
 
 impl Latest {
@@ -15,7 +24,8 @@ impl Latest {
 
     /// Appends, dropping the oldest.
     pub(crate) fn push(&mut self, sighting: Sighting) {
-        if let Some(last) = self.newest.replace(sighting) {
+        let last = core::mem::replace(&mut self.newest, sighting);
+        if last != NONE {
             if self.older.len() >= Self::MOST - 1 {
                 self.older.remove(0);
             }
@@ -27,11 +37,11 @@ impl Latest {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.older.len() + usize::from(self.newest.is_some())
+        self.older.len() + usize::from(self.newest != NONE)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Sighting> {
-        self.older.iter().chain(&self.newest)
+        self.older.iter().chain(Some(&self.newest).filter(|newest| **newest != NONE))
     }
 
     pub(crate) fn fits(&self) -> bool {
@@ -47,7 +57,7 @@ impl Codec for Latest {
 
     fn take(from: &mut Reader<'_>) -> Self {
         let mut older = Vec::take(from);
-        let newest = older.pop();
+        let newest = older.pop().unwrap_or(NONE);
         // One alone needs no room for others.
         older.shrink_to_fit();
         Self { older, newest }

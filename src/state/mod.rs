@@ -230,7 +230,7 @@ impl Run {
             rules: self.rules.seeing(Facts::TICK.and(Facts::CALL)),
             tasks: self.tasks.clone(),
             ladder: self.ladder.clone(),
-            standings: self.standings.before_call(),
+            standings: self.standings.clone(),
             // Only changes that were made are looked for among changes.
             mutations: Marks::default(),
             ..*self

@@ -158,11 +158,6 @@ pub(crate) struct Standings {
 codec!(struct Standings { all, findings });
 
 impl Standings {
-    /// A copy without what was found: no verdict depends on it.
-    pub(super) fn before_call(&self) -> Self {
-        Self { all: self.all.clone(), findings: Vec::new() }
-    }
-
     /// The strongest level that anybody was given since the last reset.
     pub(crate) fn peak(&self) -> Level {
         self.all.iter().map(|standing| standing.peak).max().unwrap_or_default()
