@@ -46,30 +46,26 @@ function print(name, values, unit) {
 
 /** Milliseconds from the request to upstream, of one more request of a conversation. */
 async function latency(length, enabled, samples) {
-  let [reached, used] = [0, process.cpuUsage()];
+  let reached = 0;
   const proxy = createLoopProxy({
     upstream: "http://upstream.test",
     enabled,
     fetch: async () => {
-      [reached, used] = [performance.now(), process.cpuUsage()];
+      reached = performance.now();
       return new Response(null);
     },
   });
   const times = [];
-  // On a machine that others use as well, the time on the clock is theirs, too.
-  const own = [];
   const all = conversation(length + 2 * (samples + 50));
   for (let sample = -50; sample < samples; sample++) {
     // The conversation goes on for a turn each time, from the same length on average.
     const bytes = body(all.slice(0, length - samples + 2 * (sample + 50)));
     await new Promise((resolve) => setImmediate(resolve));
-    const [began, before] = [performance.now(), process.cpuUsage()];
+    const began = performance.now();
     await proxy(request(bytes));
-    if (sample < 0) continue;
-    times.push(reached - began);
-    own.push((used.user + used.system - before.user - before.system) / 1000);
+    if (sample >= 0) times.push(reached - began);
   }
-  return { times, own };
+  return times;
 }
 
 /** Microseconds a chunk of an answer takes on its way. */
@@ -111,9 +107,7 @@ for (const [what, length, enabled, samples] of [
   ["a request of 500 messages, passed on unread", 500, false, 400],
   ["a request of 50 messages, judged", 50, true, 40],
 ]) {
-  const { times, own } = await latency(length, enabled, samples);
-  print(what, times, "ms");
-  print(`${what}: of the processor`, own, "ms");
+  print(what, await latency(length, enabled, samples), "ms");
 }
 print("a chunk, judged", await streaming(true, 10), "us");
 print("a chunk, passed on unread", await streaming(false, 10), "us");

@@ -28,7 +28,7 @@ export function note(verdict: Verdict, level: Level): string {
 /** The final turn that is answered in the model's stead. */
 export function ending(verdict: Verdict): string {
   const [finding] = verdict.findings;
-  const found = finding?.message ?? "it is going round in circles.";
+  const found = sentence(finding?.message ?? "it is going round in circles");
   const since = finding && finding.wasted.events > 1 ? ` It has gone on for ${finding.wasted.events} steps.` : "";
   const rule = finding ? ` (${finding.rule})` : "";
   if (verdict.level === "gate")
@@ -38,9 +38,11 @@ export function ending(verdict: Verdict): string {
 
 /** What stands at the end of an answer that was cut. */
 export const cutNote = (verdict: Verdict): string =>
-  `\n\n[Loopwarden (loop detector) cut this answer here: ${verdict.findings[0]?.message ?? "it repeats itself."}]`;
+  `\n\n[Loopwarden (loop detector) cut this answer here: ${sentence(verdict.findings[0]?.message ?? "it repeats itself")}]`;
 
 /** Whether a text is one that was answered in the model's stead. */
 export const isOurs = (text: string): boolean => text.startsWith(ENDED) || text.startsWith(ASKS);
+
+const sentence = (text: string): string => text.replace(/[.\s]*$/, ".");
 
 const signed = (text: string): string => (text.startsWith("Loopwarden") ? text : `Loopwarden (loop detector): ${text}`);
