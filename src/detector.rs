@@ -13,8 +13,8 @@ use crate::rules::{
     max_turns, mismatch, task_name,
 };
 use crate::state::{
-    Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Whose, agent, is_of_a_workflow,
-    open, seal, task_key,
+    Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
+    is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
 use crate::{json, metrics, report};
@@ -97,6 +97,8 @@ impl Detector {
         let before = (run.rules.task_totals(), run.evicted);
         let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
         metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
+        let cut_short = core::mem::take(&mut self.scratch.cut_short);
+        metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
         metrics::tally(metrics, &judgement, event, &self.settings.config);
         Ok(judgement.verdict)
     }
@@ -204,6 +206,10 @@ impl Detector {
     /// # Errors
     /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
     pub fn declare_graph(&mut self, scope: &Scope, graph: &model::Graph) -> Result<(), Error> {
+        if scope.run.as_ref().is_some_and(|run| is_long(run)) {
+            let message = format!("expected at most {LONGEST_NAME} characters");
+            return Err(Error::new(ErrorCode::InvalidArgument, message).at("scope.run"));
+        }
         let graph = Graph::declare(graph, ErrorCode::InvalidArgument, "graph.")?;
         let context = model::Context { run: scope.run.clone(), ..model::Context::default() };
         let seq = self.state.seq;
@@ -313,17 +319,23 @@ impl Detector {
     }
 }
 
+/// Whether a name is longer than one that is kept may be.
+fn is_long(name: &str) -> bool {
+    name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME
+}
+
 /// Refuses what the model's types cannot: contradictions, numbers out of range, nesting without end.
 fn validate(event: &Event) -> Result<(), Error> {
     let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidEvent, message).at(field));
     let deep = |field: &str| fail(field, &format!("nested deeper than {DEPTH} levels"));
     let shallow =
         |value: &Option<serde_json::Value>| value.as_ref().is_none_or(|value| text::depth_within(value, DEPTH));
-    let long = |name: &str| name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME;
     let named = |field: &str, name: Option<&String>| match name {
-        Some(name) if long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
+        Some(name) if is_long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
         _ => Ok(()),
     };
+    named("run", event.context.run.as_ref())?;
+    named("agent", event.context.agent.as_ref())?;
     named("task", event.context.task.as_ref())?;
     named("parentTask", event.context.parent_task.as_ref())?;
     match &event.body {
@@ -378,6 +390,9 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         && matches!(host.kind, HostKind::RunStart | HostKind::Restart)
     {
         run.restart();
+    }
+    if matches!(&event.body, Body::Host(host) if host.kind == HostKind::Resume) {
+        run.pairing.resume();
     }
     run.enter(seq, &event.context, settings.config.memory.idle_ms);
     if !event.context.synthetic {
@@ -551,7 +566,8 @@ impl Judging<'_> {
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
-        if !self.run.pairing.call(&call) {
+        let telling = Telling::of(payload.call_id.as_deref(), context, call.round, self.run.now);
+        if !self.run.pairing.call(&call, telling) {
             return;
         }
         self.show(&Fact::Call(&call, &Payload { call: payload, named }));
@@ -560,7 +576,7 @@ impl Judging<'_> {
 
     fn result(&mut self, result: &ToolResult) {
         let agent = agent(&self.event.context);
-        let call = match self.run.pairing.result(result, agent, self.event.context.synthetic) {
+        let call = match self.run.pairing.result(result, &self.event.context) {
             Matched::Call(call) => Some(call),
             Matched::None => None,
             Matched::Replay => return,

@@ -39,3 +39,21 @@ fn text() {
 fn transcript() {
     replay("transcript", fuzz_bodies::transcript);
 }
+
+#[test]
+fn sequence_inputs_hold() {
+    replay("sequence", fuzz_bodies::sequence);
+    // And some by lot, the same in every run.
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    for length in 0..300 {
+        let bytes: Vec<u8> = (0..length * 8)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                u8::try_from(state >> 56).unwrap()
+            })
+            .collect();
+        fuzz_bodies::sequence(&bytes);
+    }
+}

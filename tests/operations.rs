@@ -336,8 +336,8 @@ fn status_tells_what_comes_next() {
 fn replayed_calls_count_once() {
     let mut detector = detector("{}");
     for _ in 0..9 {
-        let call = CALL.replacen('{', r#"{"callId":"c1","#, 1);
-        let result = RESULT.replacen('{', r#"{"callId":"c1","#, 1);
+        let call = CALL.replacen('{', r#"{"callId":"c1","round":"1","#, 1);
+        let result = RESULT.replacen('{', r#"{"callId":"c1","round":"1","#, 1);
         assert_eq!(record(&mut detector, &call).level, Level::Continue);
         assert_eq!(record(&mut detector, &result).level, Level::Continue);
     }
@@ -369,4 +369,24 @@ fn results_find_their_calls() {
     }
     let status = detector.status(&Scope::default());
     assert_eq!(status.rules.iter().find(|rule| rule.rule == "repeated-call").unwrap().count, 4);
+}
+
+#[test]
+fn names_that_are_kept_have_a_limit() {
+    for field in ["run", "agent", "task", "parentTask"] {
+        let event = |length: usize| {
+            json::event(&format!(r#"{{"type":"output","text":"x","{field}":"{}"}}"#, "é".repeat(length))).unwrap()
+        };
+        let mut detector = detector("{}");
+        assert!(detector.record(&event(512)).is_ok(), "{field}");
+        let before = detector.snapshot();
+        let error = detector.record(&event(513)).unwrap_err();
+        assert_eq!((error.code, error.field.as_deref()), (ErrorCode::InvalidEvent, Some(field)));
+        assert!(error.message.contains("512"), "{}", error.message);
+        assert!(detector.check(&event(24 << 20)).is_err());
+        assert_eq!(detector.snapshot(), before, "{field}");
+    }
+    let scope = Scope { run: Some("r".repeat(513)), ..Scope::default() };
+    let error = detector("{}").declare_graph(&scope, &loopwarden::model::Graph::default()).unwrap_err();
+    assert_eq!((error.code, error.field.as_deref()), (ErrorCode::InvalidArgument, Some("scope.run")));
 }

@@ -6,9 +6,9 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Key, Refusal, combine, printable};
+use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
 /// Tools watched at once.
@@ -36,10 +36,13 @@ codec!(struct Tool { tool, refusals });
 struct Denial {
     call: Option<Key>,
     round: Option<Key>,
+    /// Mark of what was asked for; 0 for none.
+    target: u32,
+    by_host: bool,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Denial { call, round, sighting, onset });
+codec!(struct Denial { call, round, target, by_host, sighting, onset });
 
 impl Tool {
     /// The evidence about one call: its own refusals, or those of the whole tool less one.
@@ -63,6 +66,10 @@ impl Tool {
                 recommendation: Recommendation::UnblockAuthority,
                 halt_reason: HaltReason::RepeatedError,
             });
+            // What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
+            if elsewhere(self.refusals.iter().map(|denial| (!denial.by_host).then_some(denial.target))) {
+                return only_told(refused, cx);
+            }
             Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..refused }
         })
     }
@@ -105,7 +112,9 @@ impl Rule for DeniedCall {
                 // What was asked for at once was refused at once.
                 let at_once = round.is_some() && tool.refusals.last().is_some_and(|denial| denial.round == round);
                 if !at_once {
-                    let denial = Denial { call: key, round, sighting: step.sighting, onset: step.onset };
+                    let (sighting, onset, by_host) = (step.sighting, step.onset, step.facts.by_host);
+                    let target = call.and_then(|call| call.target).map_or(0, mark);
+                    let denial = Denial { call: key, round, target, by_host, sighting, onset };
                     tool.refusals.push(denial, REFUSALS as usize);
                 }
                 let signal = tool.signal(call.map_or("a tool", |call| &call.name), key, cx);

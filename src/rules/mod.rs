@@ -335,6 +335,28 @@ impl Signal {
     }
 }
 
+/// Failures on one target from which it is no search through many.
+const ON_ONE: usize = 3;
+
+/// Whether all of these are on targets, and hardly any on one of them again: a search, or a batch. One that is `None` is
+/// neither, and a target of 0 none.
+pub(crate) fn elsewhere(targets: impl Iterator<Item = Option<u32>> + Clone) -> bool {
+    targets.clone().all(|own| {
+        own.is_some_and(|own| own != 0 && targets.clone().filter(|other| *other == Some(own)).count() < ON_ONE)
+    })
+}
+
+/// A signal that is advice, however much evidence there is.
+pub(crate) fn only_told(mut signal: Signal, cx: &Cx<'_>) -> Signal {
+    if cx.limits.nudge != 0 && signal.count >= cx.limits.nudge.saturating_mul(signal.scale) {
+        signal.ask = Some(Level::Nudge);
+        signal.extra.threshold = Some(cx.limits.nudge);
+    }
+    signal.extra.each = None;
+    signal.extra.only_told = true;
+    signal
+}
+
 /// What to tell the agent and the host.
 #[derive(Clone, Debug)]
 pub(crate) struct Advice {

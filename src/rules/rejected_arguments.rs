@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
@@ -44,10 +44,11 @@ struct Outing {
     /// Marks of the call and of what it acts upon; 0 for none.
     call: u32,
     target: u32,
+    by_host: bool,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Outing { rejected, round, call, target, sighting, onset });
+codec!(struct Outing { rejected, round, call, target, by_host, sighting, onset });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -60,10 +61,12 @@ codec!(enum Kind { Arguments: 0, UnknownTool: 1 });
 struct Rejection {
     step: u64,
     tool: Key,
+    target: u32,
+    by_host: bool,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Rejection { step, tool, sighting, onset });
+codec!(struct Rejection { step, tool, target, by_host, sighting, onset });
 
 impl Kind {
     fn of(step: &Step) -> Option<Self> {
@@ -91,7 +94,8 @@ impl Tool {
             return false;
         }
         let call = call.map_or(0, |call| mark(call.key));
-        self.calls.push(Outing { rejected, round, call, target, sighting: step.sighting, onset: step.onset }, window);
+        let (by_host, sighting, onset) = (step.facts.by_host, step.sighting, step.onset);
+        self.calls.push(Outing { rejected, round, call, target, by_host, sighting, onset }, window);
         true
     }
 
@@ -115,6 +119,8 @@ impl Tool {
                 "Choose from the tools that are offered in this run.",
             ),
         };
+        // What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
+        let said = elsewhere(same().map(|call| (!call.by_host).then_some(call.target)));
         let signal = Streak::of(same().map(|call| (call.sighting, call.onset))).signal(Told {
             kind: case,
             identity: combine("rejected-arguments", &[self.tool]),
@@ -126,7 +132,8 @@ impl Tool {
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::RepeatedError,
         });
-        Some(Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..signal })
+        let extra = Extra { each: Some(1), ..Extra::default() };
+        Some(if said { only_told(signal, cx) } else { Signal { extra, ..signal } })
     }
 }
 
@@ -139,8 +146,9 @@ impl State {
             return None;
         }
         let count = if times <= 8 { times / 2 } else { times.saturating_sub(4) };
+        let said = elsewhere(self.latest.iter().map(|seen| (!seen.by_host).then_some(seen.target)));
         cx.limits.reached(count, 1).then(|| {
-            Streak::of(self.latest.iter().map(|seen| (seen.sighting, seen.onset))).signal(Told {
+            let signal = Streak::of(self.latest.iter().map(|seen| (seen.sighting, seen.onset))).signal(Told {
                 kind: "several-tools",
                 identity: combine("rejected-arguments", &[0]),
                 count,
@@ -152,7 +160,8 @@ impl State {
                 instead: "Read one tool's description, make one complete call of it, and go on from its answer.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::RepeatedError,
-            })
+            });
+            if said { only_told(signal, cx) } else { signal }
         })
     }
 }
@@ -191,8 +200,10 @@ impl Rule for RejectedArguments {
                 let rejected = if tool.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
                 state.latest.retain(|seen| seen.step + STEPS > step.index);
                 let signal = rejected.and_then(|kind| {
-                    let (sighting, onset) = (step.sighting, step.onset);
-                    state.latest.push(Rejection { step: step.index, tool: step.tool, sighting, onset }, STEPS as usize);
+                    let (sighting, onset, by_host) = (step.sighting, step.onset, step.facts.by_host);
+                    let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
+                    let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, sighting, onset };
+                    state.latest.push(rejection, STEPS as usize);
                     let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                     let own = tool.signal(name, kind, 0, cx);
                     let across = state.across(cx);

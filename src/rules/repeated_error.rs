@@ -5,9 +5,9 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere};
 use crate::state::{Onset, Ring, Sighting, Step, Time};
-use crate::text::{Asks, Key, backoff, combine, evidence, mark, printable, transient};
+use crate::text::{Key, backoff, combine, evidence, mark, printable, transient};
 use alloc::format;
 
 /// Tools watched at once.
@@ -15,8 +15,6 @@ const TOOLS: usize = 32;
 /// Calls of a tool looked back at, at most.
 const MAX_WINDOW: u32 = 32;
 const EVIDENCE: usize = 5;
-/// Failures on one target from which it is not a batch that fails.
-const ON_ONE: usize = 3;
 /// What an ordinary error weighs; one that came again unchanged after a new change weighs half, and one that was waited
 /// for as such errors ask a third, as where waiting is expected.
 const WHOLE: u8 = 6;
@@ -91,9 +89,7 @@ impl Tool {
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
         // What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
-        let on = |target: u32| same.clone().filter(|call| call.target == target).count();
-        let most = same.clone().map(|call| on(call.target)).max().unwrap_or(0);
-        let batch = same.clone().all(|call| call.looks && call.target != 0) && most < ON_ONE;
+        let batch = elsewhere(same.clone().map(|call| call.looks.then_some(call.target)));
         let tool = printable(name, 48);
         let arguments = if different { "different arguments" } else { "the same arguments" };
         let message = if batch {
@@ -186,7 +182,7 @@ impl Tool {
             call: key,
             target,
             mutates,
-            looks: call.is_some_and(|call| !call.mutates && !call.silent && call.asks != Asks::View),
+            looks: call.is_some_and(|call| !call.mutates),
             mutations: step.mutations_after,
             at: step.at.into(),
             waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),

@@ -4,12 +4,18 @@ use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attem
 use crate::state::Graph;
 use crate::text::{Signatures, Volatile, nearest};
 use alloc::{format, string::String, vec::Vec};
-use regex::Regex;
+use regex::{Regex, RegexSet};
 
 type Table = [Limits; RULES.len()];
 
 /// The longest passage that can be found, in ASCII.
 const LONGEST_PASSAGE: u32 = 3072;
+/// Tool patterns there may be.
+const TOOLS: usize = 1024;
+/// Bytes of a tool's name that patterns are compared with; what is longer is no name.
+const NAME: usize = 1024;
+/// Bytes that all tool patterns may take together once compiled.
+const PATTERNS: usize = 16 * 1024 * 1024;
 const TASK_LOOP: &str = <TaskLoop as Rule>::ID;
 
 /// A validated configuration, compiled: thresholds per rule, tools by pattern, regular expressions.
@@ -17,8 +23,9 @@ const TASK_LOOP: &str = <TaskLoop as Rule>::ID;
 pub(crate) struct Settings {
     pub(crate) config: Config,
     limits: Table,
-    /// Patterns and the settings they give, least specific first.
-    tools: Vec<(Regex, ToolConfig)>,
+    /// Patterns and the settings they give, least specific first. A name is matched with all of them at once.
+    patterns: RegexSet,
+    tools: Vec<ToolConfig>,
     pub(crate) volatile: Volatile,
     pub(crate) signatures: Signatures,
     /// The configured workflow.
@@ -98,6 +105,10 @@ impl Settings {
         }
         let limits = limits(&config)?;
         let graph = config.graph.as_ref().map(|graph| Graph::declare(graph, ErrorCode::InvalidConfig, "graph."));
+        if config.tools.len() > TOOLS {
+            let error = Error::new(ErrorCode::InvalidConfig, format!("more than {TOOLS} patterns")).at("tools");
+            return Err(error.with(config.tools.len()));
+        }
         let mut tools = Vec::with_capacity(config.tools.len());
         for (pattern, tool) in &config.tools {
             let mut table = limits;
@@ -106,9 +117,13 @@ impl Settings {
         }
         // Stable: patterns with equally many literal characters apply in the order of their names.
         tools.sort_by_key(|(_, literals, _)| *literals);
+        let patterns =
+            regex::RegexSetBuilder::new(tools.iter().map(|(pattern, ..)| pattern)).size_limit(PATTERNS).build();
+        let too_large = |_| Error::new(ErrorCode::InvalidConfig, "too many and too large patterns").at("tools");
         Ok(Self {
             limits,
-            tools: tools.into_iter().map(|(pattern, _, tool)| (pattern, tool)).collect(),
+            patterns: patterns.map_err(too_large)?,
+            tools: tools.into_iter().map(|(_, _, tool)| tool).collect(),
             volatile: Volatile::compile(&config.patterns.volatile)?,
             signatures: Signatures::compile(&config.patterns.signatures)?,
             graph: graph.transpose()?,
@@ -123,10 +138,11 @@ impl Settings {
     /// What holds for a tool: every matching entry, the most specific last.
     pub(crate) fn tool(&self, name: &str) -> ToolSettings {
         let mut settings = ToolSettings::default();
-        for (pattern, tool) in &self.tools {
-            if !pattern.is_match(name) {
-                continue;
-            }
+        if self.tools.is_empty() {
+            return settings;
+        }
+        let name = name.get(..name.floor_char_boundary(NAME)).unwrap_or_default();
+        for tool in self.patterns.matches(name).iter().filter_map(|index| self.tools.get(index)) {
             settings.enabled = tool.enabled.unwrap_or(settings.enabled);
             settings.polling = tool.polling.unwrap_or(settings.polling);
             settings.compare_answers = tool.compare_answers.unwrap_or(settings.compare_answers);
@@ -262,7 +278,7 @@ fn known(id: &str, path: &str) -> Result<(), Error> {
 }
 
 /// A tool pattern as a regular expression: `*` for any characters, `?` for one.
-fn glob(pattern: &str) -> Result<Regex, Error> {
+fn glob(pattern: &str) -> Result<String, Error> {
     let invalid = |message: &str| Error::new(ErrorCode::InvalidConfig, message).at(format!("tools.{pattern}"));
     if pattern.is_empty() || pattern.len() > 256 {
         return Err(invalid("expected a pattern of 1 to 256 bytes"));
@@ -276,7 +292,10 @@ fn glob(pattern: &str) -> Result<Regex, Error> {
         }
     }
     expression.push_str(")$");
-    Regex::new(&expression).map_err(|_| invalid("the pattern is too large"))
+    match Regex::new(&expression) {
+        Ok(_) => Ok(expression),
+        Err(_) => Err(invalid("the pattern is too large")),
+    }
 }
 
 fn literal_characters(pattern: &str) -> usize {

@@ -15,7 +15,7 @@ pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
-use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal, only_told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String};
@@ -56,6 +56,8 @@ pub(super) struct One<'f> {
     pub(super) anew: bool,
     /// Kept for the next one.
     pub(super) mark: u64,
+    /// Mark of what was looked up, where nothing more was done; 0 for none. A streak of ever new ones is only told.
+    pub(super) looked_up: u32,
     /// What is made or answered in one round is one.
     pub(super) round: Option<Key>,
     pub(super) sighting: Sighting,
@@ -106,9 +108,12 @@ pub(crate) struct Entry {
     pub(super) mark: u64,
     pub(super) part: u32,
     pub(super) mixed: bool,
+    /// What was looked up lately, a bit for each, and how many were nothing new.
+    looked_up: u32,
+    old: u16,
     pub(super) streak: Streak,
 }
-codec!(struct Entry { owner, key, what, round, mark, part, mixed, streak });
+codec!(struct Entry { owner, key, what, round, mark, part, mixed, looked_up, old, streak });
 
 impl One<'_> {
     /// One at this event, without anything that tells it from others.
@@ -120,6 +125,7 @@ impl One<'_> {
             part: 0,
             anew: false,
             mark: 0,
+            looked_up: 0,
             round: None,
             sighting: cx.here,
             onset: cx.onset,
@@ -142,6 +148,11 @@ impl Entry {
         if one.counts == Counts::Yes && (round == 0 || self.round != round) {
             self.streak.add(one.sighting, one.onset);
             self.round = round;
+            let bit = 1_u32.rotate_left(one.looked_up);
+            let new = one.looked_up != 0 && self.looked_up & bit == 0;
+            // Where half of the bits are taken, too many would meet by chance.
+            self.looked_up = if self.looked_up.count_ones() >= 16 { bit } else { self.looked_up | bit };
+            self.old = self.old.saturating_add(u16::from(!new));
         }
         self.mixed |= one.part != 0 && self.part != 0 && self.part != one.part;
         self.part = if self.part == 0 { one.part } else { self.part };
@@ -192,7 +203,9 @@ impl Row {
         if let Some(what) = words.what {
             signal.advice.what = Cow::Owned(what);
         }
-        Some(signal)
+        // Some share their bit by chance.
+        let elsewhere = u32::from(entry.old).saturating_mul(2) < entry.streak.times;
+        Some(if elsewhere { only_told(signal, cx) } else { signal })
     }
 
     pub(super) fn standing(&self, streaks: &Streaks) -> u32 {

@@ -31,11 +31,6 @@ impl Marks {
         self.marks.contains(&mark)
     }
 
-    /// In no order, the same for two that were always pushed to together.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
-        self.marks.iter().copied()
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.marks.len()
     }

@@ -7,6 +7,7 @@ mod graph;
 mod latest;
 mod marks;
 mod pairing;
+mod retold;
 mod ring;
 mod snapshot;
 mod standing;
@@ -17,6 +18,7 @@ pub(crate) use graph::{Cycle, Graph, node_key};
 pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
+pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
@@ -225,7 +227,7 @@ impl Run {
     /// A copy on which a call can be judged as on the run itself: without what no call is compared with.
     pub(crate) fn before_call(&self) -> Self {
         Self {
-            pairing: self.pairing.before_call(),
+            pairing: self.pairing.clone(),
             workflow: self.workflow.clone(),
             rules: self.rules.seeing(Facts::TICK.and(Facts::CALL)),
             tasks: self.tasks.clone(),

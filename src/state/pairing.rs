@@ -1,15 +1,14 @@
+use super::retold::{Known, Retold, Telling};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
-use crate::state::{Marks, Onset, Ring, Sighting};
-use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, key, mark};
+use crate::state::{Onset, Ring, Sighting};
+use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, key};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
 /// Of those, how many may keep what an error may repeat of them.
 const ECHOES: usize = 8;
-/// Call ids remembered, to tell a replay.
-const SEEN: usize = 128;
 /// Loops that a call is refused for: one of each rule that judges calls before they run.
 const REFUSED_FOR: usize = 8;
 /// Bytes of a tool name kept for results that do not repeat it.
@@ -85,7 +84,7 @@ impl Call {
             key: keys.key,
             raw: keys.raw,
             agent: agent(context),
-            round: context.round.as_deref().map(|round| key("round", round.as_bytes())),
+            round: round_key(context),
             target: None,
             mutates: false,
             polling: false,
@@ -94,12 +93,22 @@ impl Call {
             asks: Asks::Nothing,
             onset: Onset::default(),
             echo: Late::default(),
-            id: call_id.map(|id| key("call-id", id.as_bytes())),
+            id: call_id.and_then(id_key),
             vetoed: false,
             asked: None,
             refused: Vec::new(),
         }
     }
+}
+
+/// Key of a call id; an empty one names no call.
+fn id_key(id: &str) -> Option<Key> {
+    (!id.is_empty()).then(|| key("call-id", id.as_bytes()))
+}
+
+/// Key of a round.
+fn round_key(context: &Context) -> Option<Key> {
+    context.round.as_deref().map(|round| key("round", round.as_bytes()))
 }
 
 /// Key of the agent that acted.
@@ -118,33 +127,31 @@ pub(crate) enum Matched {
     Replay,
 }
 
-/// Which calls wait for a result, and which call ids were seen.
+/// Which calls wait for a result, and which were told of before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     pending: Ring<Call>,
-    /// Call ids that were seen, and of each the call that came with it.
-    ids: Marks,
-    calls: Marks,
+    retold: Retold,
 }
-codec!(struct Pairing { pending, ids, calls });
+codec!(struct Pairing { pending, retold });
 
 impl Pairing {
-    /// What tells a replay: a call that is judged waits for no result.
-    pub(super) fn before_call(&self) -> Self {
-        Self { pending: Ring::default(), ids: self.ids.clone(), calls: self.calls.clone() }
+    /// Takes note of a call; false when it is one that was told of before.
+    pub(crate) fn call(&mut self, call: &Call, telling: Telling<'_>) -> bool {
+        let Some(id) = call.id else {
+            self.retold.moves_on();
+            return true;
+        };
+        let mut others = self.pending.iter().filter(|waiting| waiting.agent == call.agent);
+        let alone = others.clone().next().is_none();
+        // What was refused is not waiting: an agent that insists is heard again.
+        let waits = others.any(|waiting| waiting.id == Some(id) && waiting.raw == call.raw && !waiting.vetoed);
+        self.retold.call(Known { id, call: call.raw, agent: call.agent, waits, alone }, telling)
     }
 
-    /// Takes note of a call; false when it is a replay of one seen before.
-    pub(crate) fn call(&mut self, call: &Call) -> bool {
-        if let Some(id) = call.id {
-            let (id, call) = (mark(id), mark(call.raw));
-            if self.ids.iter().zip(self.calls.iter()).any(|known| known == (id, call)) {
-                return false;
-            }
-            self.ids.push(id, SEEN);
-            self.calls.push(call, SEEN);
-        }
-        true
+    /// The host goes on with an earlier run, and may tell all of it once more.
+    pub(crate) fn resume(&mut self) {
+        self.retold.resume();
     }
 
     /// Lets a call wait for its result.
@@ -174,22 +181,25 @@ impl Pairing {
     /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
     /// refused, else the oldest of that tool, the agent's own before another's. An id that no call had may belong to a
     /// call without one, but not when the host made the result up.
-    pub(crate) fn result(&mut self, result: &ToolResult, agent: Key, synthetic: bool) -> Matched {
-        if let Some(id) = result.call_id.as_deref() {
-            let id = key("call-id", id.as_bytes());
-            let waiting = self.pending.iter().position(|call| call.id == Some(id));
-            if let Some(index) = waiting {
-                return self.take(index);
-            }
-            if self.ids.holds(mark(id)) {
+    pub(crate) fn result(&mut self, result: &ToolResult, context: &Context) -> Matched {
+        let agent = agent(context);
+        let id = result.call_id.as_deref().and_then(id_key);
+        if let Some(id) = id {
+            if self.retold.answers(id) {
                 return Matched::Replay;
             }
-            if synthetic {
+            if let Some(index) = self.named(id, agent, round_key(context)) {
+                return self.take(index);
+            }
+            if self.retold.knows(id) {
+                return Matched::Replay;
+            }
+            if context.synthetic {
                 return Matched::None;
             }
         }
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
-        let id_fits = |call: &Call| call.id.is_none() || result.call_id.is_none();
+        let id_fits = |call: &Call| call.id.is_none() || id.is_none();
         let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent && id_fits(call);
         // Where an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
         let named = |call: &Call| tool == Some(call.tool) && id_fits(call);
@@ -199,19 +209,30 @@ impl Pairing {
         index.map_or(Matched::None, |index| self.take(index))
     }
 
+    /// Which of the calls with an id is meant: those of its agent before others, of its round before others. Else of the
+    /// latest round the first, and where there are no rounds the latest: what it is given to again was left unanswered.
+    fn named(&self, id: Key, agent: Key, round: Option<Key>) -> Option<usize> {
+        let with_id = || self.pending.iter().enumerate().filter(|(_, call)| call.id == Some(id));
+        let latest =
+            with_id().max_by_key(|(index, call)| (call.agent == agent, round.is_some() && call.round == round, *index));
+        let (index, call) = latest?;
+        let first = with_id().find(|(_, other)| other.agent == call.agent && other.round == call.round);
+        if call.round.is_some() { first.map(|(first, _)| first) } else { Some(index) }
+    }
+
     fn take(&mut self, index: usize) -> Matched {
         self.pending.remove(index).map_or(Matched::None, Matched::Call)
     }
 
-    /// Forgets the waiting calls; seen call ids stay, since a replay may span a user's message.
+    /// Forgets the waiting calls; what was told stays known, since a replay may span a user's message.
     pub(crate) fn forget(&mut self) {
         self.pending.clear();
+        self.retold.heard();
     }
 
     pub(crate) fn fits(&self) -> bool {
         self.pending.len() <= PENDING
-            && self.ids.len() <= SEEN
-            && self.ids.len() == self.calls.len()
+            && self.retold.fits()
             && self.pending.iter().all(|call| {
                 call.name.len() <= NAME
                     && call.echo.fits(Echo::fits)

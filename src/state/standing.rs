@@ -7,7 +7,7 @@
 use crate::codec::codec;
 use crate::codec::length;
 use crate::model::{Context, Finding, Level, Scope};
-use crate::rules::counts_for_parent;
+use crate::rules::{LONGEST_NAME, counts_for_parent};
 use crate::state::Ring;
 use crate::text::{Key, key};
 use alloc::{string::String, vec::Vec};
@@ -21,6 +21,9 @@ const FINDINGS: usize = 40;
 const FINDING_BYTES: usize = 24 * 1024;
 /// Findings of one task, as a report shows them.
 pub(crate) const FINDINGS_OF_ONE: usize = 8;
+/// Bytes of one of a finding's texts, and events that it names, in a snapshot that somebody else may have written.
+const LONGEST_TEXT: usize = 64 * 1024;
+const MOST_EVIDENCE: usize = 128;
 /// Readings of failing tests kept for the progress trend.
 const TREND: usize = 8;
 
@@ -381,7 +384,21 @@ impl Standings {
         self.all.len() <= STANDINGS
             && self.all.iter().all(|standing| standing.trend.len() <= TREND)
             && self.findings.len() <= FINDINGS
+            && self.findings.iter().all(is_sound)
     }
+}
+
+/// Whether a finding is one that could have been made: what a snapshot claims is shown to people as it is.
+fn is_sound(finding: &Finding) -> bool {
+    let named = |name: &Option<String>| name.as_ref().is_none_or(|name| name.chars().count() <= LONGEST_NAME);
+    let scope = &finding.scope;
+    let excerpts = finding.evidence.iter().filter_map(|seen| seen.excerpt.as_ref());
+    let digests = finding.evidence.iter().map(|seen| &seen.digest);
+    let texts = [&finding.rule, &finding.kind, &finding.message, &finding.signature];
+    let mut all = texts.into_iter().chain(&finding.reasoning).chain(excerpts).chain(digests);
+    [&scope.run, &scope.task, &scope.parent_task, &scope.agent].into_iter().all(named)
+        && finding.evidence.len() <= MOST_EVIDENCE
+        && all.all(|text| text.len() <= LONGEST_TEXT && !text.chars().any(char::is_control))
 }
 
 /// Bytes that a finding takes at most.

@@ -53,7 +53,7 @@ impl FailureFacts {
         let class = error_class(&text).or_else(|| trace.as_deref().and_then(error_class));
         let (kind, external) = judged(failure.error_type, &lower, class.is_some());
         let given = failure.location.as_deref().filter(|given| !given.trim().is_empty());
-        let place = given.map(|given| printable(given, PLACE)).or_else(|| {
+        let place = given.and_then(one_place).or_else(|| {
             let found = place(&text).or_else(|| trace.as_deref().and_then(place)).or_else(|| line_alone(&lower))?;
             Some(printable(&found, PLACE))
         });
@@ -93,6 +93,18 @@ impl FailureFacts {
     pub(crate) fn is_unnamed(&self) -> bool {
         matches!(self.kind, ErrorType::Unknown | ErrorType::Network | ErrorType::Timeout | ErrorType::Resource)
     }
+}
+
+/// A place that somebody told, in one word: what reads like a sentence may be meant for the agent, who is told the place.
+fn one_place(given: &str) -> Option<String> {
+    let shown = printable(given, PLACE);
+    let mut words = shown.split(' ');
+    let word = match (words.next(), words.next()) {
+        (Some(only), None) => only,
+        _ => shown.split(' ').find(|word| word.trim_end_matches(['.', '…']).contains(['/', '\\', '.']))?,
+    };
+    let plain = |char: char| char.is_alphanumeric() || "'./\\:_-@#()+,…".contains(char);
+    word.chars().all(plain).then(|| word.into())
 }
 
 /// The kebab-case name of a class of failure.

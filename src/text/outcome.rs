@@ -15,7 +15,7 @@ use super::volatile_json::{Answer, Buffers};
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
-use regex::{NoExpand, Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 
 /// What is known of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) mistake: Option<Key>,
     /// The call was turned away before it did anything.
     pub(crate) refusal: Option<Refusal>,
+    /// The host said so itself: words in an output may be anybody's.
+    pub(crate) by_host: bool,
     /// The call failed: by its outcome or by its exit code.
     pub(crate) failed: bool,
     /// The answer is that there is nothing: of a success in words, of a failure in silence.
@@ -75,6 +77,8 @@ pub(crate) struct Scratch {
     /// Where numbers are in `light`.
     numbers: Vec<Span>,
     json: Buffers,
+    /// How often a user's pattern took too many steps, until somebody counts it.
+    pub(crate) cut_short: u32,
     class: Class,
 }
 
@@ -105,6 +109,10 @@ impl Volatile {
     const MAX_CHARS: usize = 1024;
     /// Bytes a compiled pattern may take.
     const MAX_SIZE: usize = 256 * 1024;
+    /// Bytes from where a match begins within which it ends.
+    const REACH: usize = 192;
+    /// Steps that a pattern may take beside four for each byte; a match costs two for each byte of its reach.
+    const STEPS: usize = 512 * 1024;
 
     /// Compiles `patterns.volatile`.
     ///
@@ -140,13 +148,51 @@ impl Volatile {
         Ok(Self { patterns: patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()? })
     }
 
-    /// `text` with every match replaced; without patterns, `text` itself.
-    pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// `text` with the matches of every pattern replaced, the leftmost first; without patterns, `text` itself. A match is
+    /// looked for within [`Self::REACH`] bytes of where it begins, and each pattern may take so many steps: what is left
+    /// when they are spent stays as it is, and is noted in `cut_short`.
+    pub(crate) fn apply<'a>(&self, text: &'a str, cut_short: &mut u32) -> Cow<'a, str> {
         self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| {
-            match pattern.replace_all(&text, NoExpand("<volatile>")) {
-                Cow::Borrowed(_) => text,
-                Cow::Owned(replaced) => Cow::Owned(replaced),
+            match Self::replaced(pattern, &text, cut_short) {
+                None => text,
+                Some(replaced) => Cow::Owned(replaced),
             }
+        })
+    }
+
+    /// `text` with the matches of one pattern replaced; nothing where there are none.
+    fn replaced(pattern: &Regex, text: &str, cut_short: &mut u32) -> Option<String> {
+        let mut left = text.len().saturating_mul(4).saturating_add(Self::STEPS);
+        let (mut out, mut kept, mut at) = (None::<String>, 0, 0);
+        while at < text.len() {
+            // Where the window ends a match may end as well, so it is twice as wide as a match may be long.
+            let end = text.floor_char_boundary(at.saturating_add(2 * Self::REACH));
+            let Some(rest) = left.checked_sub(end - at) else {
+                *cut_short = cut_short.saturating_add(1);
+                break;
+            };
+            left = rest;
+            let next = text.floor_char_boundary(at.saturating_add(Self::REACH));
+            let found = text.get(..end).and_then(|window| pattern.find_at(window, at));
+            match found {
+                // What ends where the window does may go on behind it.
+                Some(found) if found.end() == end && end < text.len() && found.start() > at => at = found.start(),
+                Some(found) if found.start() < next || end == text.len() => {
+                    let out = out.get_or_insert_default();
+                    out.push_str(text.get(kept..found.start()).unwrap_or_default());
+                    out.push_str("<volatile>");
+                    kept = found.end();
+                    // No pattern matches empty text alone, but some do beside others.
+                    at = if found.is_empty() { text.ceil_char_boundary(kept + 1) } else { kept };
+                }
+                Some(found) => at = found.start(),
+                None if end == text.len() => break,
+                None => at = next,
+            }
+        }
+        out.map(|mut out| {
+            out.push_str(text.get(kept..).unwrap_or_default());
+            out
         })
     }
 }
@@ -166,7 +212,7 @@ pub(crate) fn outcome(
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
-    let Scratch { head, whole, light, other, numbers, json, class: buffers, .. } = scratch;
+    let Scratch { head, whole, light, other, numbers, json, class: buffers, cut_short, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
         Outcome::Ok => exit_code.is_some(),
@@ -198,7 +244,7 @@ pub(crate) fn outcome(
         } else {
             other.clear();
             answer.write(other, numbers);
-            light.push_str(&volatile.apply(other));
+            light.push_str(&volatile.apply(other, cut_short));
             numbers.clear();
             numbers.push((0, light.len()));
         }
@@ -208,7 +254,7 @@ pub(crate) fn outcome(
         let (first, last) = clip(text);
         middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
         for end in [first, last] {
-            letters += normalise_light(&volatile.apply(end), light, numbers).letters;
+            letters += normalise_light(&volatile.apply(end, cut_short), light, numbers).letters;
         }
         letters = letters.min(LETTERS_COUNTED);
     }
@@ -232,8 +278,11 @@ pub(crate) fn outcome(
     let in_lines = !failed && answer.is_none() && !said.negative && nothing_in(&result.output);
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
-    let (class, silent) =
-        if failed { class(tool, result, answer.as_mut(), letters, echo, volatile, buffers) } else { (None, false) };
+    let (class, silent) = if failed {
+        class(tool, result, answer.as_mut(), letters, echo, (volatile, cut_short), buffers)
+    } else {
+        (None, false)
+    };
     OutcomeFacts {
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
@@ -241,6 +290,7 @@ pub(crate) fn outcome(
         class: class.map(|(own, _)| own),
         mistake: class.map(|(_, shared)| shared),
         refusal: if failed { refusal(tool, result) } else { None },
+        by_host: matches!(result.outcome, Outcome::Invalid | Outcome::UnknownTool | Outcome::Denied),
         failed,
         negative: if failed {
             silent
@@ -285,13 +335,13 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     let (mut letters, mut middle) = (0, "");
     if let Some(answer) = &mut answer {
         answer.write(&mut buffer, &mut Vec::new());
-        light.push_str(&volatile.apply(&buffer));
+        light.push_str(&volatile.apply(&buffer, &mut 0));
     } else {
         let (first, last) = clip(text);
         middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
-        letters += normalise(&volatile.apply(first), Strength::Light, &mut light).letters;
+        letters += normalise(&volatile.apply(first, &mut 0), Strength::Light, &mut light).letters;
         light.push_str(middle);
-        letters += normalise(&volatile.apply(last), Strength::Light, &mut light).letters;
+        letters += normalise(&volatile.apply(last, &mut 0), Strength::Light, &mut light).letters;
     }
     let mut digitless = String::new();
     let progress_mark = digits_masked(&light, &[(0, light.len())], &mut digitless);
@@ -308,7 +358,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     let (first, last) = clip_to(own.unwrap_or(text), CLASS_END);
     let mut heavy = String::new();
     for end in [first, last] {
-        normalise(&volatile.apply(end), Strength::Heavy, &mut heavy);
+        normalise(&volatile.apply(end, &mut 0), Strength::Heavy, &mut heavy);
     }
     if !is_json && letters < LETTERS_TO_MASK {
         light.clear();
@@ -345,7 +395,7 @@ fn class(
     answer: Option<&mut Answer<'_>>,
     letters: u32,
     echo: Option<&Late<Echo>>,
-    volatile: &Volatile,
+    (volatile, cut_short): (&Volatile, &mut u32),
     Class { text: buffer, normal, stripped, words }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
@@ -383,7 +433,7 @@ fn class(
         stripped.clear();
         let repeats = echo.as_ref().is_some_and(|echo| echo.strip(end, words, stripped));
         let own = if repeats { stripped.as_str() } else { end };
-        normalise(&volatile.apply(own), Strength::Heavy, normal);
+        normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }
     (classes("class", normal), false)
 }
@@ -693,13 +743,40 @@ mod tests {
     }
 
     #[test]
+    fn patterns_take_one_pass_and_so_many_steps() {
+        let pattern = |pattern: &str| Volatile::compile(&[pattern.into()]).unwrap();
+        let expected =
+            |pattern: &str, text: &str| Regex::new(pattern).unwrap().replace_all(text, "<volatile>").into_owned();
+        let applied = |volatile: &Volatile, text: &str| {
+            let mut cut_short = 0;
+            (volatile.apply(text, &mut cut_short).into_owned(), cut_short)
+        };
+        // As one would expect, in texts of any length, beside each other, at either end, over more than one byte a sign.
+        for text in ["", "17", "a 17 b 17", "17 é 4711 ü", &"ten 10 ".repeat(1_000), &"é9".repeat(9_000)] {
+            let (masked, cut_short) = applied(&pattern(r"\d+"), text);
+            if cut_short == 0 {
+                assert_eq!(masked, expected(r"\d+", text));
+            }
+            assert_eq!(cut_short, u32::from(text.len() > 20_000), "{} bytes", text.len());
+        }
+        for (expression, text) in [(r"\d+$", "1 2 3 "), (r"^\d+", "17 18 "), (r"(?m)^id: .*$", "id: a b\nname: c\n")] {
+            let text = text.repeat(300);
+            assert_eq!(applied(&pattern(expression), &text), (expected(expression, &text), 0), "{expression}");
+        }
+        // Each sign begins a match that would look through all the rest.
+        let (masked, cut_short) = applied(&pattern("(?s)x.*y|x"), &"x".repeat(8192));
+        assert_eq!(cut_short, 1);
+        assert!(masked.starts_with("<volatile><volatile>") && masked.ends_with("xxx"));
+    }
+
+    #[test]
     fn user_patterns() {
         let volatile = Volatile::compile(&["build-[a-z]+".into(), "v\\d+".into()]).expect("patterns");
         let light = |text: &str| outcome("t", &ok(text), false, None, &volatile, &mut Scratch::default()).light;
         assert_eq!(light("made build-abc v1 here"), light("made build-xyz v22 here"));
         assert_ne!(light("made build-abc here"), light("made other here"));
         assert_eq!(light("{\"made\":\"build-abc\"}"), light("{\"made\":\"build-xyz\"}"));
-        assert!(matches!(Volatile::default().apply("x"), Cow::Borrowed("x")));
+        assert!(matches!(Volatile::default().apply("x", &mut 0), Cow::Borrowed("x")));
         for (patterns, field) in [
             (&["fine", "(open"][..], "patterns.volatile[1]"),
             (&["x*"], "patterns.volatile[0]"),

@@ -111,8 +111,14 @@ fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
         });
     }
     // Numbers mean little without their name: element 3, issue 3.
-    let (name, value) = first(&|name| listed_name(&ELEMENTS, name)).or_else(|| first(&is_id))?;
-    Some(Cow::Owned(alloc::format!("{name}={value}")))
+    if let Some((name, value)) = first(&|name| listed_name(&ELEMENTS, name)).or_else(|| first(&is_id)) {
+        return Some(Cow::Owned(alloc::format!("{name}={value}")));
+    }
+    // A URL is one, whatever the argument is called.
+    let urls = map.iter().filter_map(|(name, value)| Some((name, value.as_str()?.trim())));
+    let web = |text: &str| ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) && text.len() <= 2048;
+    let (_, url) = urls.filter(|(_, text)| web(text) && !text.contains(' ')).min_by_key(|(name, _)| *name)?;
+    Some(shortened(url))
 }
 
 /// `id`, `issueId`, `order_id`, `issue_number`, `key`.

@@ -204,7 +204,8 @@ pub(super) fn number_after(text: &str, label: &str) -> Option<i32> {
 /// A number from 0 as text, or a text as it is: ids come as both.
 pub(super) fn id(value: Option<&Value>) -> Option<String> {
     match value? {
-        Value::String(text) => Some(text.clone()),
+        // Some providers leave ids empty, which name nothing.
+        Value::String(text) => (!text.is_empty()).then(|| text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }

@@ -20,7 +20,8 @@ pub(super) struct Finish {
     pub(super) documents: usize,
     /// Whether anything was told so far, and whether anything was wrong.
     pub(super) told: bool,
-    called: BTreeSet<(Option<String>, String)>,
+    /// How the calls of each id stand.
+    called: BTreeMap<(Option<String>, String), Waiting>,
     pairs: usize,
     rationales: rationale::Found,
 }
@@ -51,7 +52,8 @@ impl Finish {
                 Body::ToolResult(result) => match &result.call_id {
                     Some(id) => {
                         let key = (context.run.clone(), id.clone());
-                        if !self.called.contains(&key) && !called.contains(&(context.run.clone(), id.as_str())) {
+                        let before = self.called.get(&key).is_some_and(|waiting| waiting.calls > 0);
+                        if !before && !called.contains(&(context.run.clone(), id.as_str())) {
                             early.entry(key).or_insert(index);
                         }
                     }
@@ -93,8 +95,17 @@ impl Finish {
     }
 }
 
+/// How the calls of one id stand: some providers count ids anew in every answer, or give all calls the same.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    calls: u32,
+    results: u32,
+    /// A result came before its call: what is too many may do so again. Else it is the same one once more.
+    early: bool,
+}
+
 /// Puts a result that was written before its call behind it: hosts that run calls at once write what ends first.
-fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeSet<(Option<String>, String)>) {
+fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<(Option<String>, String), Waiting>) {
     // Results that came too early, by what they wait for.
     let mut early: BTreeMap<(Option<String>, String), Vec<usize>> = BTreeMap::new();
     let mut moved: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -104,17 +115,21 @@ fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeSet<(Opti
             Body::ToolCall(call) => {
                 let Some(id) = call.call_id.clone() else { continue };
                 let key = (run(), id);
+                let waiting = called.entry(key.clone()).or_default();
+                waiting.calls = waiting.calls.saturating_add(1);
                 if let Some(results) = early.remove(&key) {
+                    waiting.early = true;
                     moved.insert(index, results);
                 }
-                called.insert(key);
             }
             Body::ToolResult(result) => {
                 let Some(id) = result.call_id.clone() else { continue };
                 let key = (run(), id);
-                if !called.contains(&key) {
+                let waiting = called.entry(key.clone()).or_default();
+                if waiting.calls == 0 || waiting.early && waiting.results >= waiting.calls {
                     early.entry(key).or_default().push(index);
                 }
+                waiting.results = waiting.results.saturating_add(1);
             }
             _ => {}
         }

@@ -323,6 +323,8 @@ impl Out {
 
     /// A call; its arguments are JSON, or the text of it.
     pub(super) fn call(&mut self, context: &Context, tool: String, args: Option<&Value>, call_id: Option<String>) {
+        // Some providers leave ids empty, which name nothing.
+        let call_id = call_id.filter(|id| !id.is_empty());
         if let Some(id) = &call_id {
             self.tools.insert(id.clone(), tool.clone());
         }
@@ -332,6 +334,7 @@ impl Out {
 
     /// A result; its tool is that of its call where it names none.
     pub(super) fn result(&mut self, context: &Context, mut result: ToolResult) {
+        result.call_id = result.call_id.filter(|id| !id.is_empty());
         if result.tool.is_none() {
             result.tool = result.call_id.as_ref().and_then(|id| self.tools.get(id)).cloned();
         }

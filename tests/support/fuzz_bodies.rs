@@ -91,6 +91,75 @@ pub(crate) fn transcript(data: &[u8]) {
     }
 }
 
+/// Sequences of events, four bytes each, over few names, ids, rounds and times, so that they meet: of two detectors that
+/// keep two runs one is told typed events, and the other texts through the JSON door, which goes on from its own snapshot
+/// wherever the bytes say so. Both say and know the same.
+pub(crate) fn sequence(data: &[u8]) {
+    let config = r#"{"memory":{"maxRuns":2,"idleMs":60000},"patterns":{"volatile":["(?s)v.*w|v"]}}"#;
+    let new = || json::detector(config).unwrap_or_else(|error| broken(&error));
+    let (mut typed, mut told) = (new(), new());
+    for bytes in data.chunks_exact(4).take(512) {
+        let &[kind, what, place, id] = bytes else { return };
+        if kind % 16 == 15 {
+            let snapshot = told.snapshot();
+            assert_eq!(typed.snapshot(), snapshot);
+            told = Detector::restore(&snapshot).unwrap_or_else(|error| broken(&error));
+            continue;
+        }
+        let text = moment(kind, what, place, id);
+        let event = reread(&text);
+        let recorded = typed.record(&event).map(|verdict| json::to_string(&verdict));
+        assert_eq!(recorded, json::record(&mut told, &text), "{text}");
+    }
+    assert_eq!(typed.snapshot(), told.snapshot());
+    assert_eq!(typed.metrics(), told.metrics());
+    keeps_working(told);
+}
+
+/// One event of a sequence.
+fn moment(kind: u8, what: u8, place: u8, id: u8) -> String {
+    let mut fields = String::new();
+    for (bit, field, value) in [
+        (1, "run", format!("\"run-{}\"", place >> 6)),
+        (2, "agent", format!("\"agent-{}\"", place >> 7)),
+        (4, "round", format!("\"{}\"", what >> 5)),
+        (8, "step", format!("{}", what >> 4)),
+        (16, "at", format!("{}", u32::from(id) * 977)),
+        (32, "task", format!("\"task-{}\"", what & 3)),
+    ] {
+        if place & bit != 0 {
+            fields += &format!(r#","{field}":{value}"#);
+        }
+    }
+    let id = match id % 4 {
+        0 => String::new(),
+        1 => r#","callId":"""#.to_owned(),
+        2 => format!(r#","callId":"{}""#, id >> 5),
+        _ => format!(r#","callId":"call_7Kq2x{}Zt9Lm4""#, id >> 5),
+    };
+    let (thing, outcome) = (what & 7, ["ok", "error", "denied", "invalid", "not-executed", "timeout"]);
+    match kind % 16 {
+        0..=3 => {
+            format!(r#"{{"type":"tool-call","tool":"tool-{}","args":{{"path":"p{thing}"}}{id}{fields}}}"#, thing & 1)
+        }
+        4..=8 => {
+            let outcome = outcome.get(usize::from(what >> 3) % 6).unwrap_or(&"ok");
+            let output = format!("answer {thing} vvvv");
+            format!(r#"{{"type":"tool-result","outcome":"{outcome}","output":"{output}"{id}{fields}}}"#)
+        }
+        9 => format!(r#"{{"type":"message","role":"assistant","text":"thought {thing} of many more"{fields}}}"#),
+        10 => format!(r#"{{"type":"message","role":"user","text":"wish {thing}"{fields}}}"#),
+        11 => format!(r#"{{"type":"output","text":"said {thing} again"{fields}}}"#),
+        12 => format!(r#"{{"type":"failure","message":"failed {thing}"{fields}}}"#),
+        13 => {
+            let kind =
+                ["resume", "restart", "run-start", "compaction"].get(usize::from(what >> 6)).unwrap_or(&"resume");
+            format!(r#"{{"type":"host","kind":"{kind}"{fields}}}"#)
+        }
+        _ => format!(r#"{{"type":"progress","tests":{{"failing":{thing},"total":9}}{fields}}}"#),
+    }
+}
+
 /// A payload with the header and the checksum it needs to be read.
 fn sealed(payload: &[u8]) -> Vec<u8> {
     let mut bytes = Detector::new(Config::default()).map(|detector| detector.snapshot()).unwrap_or_default();

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TARGETS: [&str; 4] = ["json_door", "snapshot", "text", "transcript"];
+const TARGETS: [&str; 5] = ["json_door", "sequence", "snapshot", "text", "transcript"];
 
 /// What makes libFuzzer see coverage and comparisons. The passes are LLVM's own, so no nightly compiler is needed.
 const FLAGS: [&str; 7] = [

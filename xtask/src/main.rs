@@ -1,5 +1,6 @@
 //! Loopwarden's only build script: `cargo xtask help` tells what it can do.
 
+mod audit;
 mod bench;
 mod conformance;
 mod count;
@@ -81,7 +82,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        arguments: "--seconds N [--target json_door|snapshot|text]…",
+        arguments: "--seconds N [--target json_door|sequence|snapshot|text|transcript]…",
         about: "Fuzz each target for N seconds on the stable compiler; what breaks one becomes a test.",
         run: fuzz::command,
     },

@@ -3,7 +3,7 @@
 use crate::counts::Counts;
 use crate::plan::{Line, Step, shown};
 use crate::workspace::Workspace;
-use crate::{conformance, schema, setup, wasm};
+use crate::{audit, conformance, schema, setup, wasm};
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
@@ -73,6 +73,14 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["toolchain"],
         reads: &[],
         action: setup::node_modules,
+    },
+    Step {
+        name: "audit",
+        label: "looking for known holes and for licences",
+        usually: "",
+        needs: &["npm-ci"],
+        reads: &[],
+        action: audit::step,
     },
     Step {
         name: "component",

@@ -166,7 +166,7 @@ export class AiSdkGuard extends LoopGuard {
         ((options) => {
           // Version 5 hands over the output alone.
           const id = options?.toolCallId;
-          const text = id === undefined ? this.#answered(options) : this.#refused.get(id);
+          const text = id === undefined ? this.#answered(options) : this.#refusal(id, options.output);
           return text === undefined ? toModelOutput.call(tool, options) : { type: "text", value: text };
         });
       return [name, { ...tool, execute: judged, ...(told && { toModelOutput: told }) }];
@@ -375,6 +375,12 @@ export class AiSdkGuard extends LoopGuard {
       this.#begun(messages);
     this.#known.set(messages, known);
     return this.#requests.goesOn(known);
+  }
+
+  /** What answers a refused call. A later call may have the same id. */
+  #refusal(callId: string, output: unknown): string | undefined {
+    const text = this.#refused.get(callId);
+    return text === output ? text : undefined;
   }
 
   /** Where only the output is told: ours is the one that was given for a refused call. */

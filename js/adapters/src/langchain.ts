@@ -163,8 +163,8 @@ class Conversation {
   #at: number | undefined;
   /** The id of the message that was heard last. */
   #last: string | undefined;
-  /** Calls that were judged before they ran. */
-  readonly #judged = new Set<string>();
+  /** Ids of calls that were judged before they ran, and how many have each: some providers leave ids empty. */
+  readonly #judged = new Map<string, number>();
   /** Guidance, and the message that it follows. */
   readonly #notes: { after: string | undefined; message: HumanMessage }[] = [];
 
@@ -184,7 +184,7 @@ class Conversation {
     const answer = messages.findLastIndex((message) => AIMessage.isInstance(message));
     this.#last = messages[answer]?.id;
     const { tool_calls: calls = [] } = (messages[answer] ?? {}) as { tool_calls?: { id?: string }[] };
-    for (const { id } of calls) if (id !== undefined) this.#judged.add(id);
+    for (const { id } of calls) if (id !== undefined) this.#judged.set(id, (this.#judged.get(id) ?? 0) + 1);
   }
 
   /** Reads what is new, and tells the id of the last message. */
@@ -232,7 +232,7 @@ class Conversation {
   }
 
   judge(tool: string, args: unknown, callId: string, settled: boolean = false): ReturnType<Guard["beforeCall"]> {
-    this.#judged.add(callId);
+    this.#judged.set(callId, (this.#judged.get(callId) ?? 0) + 1);
     return this.guard.beforeCall({ tool, args, callId, settled });
   }
 
@@ -247,10 +247,13 @@ class Conversation {
       this.guard.beforeCall({ ...call, rawArgs: args ?? "", settled: true });
       this.guard.afterCall({ ...call, outcome: "invalid", output: error ?? "" });
     }
-    // Calls that were answered before anybody here saw them: in another process, or by the framework itself.
-    const answers = new Map(later.flatMap((one) => (ToolMessage.isInstance(one) ? [[one.tool_call_id, one]] : [])));
+    // Calls that were answered before anybody here saw them: in another process, or by the framework itself. Later turns
+    // may have calls with the same ids.
+    const next = later.findIndex((one) => AIMessage.isInstance(one));
+    const answers = later.slice(0, next < 0 ? later.length : next).filter((one) => ToolMessage.isInstance(one));
     for (const { id = "", name, args } of calls) {
-      const own = answers.get(id);
+      const at = answers.findIndex(({ tool_call_id }) => tool_call_id === id);
+      const [own] = at < 0 ? [] : answers.splice(at, 1);
       if (own) this.judge(name, args, id, ours(own)?.own !== true);
     }
   }
@@ -259,7 +262,10 @@ class Conversation {
   #result(message: ToolMessage): void {
     const { name: tool = "", tool_call_id: callId, status, text } = message;
     if (ours(message)?.own) return;
-    if (!this.#judged.delete(callId)) return;
+    const judged = this.#judged.get(callId) ?? 0;
+    if (judged <= 1) this.#judged.delete(callId);
+    else this.#judged.set(callId, judged - 1);
+    if (judged === 0) return;
     this.guard.afterCall({ tool, callId, output: text, outcome: status === "error" ? "error" : "ok" });
   }
 }

@@ -31,6 +31,67 @@ test("call ids that a provider counts anew in every answer are no replays", () =
   assert.equal(guard.halted?.rule, "repeated-call");
 });
 
+test("ids that come again or are empty hide nothing, however a host counts its turns", () => {
+  const acts = (id: (turn: number) => string | undefined, turns: boolean) => {
+    const guard = guarded();
+    return Array.from({ length: 9 }, (_, turn) => {
+      if (turns) guard.turn();
+      const callId = id(turn);
+      const call = { tool: "search", args: { q: "a" }, ...(callId !== undefined && { callId }) };
+      const { action } = guard.beforeCall(call);
+      if (action === "continue" || action === "nudge") guard.afterCall({ ...call, output: "no results" });
+      return action;
+    });
+  };
+  for (const turns of [true, false]) {
+    const fresh = acts((turn) => `call-${turn}`, turns);
+    assert.ok(fresh.includes("block"));
+    for (const id of [() => "0", () => "", () => undefined]) assert.deepEqual(acts(id, turns), fresh);
+  }
+});
+
+test("the answers of calls that run at once with one id are all heard", () => {
+  const { detector, events } = spied();
+  const guard = guarded({ detector });
+  for (const id of ["", "0"]) {
+    guard.turn();
+    for (const q of ["a", "b"]) guard.beforeCall({ tool: "search", args: { q }, callId: id });
+    for (const output of ["one", "two"]) guard.afterCall({ tool: "search", callId: id, output });
+  }
+  assert.equal(events.length, 8);
+  assert.equal(detector.status({}).steps, 4);
+});
+
+test("an id that several runs know names none of them", () => {
+  const guard = guarded();
+  const [first, second] = [guard.scope({ run: "1" }), guard.scope({ run: "2" })];
+  for (const own of [first, second]) own.beforeCall({ tool: "t", callId: "0" });
+  assert.equal(guard.knowing(["0"]), undefined);
+  second.beforeCall({ tool: "t", callId: "1" });
+  assert.equal(guard.knowing(["0", "1"])?.run, "2");
+  assert.equal(guard.knowing(["7", "8", "9", "1"]), undefined);
+});
+
+test("a detector that fails is replaced, once and audibly, and the next loop is found", () => {
+  const warnings: string[] = [];
+  const guard = guarded({ onWarning: (message: string) => warnings.push(message) });
+  rounds(guard, 2);
+  const failed = guard.detector;
+  assert.ok(failed);
+  const trap = Object.assign(new Error("the WebAssembly module failed: unreachable"), { code: "internal" });
+  failed.record = () => {
+    throw trap;
+  };
+  assert.equal(round(guard).action, "continue");
+  assert.notEqual(guard.detector, failed);
+  assert.throws(() => failed.check({ type: "output", text: "" }), { code: "disposed" });
+  assert.deepEqual(
+    warnings.map((warning) => /starts anew|could not judge/.exec(warning)?.[0]),
+    ["could not judge", "starts anew"],
+  );
+  assert.ok(rounds(guard, 9).includes("block"));
+});
+
 test("refusals end the run when the limit says so, and never when it is 0", () => {
   assert.equal(rounds(guarded({ maxRefusals: 1 }), 6).at(-1), "halt");
   const config = { rules: { "repeated-call": { halt: 0 } } };

@@ -19,6 +19,8 @@ import {
 const NOTES = 8;
 /** Calls of a scope that wait for their result, at most; as many as the core pairs. */
 const OPEN = 64;
+/** Calls of a conversation that tell whose it is. */
+const LATEST = 8;
 /** Scopes (sub-agents, tasks) remembered, at most; the oldest goes first. */
 const SCOPES = 256;
 /** Default of {@link GuardOptions.maxRefusals}. */
@@ -165,8 +167,10 @@ export class LoopHalt extends Error {
 interface Stand {
   round: number;
   notes: string[];
-  /** Calls that wait for their result: the host's id and the round, which together are unique. */
-  open: [id: string, round: string][];
+  /** Calls that wait for their result: the host's id and the round, which together with a number are unique. */
+  open: [id: string, round: string, nth?: number][];
+  /** The ids of the round so far, and how often one of them was given to a call after the call before was answered. */
+  made?: { round: string; ids: string[]; again: number };
   /** The host's ids of the latest calls: a conversation that goes on somewhere else shows them again. */
   recent?: string[];
   /** Whether work was handed on since a human last wrote. */
@@ -231,17 +235,21 @@ export class Guard {
    */
   knowing(callIds: readonly string[]): Guard | undefined {
     const { agent, task } = this.#scope;
-    for (const callId of callIds.toReversed()) {
-      for (const [key, { recent }] of this.#shared?.stands ?? []) {
-        if (!recent?.includes(callId)) continue;
-        const [run, ...rest]: (string | null)[] = JSON.parse(key);
-        if (rest[0] !== (agent ?? null) || rest[1] !== (task ?? null)) continue;
-        return (run ?? undefined) === this.run
-          ? this
-          : this.scope({ ...(run !== null && run !== undefined && { run }) });
-      }
+    // Ids may be another run's as well, where a provider counts them: what is meant knows most of them, and no other as
+    // many.
+    const latest = [...new Set(callIds.filter((id) => id !== "").toReversed())].slice(0, LATEST);
+    let best: { run: string | null; known: number } | undefined;
+    let others = 0;
+    for (const [key, { recent }] of this.#shared?.stands ?? []) {
+      const known = latest.filter((id) => recent?.includes(id)).length;
+      if (known * 2 < latest.length || known === 0) continue;
+      const [run = null, ...rest]: (string | null)[] = JSON.parse(key);
+      if (rest[0] !== (agent ?? null) || rest[1] !== (task ?? null)) continue;
+      if (known === best?.known) others = known;
+      if (known > (best?.known ?? 0)) best = { run, known };
     }
-    return undefined;
+    if (best === undefined || others === best.known) return undefined;
+    return (best.run ?? undefined) === this.run ? this : this.scope({ ...(best.run !== null && { run: best.run }) });
   }
 
   /** The run that events belong to, where it was named. */
@@ -259,18 +267,20 @@ export class Guard {
     return this.#safely((shared, stand) => {
       // What is asked after the end is answered and is no evidence: the agent was not told yet.
       if (stand.halt) return { action: "halt", text: ending(stand.halt), halt: stand.halt };
-      const { tool, callId, readOnly, idempotent, rawArgs } = call;
+      const { tool, readOnly, idempotent, rawArgs } = call;
+      const callId = call.callId === "" ? undefined : call.callId;
+      const made = callId === undefined ? undefined : this.#made(stand, callId, call.agent);
       const event: AgentEvent = {
         type: "tool-call",
         tool,
         ...(rawArgs !== undefined ? { rawArgs } : call.args !== undefined && { args: plain(call.args) }),
         ...(readOnly !== undefined && { readOnly }),
         ...(idempotent !== undefined && { idempotent }),
-        ...(callId !== undefined && { callId: unique(callId, this.#round(stand, call.agent)) }),
+        ...(made && { callId: unique(...made) }),
         ...this.#context(stand, call.agent),
       };
-      if (callId !== undefined) {
-        stand.open.push([callId, this.#round(stand, call.agent)]);
+      if (callId !== undefined && made) {
+        stand.open.push(made);
         if (stand.open.length > OPEN) stand.open.shift();
         stand.recent ??= [];
         stand.recent.push(callId);
@@ -299,7 +309,8 @@ export class Guard {
    */
   afterCall(result: GuardedResult): Ruling {
     return this.#safely((shared, stand) => {
-      const { tool, callId, agent } = result;
+      const { tool, agent } = result;
+      const callId = result.callId === "" ? undefined : result.callId;
       const answers = callId === undefined ? {} : this.#answers(stand, callId);
       if (!answers) return CONTINUE;
       const context = { ...this.#context(stand, agent), ...(result.synthetic && { synthetic: true }) };
@@ -452,6 +463,22 @@ export class Guard {
     return [agent, this.#scope.task, round].filter((part) => part !== undefined).join("/");
   }
 
+  /** A call's id with what makes it unique: an id that comes again after its call was answered is another call's. */
+  #made(stand: Stand, callId: string, agent: string | undefined): [id: string, round: string, nth?: number] {
+    const round = this.#round(stand, agent);
+    if (stand.made?.round !== round) stand.made = { round, ids: [], again: 0 };
+    const { made } = stand;
+    const open = stand.open.findLast(([id, of]) => id === callId && of === round);
+    if (open) return open;
+    if (made.ids.includes(callId)) {
+      made.again += 1;
+      return [callId, round, made.again];
+    }
+    made.ids.push(callId);
+    if (made.ids.length > OPEN) made.ids.shift();
+    return [callId, round];
+  }
+
   /** The unique id of the call that an answer belongs to, which then waits no longer. */
   #answers({ open }: Stand, callId: string): { callId: string } | undefined {
     const index = open.findLastIndex(([id]) => id === callId);
@@ -562,7 +589,24 @@ export class Guard {
       return work(shared, this.#stand(shared));
     } catch (cause) {
       this.#warn(shared, cause);
+      if (cause instanceof Error && "code" in cause && cause.code === "internal") this.#anew(shared);
       return CONTINUE;
+    }
+  }
+
+  /** A detector that failed is of no use any more. What the agent did before is forgotten; what it does now is watched. */
+  #anew(shared: Shared): void {
+    if (!shared.own) return;
+    try {
+      const before = shared.detector;
+      shared.detector = new LoopDetector(this.#options.config);
+      before.free();
+      for (const stand of shared.stands.values()) stand.open.length = 0;
+      this.warn(
+        "the detector failed and starts anew: what happened before is forgotten, unless you restore a snapshot",
+      );
+    } catch (cause) {
+      this.#warn(shared, cause);
     }
   }
 
@@ -591,9 +635,9 @@ function ofModel(event: AgentEvent): boolean {
   );
 }
 
-/** Some providers count their call ids anew in every answer, and a known id would be taken for a replay. */
-function unique(callId: string, round: string): string {
-  return `${round}/${callId}`;
+/** Some providers count their call ids anew in every answer, or give all calls the same. */
+function unique(callId: string, round: string, nth?: number): string {
+  return `${round}/${callId}${nth === undefined ? "" : `#${nth}`}`;
 }
 
 function isStand({ round, notes, open, refused }: Stand): boolean {

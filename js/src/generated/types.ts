@@ -2233,6 +2233,10 @@ export interface Metrics {
    */
   loops: LoopMetrics;
   /**
+   * How often a pattern of `patterns.volatile` took too many steps on one text, so that the rest of it stayed as it is.
+   */
+  patternsCutShort: number;
+  /**
    * Transitions that were refused because a phase had all of its visits: recorded ones, and those of which the host told with a `hook-block` and the rule's name that it obeyed a `check`.
    */
   phaseVisitsBlocked: number;

@@ -1,0 +1,95 @@
+//! Licences and known holes of what is built upon, as far as they can be looked up here. What could not be looked at is
+//! counted as skipped and said, so that nobody takes silence for a clean bill.
+
+use crate::counts::Counts;
+use crate::plan::Line;
+use crate::workspace::Workspace;
+use anyhow::Result;
+use serde_json::Value;
+
+/// `cargo deny` by `deny.toml`, and `npm audit` of what the package and its adapters are tested with.
+pub(crate) fn step(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    Ok(crates(workspace, line)? + packages(workspace, line)?)
+}
+
+fn crates(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    if !line.try_run(&mut workspace.cargo(["deny", "--version"]))?.0.success() {
+        return Ok(skipped("crates", "cargo-deny is not installed"));
+    }
+    let mut counts = Counts::default();
+    for what in ["licenses", "bans", "sources", "advisories"] {
+        let (status, output) = line.try_run(&mut workspace.cargo(["deny", "check", what]))?;
+        if status.success() {
+            counts.passed += 1;
+        } else if what == "advisories" && output.contains("failed to fetch advisory database") {
+            counts = counts + skipped("advisories of crates", "their database cannot be had");
+        } else {
+            eprintln!("\n{output}");
+            counts.failed += 1;
+        }
+    }
+    Ok(counts)
+}
+
+fn packages(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut counts = Counts::default();
+    for folder in [".", "adapters"] {
+        let (_, output) = line.try_run(&mut workspace.npm(["--prefix", folder, "audit", "--json"]))?;
+        counts = counts
+            + match verdict(&output) {
+                Audit::Clean => Counts { passed: 1, ..Counts::default() },
+                Audit::Unknown(why) => skipped("npm packages", &why),
+                Audit::Holes(number) => {
+                    eprintln!("\n`npm audit` knows of {number} holes in what js/{folder} is built with");
+                    Counts { failed: 1, ..Counts::default() }
+                }
+            };
+    }
+    Ok(counts)
+}
+
+fn skipped(what: &str, why: &str) -> Counts {
+    eprint!(" not looked at: {what}, {why} …");
+    Counts { skipped: 1, ..Counts::default() }
+}
+
+#[derive(Debug, PartialEq)]
+enum Audit {
+    Clean,
+    /// High and critical ones; the others have no fix that does not wait for somebody else.
+    Holes(u64),
+    Unknown(String),
+}
+
+/// What `npm audit --json` says. It may say something else before its answer.
+fn verdict(output: &str) -> Audit {
+    let json = output.find('{').and_then(|at| output.get(at..)).unwrap_or_default();
+    let Some(Ok(answer)) = serde_json::Deserializer::from_str(json).into_iter::<Value>().next() else {
+        return Audit::Unknown("npm gave no answer".to_owned());
+    };
+    let Some(holes) = answer.pointer("/metadata/vulnerabilities").and_then(Value::as_object) else {
+        let why = answer.get("message").or_else(|| answer.pointer("/error/summary")).and_then(Value::as_str);
+        return Audit::Unknown(why.unwrap_or("the registry did not say").to_owned());
+    };
+    let number = ["high", "critical"].iter().filter_map(|level| holes.get(*level)?.as_u64()).sum();
+    if number == 0 { Audit::Clean } else { Audit::Holes(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Audit, verdict};
+
+    #[test]
+    fn what_npm_says_is_understood() {
+        let counted = |high: u32| {
+            format!(
+                "npm warn x\n{{\"metadata\":{{\"vulnerabilities\":{{\"low\":3,\"high\":{high},\"critical\":1}}}}}}\n"
+            )
+        };
+        assert_eq!(verdict(&counted(2)), Audit::Holes(3));
+        assert_eq!(verdict(&counted(0).replace("\"critical\":1", "\"critical\":0")), Audit::Clean);
+        let refused = r#"{"message": "405 Method Not Allowed", "error": {"summary": ""}}"#;
+        assert_eq!(verdict(refused), Audit::Unknown("405 Method Not Allowed".to_owned()));
+        assert_eq!(verdict("npm error network"), Audit::Unknown("npm gave no answer".to_owned()));
+    }
+}
