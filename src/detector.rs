@@ -3,8 +3,8 @@
 
 use crate::codec::codec;
 use crate::model::{
-    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Metrics,
-    NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
+    self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Message,
+    Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
     ToolResult, Verdict,
 };
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
@@ -16,9 +16,9 @@ use crate::state::{
     Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
     is_of_a_workflow, open, seal, task_key,
 };
-use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable};
+use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
 use crate::{json, metrics, report};
-use alloc::{boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 2;
@@ -74,7 +74,8 @@ impl Detector {
     /// # Errors
     /// `invalid-config`, naming the field that contradicts another or can never be reached.
     pub fn new(config: Config) -> Result<Self, Error> {
-        Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch: Scratch::default() })
+        let scratch = Scratch::salted(text::salt(config.privacy.salt.as_deref()));
+        Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch })
     }
 
     /// Appends an event and judges it.
@@ -116,8 +117,10 @@ impl Detector {
         }
         let run = self.state.store.peek(&event.context, &self.settings.config.memory);
         let (mut run, mut scratch) = match &event.body {
-            Body::ToolCall(call) => (run.before_call(), self.scratch.aside(key("tool", call.tool.as_bytes()))),
-            _ => (run.into_owned(), Scratch::default()),
+            Body::ToolCall(call) => {
+                (run.before_call(&event.context), self.scratch.aside(key("tool", call.tool.as_bytes())))
+            }
+            _ => (run.into_owned(), Scratch::salted(self.scratch.salt)),
         };
         Ok(judge(&self.settings, &mut scratch, &mut run, seq, event).verdict)
     }
@@ -134,7 +137,7 @@ impl Detector {
         let whose = Whose::of(scope);
         let sum = run.standings.sum(&whose);
         let flow = run.workflow.flow(self.settings.graph.as_ref());
-        let standing = run.rules.standings(&whose, &flow);
+        let standing = run.evidence(&whose, &flow);
         let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
         let rules =
             rules.filter(|((_, limits), count)| limits.enabled && *count != 0).map(|((rule, limits), count)| {
@@ -154,7 +157,7 @@ impl Detector {
             known: whole || sum.known,
             level: sum.level,
             events: if whole { run.events } else { sum.spent.events },
-            steps: if whole { run.steps } else { sum.steps },
+            steps: if whole { run.steps() } else { sum.steps },
             rules: rules.collect(),
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
@@ -275,7 +278,8 @@ impl Detector {
         if !state.store.fits(&settings.config.memory) || !metrics::fits(&state.metrics) {
             return Err(corrupt("corrupt: more state than the configuration allows"));
         }
-        Ok(Self { settings, state, scratch: Scratch::default() })
+        let scratch = Scratch::salted(text::salt(settings.config.privacy.salt.as_deref()));
+        Ok(Self { settings, state, scratch })
     }
 
     /// The machine-readable escalation report of a scope.
@@ -394,41 +398,46 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     if matches!(&event.body, Body::Host(host) if host.kind == HostKind::Resume) {
         run.pairing.resume();
     }
-    run.enter(seq, &event.context, settings.config.memory.idle_ms);
-    if !event.context.synthetic {
+    let context = &*in_its_place(run, event);
+    run.enter(seq, context, settings.config.memory.idle_ms);
+    let (task, parent) = (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
+    if !context.synthetic {
         count(run, event);
-        let context = &event.context;
+        let owner = owner(context.task.as_deref(), context.parent_task.as_deref());
         if is_of_a_task(&event.body) {
-            let task = context.task.as_deref().map_or(0, task_key);
-            run.work_on(task, owner(context.task.as_deref(), context.parent_task.as_deref()));
+            run.work_on(task, owner);
         }
         if is_of_a_workflow(&event.body) {
             let moment = Moment {
                 here: Sighting { seq, step: context.step.into(), key: 0 },
                 onset: run.onset(),
                 iterations: run.standings.iteration(),
-                task: owner(context.task.as_deref(), context.parent_task.as_deref()),
+                task: owner,
                 cost_micros: context.cost_micros,
             };
-            // What was tried before a step forward led to it; one of a task says nothing about the others.
-            if run.workflow.observe(event, settings.graph.as_ref(), &moment) && context.task.is_none() {
-                run.rules.advance();
+            if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
+                run.advance(task, parent);
             }
         }
     }
-    let (onset, tool) = (run.onset(), ToolSettings::default());
-    let mut judging = Judging { settings, scratch, run, event, onset, raised: Vec::new(), tool, answers: None };
+    let lane = if matches!(event.body, Body::Evaluation(_)) { run.asked(task) } else { task };
+    let apart = is_of_a_task(&event.body) && !run.lanes.knows(lane);
+    if !apart {
+        let text = match &event.body {
+            Body::Message(message) => message.text.len(),
+            Body::Delta(delta) => delta.text.len(),
+            _ => 0,
+        };
+        run.turn_to(lane, parent.filter(|_| lane == task), text);
+    }
+    let (onset, raised, tool) = (run.onset(), Vec::new(), ToolSettings::default());
+    let mut judging = Judging { settings, scratch, run, event, context, onset, apart, raised, tool, answers: None };
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
         Body::ToolResult(result) => judging.result(result),
-        _ if event.context.synthetic => judging.show(&Fact::Synthetic(event)),
-        Body::Message(message) if message.role == Role::User => {
-            if !settings.config.conventions.keep_on_user_message {
-                judging.run.forget_evidence();
-            }
-            judging.show(&Fact::Heard(message));
-        }
+        _ if context.synthetic => judging.show(&Fact::Synthetic(event)),
+        Body::Message(message) if message.role == Role::User => judging.heard(message),
         Body::Output(output) => {
             let (signature, failing) = settings.signatures.read(&output.text);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -445,6 +454,20 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     let judgement = judging.decide();
     run.note_lost();
     judgement
+}
+
+/// Where an event happened. A result that names no task is of its call's.
+fn in_its_place<'a>(run: &Run, event: &'a Event) -> Cow<'a, model::Context> {
+    let context = &event.context;
+    if let Body::ToolResult(result) = &event.body
+        && context.task.is_none()
+        && let Some(named) = run.pairing.named(result, context)
+    {
+        let (task, parent_task) =
+            (Some(named.task.clone()), named.parent.clone().or_else(|| context.parent_task.clone()));
+        return Cow::Owned(model::Context { task, parent_task, ..context.clone() });
+    }
+    Cow::Borrowed(context)
 }
 
 /// Whether something is kept about the event's task.
@@ -508,6 +531,10 @@ struct Judging<'a> {
     event: &'a Event,
     /// The event as a possible onset.
     onset: Onset,
+    /// Of the event, its call's task filled in where it names none.
+    context: &'a model::Context,
+    /// The evidence at hand is another task's.
+    apart: bool,
     raised: Vec<Raised>,
     tool: ToolSettings,
     /// The call that the event answers.
@@ -521,17 +548,31 @@ impl Judging<'_> {
         let run = RunView::of(self.run);
         let here = self.sighting(0);
         let task = |name: &Option<String>| name.as_deref().map(task_key);
-        let (config, context) = (&self.settings.config, &self.event.context);
+        let (config, context) = (&self.settings.config, self.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
         let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset };
-        self.run.rules.observe(fact, limits, cx, &mut self.raised);
+        self.run.rules.observe(fact, limits, cx, self.apart, &mut self.raised);
+    }
+
+    /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
+    fn heard(&mut self, message: &Message) {
+        if !self.settings.config.conventions.keep_on_user_message {
+            self.run.forget_evidence();
+        }
+        if self.context.task.is_some() {
+            return self.show(&Fact::Heard(message));
+        }
+        for task in self.run.lanes.all() {
+            self.run.turn_to(task, None, message.text.len());
+            self.show(&Fact::Heard(message));
+        }
     }
 
     fn sighting(&self, key: Key) -> Sighting {
-        Sighting { seq: self.run.touched, step: self.event.context.step.into(), key }
+        Sighting { seq: self.run.touched, step: self.context.step.into(), key }
     }
 
     /// What is said about a tool comes before everything else about its calls.
@@ -543,19 +584,20 @@ impl Judging<'_> {
     fn call(&mut self, payload: &ToolCall) {
         let call = payload;
         // The host's own calls are no evidence of what the agent does.
-        if self.event.context.synthetic || !self.configure(&call.tool) {
+        if self.context.synthetic || !self.configure(&call.tool) {
             return;
         }
-        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, &mut self.scratch.call);
+        let salt = self.scratch.salt;
+        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, salt, &mut self.scratch.call);
         let (said, json) = text::arguments(call, &mut self.scratch.call);
         let echo = text::Late::of(said, json);
         let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), &call.tool);
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let silent = mutates || named.shell;
-        let context = &self.event.context;
+        let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let call = Call {
-            target: text::target(call, &named),
+            target: text::target(call, &named, salt),
             mutates,
             silent,
             asks: text::asks(call, &named),
@@ -575,15 +617,15 @@ impl Judging<'_> {
     }
 
     fn result(&mut self, result: &ToolResult) {
-        let agent = agent(&self.event.context);
-        let call = match self.run.pairing.result(result, &self.event.context) {
+        let agent = agent(self.context);
+        let call = match self.run.pairing.result(result, self.context) {
             Matched::Call(call) => Some(call),
             Matched::None => None,
             Matched::Replay => return,
         };
         // A veto or an answer of the host's own settles the call and tells nothing about the agent; neither does a
         // call that never ran.
-        let synthetic = self.event.context.synthetic;
+        let synthetic = self.context.synthetic;
         if synthetic || result.outcome == Outcome::NotExecuted {
             // What the host made up from nothing does not even settle a call.
             if call.is_some() || !synthetic {
@@ -603,10 +645,10 @@ impl Judging<'_> {
         let mut facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
-        self.run.steps = self.run.steps.saturating_add(1);
+        self.run.counted.steps = self.run.counted.steps.saturating_add(1);
         self.run.standings.step();
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
-        let mutations_before = self.run.new_mutations;
+        let mutations_before = self.run.counted.new_mutations;
         if let Some(call) = &call
             && call.mutates
             && result.outcome == Outcome::Ok
@@ -619,9 +661,9 @@ impl Judging<'_> {
             agent: call.as_ref().map_or(agent, |call| call.agent),
             outcome: result.outcome,
             mutations_before,
-            mutations_after: self.run.new_mutations,
-            index: self.run.steps,
-            at: self.event.context.at,
+            mutations_after: self.run.counted.new_mutations,
+            index: self.run.counted.steps,
+            at: self.context.at,
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
             facts,
@@ -638,8 +680,9 @@ impl Judging<'_> {
             return;
         }
         let name = key("custom/name", custom.name.as_bytes());
-        let keys = CallKey::exact(combine("custom", &[name, key("custom/key", custom.key.as_bytes())]));
-        let context = &self.event.context;
+        let keys =
+            CallKey::exact(combine("custom", &[name, salted("custom/key", self.scratch.salt, custom.key.as_bytes())]));
+        let context = self.context;
         let call =
             Call { onset: self.onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
         let output = custom.outcome.clone().unwrap_or_default();
@@ -650,14 +693,14 @@ impl Judging<'_> {
             // Nothing is known to differ, and nothing to be equal to the byte.
             facts.exact = combine("custom/unknown", &[self.run.touched]);
         }
-        self.run.customs = self.run.customs.saturating_add(1);
+        self.run.counted.customs = self.run.counted.customs.saturating_add(1);
         let step = Step {
             tool: call.tool,
             agent: call.agent,
             outcome: Outcome::Ok,
-            mutations_before: self.run.new_mutations,
-            mutations_after: self.run.new_mutations,
-            index: self.run.customs,
+            mutations_before: self.run.counted.new_mutations,
+            mutations_after: self.run.counted.new_mutations,
+            index: self.run.counted.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset: self.onset,
@@ -669,7 +712,7 @@ impl Judging<'_> {
 
     /// A cycle of the workflow that is halted leaves a record, whatever halted it.
     fn record_halt(&mut self, verdict: &mut Verdict) {
-        let context = &self.event.context;
+        let context = self.context;
         let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
         if let (Some(reason), false) = (verdict.halt_reason, has_one) {
             let flow = self.run.workflow.flow(self.settings.graph.as_ref());
@@ -682,12 +725,12 @@ impl Judging<'_> {
     }
 
     fn decide(mut self) -> Judgement {
-        let context = &self.event.context;
+        let context = self.context;
         let answers = self.answers.take();
         let answers =
             answers.as_ref().map(|call| (call.name.as_str(), call.asked.as_ref().map(|asked| asked.0.as_str())));
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
-        let scene = Scene { event: self.event, answers, open };
+        let scene = Scene { event: self.event, context, answers, open };
         let occasion = match self.event.body {
             Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
             Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,

@@ -81,8 +81,8 @@ pub(crate) fn set_back(
 /// Counts what a run forgot about its tasks, and the tasks that it came to know, since `before`.
 pub(crate) fn remembered(metrics: &mut Metrics, before: (Totals, Evicted), after: (Totals, Evicted)) {
     let add = |sum: &mut u64, before: u64, after: u64| *sum = sum.saturating_add(after.saturating_sub(before));
-    add(&mut metrics.tasks_evicted, before.1.tasks, after.1.tasks);
-    add(&mut metrics.task_parts_evicted, before.1.parts, after.1.parts);
+    add(&mut metrics.tasks_evicted, before.1.tasks.into(), after.1.tasks.into());
+    add(&mut metrics.task_parts_evicted, before.1.parts.into(), after.1.parts.into());
     add(&mut metrics.loops.tasks, before.0.tasks, after.0.tasks);
     add(&mut metrics.loops.tasks_with_loops, before.0.looped, after.0.looped);
 }

@@ -212,9 +212,13 @@ pub(crate) fn decide(
     let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
     for (index, mut signal) in raised {
         let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
-        let identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
+        let mut identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
+        let lane = run.lanes.here();
+        if rule.in_lane && lane != 0 {
+            identity = combine("ladder/task", &[identity, lane]);
+        }
         if let Some(each) = signal.extra.each {
-            let (before, again) = run.ladder.insistence(identity, &signal.onset, occasion, run.new_mutations);
+            let (before, again) = run.ladder.insistence(identity, &signal.onset, occasion, run.counted.new_mutations);
             signal.insist(before, again, each);
         }
         let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
@@ -244,7 +248,7 @@ pub(crate) fn decide(
         }
         if level >= Level::Block
             && signal.extra.each.is_some()
-            && run.ladder.refuse(identity, occasion, run.new_mutations)
+            && run.ladder.refuse(identity, occasion, run.counted.new_mutations)
         {
             refused.push(identity);
         }
@@ -313,6 +317,8 @@ fn remember(run: &mut Run, verdict: &Verdict) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) event: &'a Event,
+    /// Where it happened.
+    pub(crate) context: &'a Context,
     /// The call that the event answers: its tool, and its arguments where they may leave.
     pub(crate) answers: Option<(&'a str, Option<&'a str>)>,
     /// Whether payloads may leave.
@@ -321,7 +327,7 @@ pub(crate) struct Scene<'a> {
 
 impl Scene<'_> {
     fn scope(&self) -> Scope {
-        let Context { run, task, parent_task, agent, .. } = &self.event.context;
+        let Context { run, task, parent_task, agent, .. } = self.context;
         Scope { run: run.clone(), task: task.clone(), parent_task: parent_task.clone(), agent: agent.clone() }
     }
 

@@ -750,6 +750,18 @@ fn langsmith_batches_are_put_together() {
     assert!(calls(&transcript).iter().all(|call| call.args == Some(json!({"city": "Ulm"}))));
     assert!(results(&transcript).iter().all(|result| result.output == "no such station"));
     is_a_loop(&transcript, "repeated-call");
+    // JavaScript tells milliseconds, and a patch may name its run by its place alone.
+    let id = "0b0f8a52-6d4e-4b39-8d0c-5f1f6c1f0a11";
+    let place = format!("20260302T090000000000Z{id}");
+    let batch = json!({
+        "post": [{"id": id, "trace_id": id, "dotted_order": place, "name": "ChatModel", "run_type": "llm", "start_time": 1_772_442_000_000_u64,
+            "inputs": {"messages": [{"role": "user", "content": "Hello"}]}, "outputs": {}}],
+        "patch": [{"trace_id": id, "dotted_order": place, "end_time": 1_772_442_001_000_u64,
+            "outputs": {"choices": [{"message": {"role": "assistant", "content": "Good day."}}], "usage_metadata": {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}}}]});
+    let transcript = sound(&batch.to_string(), Format::OpenTelemetry);
+    let told: Vec<_> =
+        transcript.events.iter().map(|event| (event.event.context.at, event.event.context.tokens)).collect();
+    assert_eq!(told, [(Some(1_772_442_000_000), None), (Some(1_772_442_001_000), Some(11))]);
     // The same in one document, the patches first.
     let (posts, patches): (Vec<Value>, Vec<Value>) = pairs.into_iter().unzip();
     let whole = json!({"post": posts, "patch": patches}).to_string();

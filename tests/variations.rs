@@ -69,6 +69,33 @@ fn asked(requests: &[&str]) -> Vec<Value> {
     requests.iter().map(ask).collect()
 }
 
+/// Calls of one tool, each followed by its result.
+fn calls(count: usize, call: impl Fn(usize) -> (&'static str, &'static str, String)) -> Vec<Value> {
+    let one = |index: usize| {
+        let (page, outcome, output) = call(index);
+        [
+            json!({"type": "tool-call", "tool": "look_up", "args": {"page": page}}),
+            json!({"type": "tool-result", "tool": "look_up", "outcome": outcome, "output": output}),
+        ]
+    };
+    (0..count).flat_map(one).collect()
+}
+
+fn with_ids(mut events: Vec<Value>) -> Vec<Value> {
+    for (index, event) in events.iter_mut().enumerate() {
+        event.as_object_mut().unwrap().insert("callId".into(), format!("call_{}", index / 2).into());
+    }
+    events
+}
+
+fn says(texts: &[&str]) -> Vec<Value> {
+    texts.iter().map(|text| json!({"type": "message", "role": "assistant", "text": text})).collect()
+}
+
+fn streamed(piece: &str) -> Vec<Value> {
+    vec![json!({"type": "delta", "text": piece.repeat(4)}); 12]
+}
+
 const FIX: &str = "Fixed auth.ts - added null check";
 
 fn examples() -> Vec<Example> {
@@ -218,6 +245,32 @@ fn examples() -> Vec<Example> {
             None,
         ),
         example("004 laps", "{}", laps(), Some("cycle-budget")),
+        example(
+            "the same error",
+            "{}",
+            calls(3, |_| ("menu", "error", "TypeError: menu is not iterable".into())),
+            Some("repeated-error"),
+        ),
+        example(
+            "the same call",
+            "{}",
+            calls(4, |_| ("menu", "ok", "3 dishes are on the menu".into())),
+            Some("repeated-call"),
+        ),
+        example(
+            "a lap of calls",
+            "{}",
+            calls(8, |n| (["menu", "table"][n % 2], "ok", format!("{} dishes are there", n % 2))),
+            Some("cycle"),
+        ),
+        example(
+            "calls with ids",
+            "{}",
+            with_ids(calls(3, |_| ("menu", "error", "TypeError: menu is broken".into()))),
+            Some("repeated-error"),
+        ),
+        example("the same words", "{}", says(&["I will look at the menu now, please wait."; 3]), Some("monologue")),
+        example("a stream", "{}", streamed("and the soup is on the menu "), Some("stream-period")),
     ]
 }
 
@@ -242,11 +295,15 @@ fn healthy(index: usize) -> Value {
         json!({"type": "attempt", "status": "in-progress", "completedWork": [format!("step {index}")]}),
         json!({"type": "progress", "tests": {"failing": 400 - index, "total": 500}, "diff": format!("patch {index}")}),
         json!({"type": "transition", "from": format!("stage-{index}"), "to": format!("stage-{}", index + 1)}),
-        json!({"type": "failure", "message": format!("the {} does not {}", WORDS[index % 11], WORDS[index / 9 % 11])}),
+        json!({"type": "failure", "message": format!("the {} does not {}", WORDS[index % 11], WORDS[index / 12 % 11])}),
         json!({"type": "turn", "node": format!("writer-{index}"), "finalMessage": format!("chapter {index}"), "tokens": 7}),
         json!({"type": "delivery", "from": format!("writer-{index}"), "to": format!("writer-{}", index + 1)}),
-        json!({"type": "message", "role": "assistant", "text": TALK[index / 9 % TALK.len()]}),
+        json!({"type": "message", "role": "assistant", "text": TALK[index / 12 % TALK.len()]}),
         json!({"type": "collaboration", "from": format!("lead-{index}"), "to": "reader", "request": format!("read chapter {index}")}),
+        json!({"type": "tool-call", "tool": "look_up", "args": {"page": format!("{}-{index}", WORDS[index % 11])}}),
+        json!({"type": "tool-result", "tool": "look_up", "outcome": "ok",
+            "output": format!("the {} of page {index} is {}", WORDS[index * 3 % 11], WORDS[index / 11 % 11])}),
+        json!({"type": "delta", "text": format!("{} w{:x}", WORDS[index % 11], index * 2_654_435_761)}),
     ];
     events[index % events.len()].clone()
 }
@@ -355,8 +412,12 @@ fn another_tasks_healthy_run_changes_nothing() {
             let others = play(&example, "T", "main", |detector, index| {
                 for _ in 0..3 {
                     let event = placed(&healthy(count), task, agent, START + index as i64 * 1000 - 500);
-                    assert!(record(detector, &event).level <= Level::Observe, "{}: {event}", example.name);
                     count += 1;
+                    // A step forward that names no task is one of all.
+                    if task.is_none() && event["type"] == "progress" {
+                        continue;
+                    }
+                    assert!(record(detector, &event).level <= Level::Observe, "{}: {event}", example.name);
                 }
             });
             assert_same(&example, &alone, &others, &format!("beside {agent} at {task:?}"));
@@ -448,7 +509,7 @@ proptest! {
 
     /// Any two examples in any interleaving are told as if each were alone.
     #[test]
-    fn any_interleaving_of_two_examples(first in 0..24_usize, order in prop::collection::vec(any::<(bool, bool)>(), 40)) {
+    fn any_interleaving_of_two_examples(first in 0..30_usize, order in prop::collection::vec(any::<(bool, bool)>(), 40)) {
         let examples = examples();
         let example = &examples[first % examples.len()];
         let alone = play(example, "T", "main", |_, _| {});

@@ -120,3 +120,76 @@ test("names are shown in full, and longer ones than 512 characters are refused",
     (error: unknown) => error instanceof LoopwardenError && error.code === "invalid-event" && error.field === "to",
   );
 });
+
+test("calls are evidence of the task that they name", () => {
+  const detector = new LoopDetector();
+  const look = (task: string, page: string): Event => ({ type: "tool-call", tool: "look", task, args: { page } });
+  const found = (task: string, output: string): Event => ({
+    type: "tool-result",
+    tool: "look",
+    task,
+    outcome: task === "A" ? "error" : "ok",
+    output,
+  });
+  const levels = ["hinge", "window", "roof"].map((word) => {
+    detector.record(look("A", "plan"));
+    detector.record(look("B", word));
+    assert.equal(detector.record(found("B", `the ${word} is there`)).level, "continue");
+    return detector.record(found("A", "TypeError: the plan is not iterable")).level;
+  });
+  assert.deepEqual(levels, ["continue", "continue", "nudge"]);
+  const counts = (task: string): Record<string, number> =>
+    Object.fromEntries(detector.status({ task }).rules.map(({ rule, count }) => [rule, count]));
+  assert.equal(counts("A")["repeated-error"], 3);
+  assert.equal(counts("B")["repeated-error"], undefined);
+  detector.reset({ task: "A" }, "task-completed");
+  assert.deepEqual(counts("A"), {});
+  assert.notDeepEqual(counts("B"), {});
+});
+
+test("the figures of failures are theirs alone, beside attempts of another task", () => {
+  const detector = new LoopDetector();
+  for (let index = 0; index < 4; index++) {
+    detector.record(failure("A", "the page is blank"));
+    detector.record({ type: "attempt", task: "B", status: "done", blockers: [], completedWork: ["laid tiles"] });
+  }
+  const { loops } = detector.metrics();
+  assert.deepEqual([loops.detected, loops.gates, loops.tasks, loops.tasksWithLoops], [3, 1, 1, 1]);
+});
+
+test("similar requests, each artefact apart, the same tests among more", () => {
+  const ask = (task: string, embedding: number[]): Event => ({
+    type: "collaboration",
+    task,
+    from: "mason",
+    to: "architect",
+    request: `request ${embedding.length}`,
+    embedding,
+  });
+  const detector = new LoopDetector();
+  for (const [task, cosine] of [
+    ["far", 0.84],
+    ["near", 0.86],
+  ] as const) {
+    detector.record(ask(task, [1, 0]));
+    detector.record(ask(task, [cosine, Math.sqrt(1 - cosine * cosine)]));
+  }
+  assert.deepEqual([detector.status({ task: "far" }).loopCount, detector.status({ task: "near" }).loopCount], [0, 1]);
+  const rules = (events: readonly Event[]): string[] =>
+    play(new LoopDetector(), events).findings.map(({ rule }) => rule);
+  const swings = ["short", "long", "short", "long"].map(
+    (mode, index): Event => ({
+      type: "turn",
+      task: "T",
+      node: "writer",
+      finalMessage: `draft ${index}`,
+      structuredOutput: { mode },
+    }),
+  );
+  assert.ok(rules(swings).includes("oscillation"));
+  const grows = [10, 15, 20].flatMap((total, index): Event[] => [
+    { type: "turn", task: "T", node: "writer", finalMessage: `draft ${index}` },
+    { type: "progress", task: "T", tests: { failingIds: ["x", "y"], total } },
+  ]);
+  assert.ok(rules(grows).includes("unchanged-failures"));
+});

@@ -244,10 +244,15 @@ pub enum Payloads {
 }
 
 /// What may leave in a verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Privacy {
     /// Whether payloads may leave.
     pub payloads: Payloads,
+    /// A secret of 8 to 256 bytes under which signatures and evidence of calls are made, so that nobody without it can try
+    /// arguments and outputs out against them, or make two that seem equal. Detectors with another one give other
+    /// signatures and the same verdicts otherwise. A snapshot holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
 }

@@ -1,12 +1,13 @@
-//! Catches: a lap of two to ten steps that is walked again and again with the same outcomes, across agents too.
+//! Catches: a lap of two to ten steps that is walked again and again with the same outcomes, by one agent whatever others
+//! do meanwhile, or by several together.
 //! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
 //! new change was made: each takes one lap off.
-//! Idea: the periodic suffix of the sequence of (call, outcome, agent).
+//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, Step};
+use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -14,16 +15,50 @@ use alloc::{boxed::Box, format, vec::Vec};
 const LONGEST: usize = 10;
 /// Lap lengths watched: 2 to [`LONGEST`].
 const PERIODS: usize = LONGEST - 1;
+/// Agents with a walk of their own, where there are several.
+const AGENTS: usize = 4;
 
 pub(crate) struct Cycle;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     calls: Walk,
-    /// Laps of custom events, where there are any.
-    customs: Option<Box<Walk>>,
+    /// What most runs have nothing of.
+    rare: Option<Box<Rare>>,
 }
-codec!(struct State { calls, customs });
+
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// Laps of custom events.
+    customs: Walk,
+    /// Each agent's own laps, the one at work last.
+    own: Ring<Own>,
+}
+codec!(struct Rare { customs, own });
+
+#[derive(Clone, Debug, Default)]
+struct Own {
+    agent: Key,
+    walk: Walk,
+}
+codec!(struct Own { agent, walk });
+
+impl State {
+    /// An agent's own walk.
+    fn own(&self, agent: Key) -> Option<&Walk> {
+        let rare = self.rare.as_ref()?;
+        rare.own.iter().find(|own| own.agent == agent).map(|own| &own.walk)
+    }
+
+    fn walks(&self) -> impl Iterator<Item = &Walk> {
+        let rare = self
+            .rare
+            .iter()
+            .flat_map(|rare| core::iter::once(&rare.customs).chain(rare.own.iter().map(|own| &own.walk)));
+        core::iter::once(&self.calls).chain(rare)
+    }
+}
+codec!(struct State { calls, rare });
 
 #[derive(Clone, Debug, Default)]
 struct Walk {
@@ -54,7 +89,22 @@ struct Matching {
 }
 codec!(struct Matching { length, mutations, onset });
 
+impl Seen {
+    /// What the step was, whoever took it.
+    fn shown(&self, cx: &Cx<'_>) -> Key {
+        if cx.config.conventions.blind_cycles { self.call.into() } else { self.sighting.key }
+    }
+}
+
 impl Walk {
+    /// Whether a call is one of the lap that it reaches a rung with.
+    fn goes_on(&self, call: &Call, cx: &Cx<'_>) -> bool {
+        self.lap(cx).is_some_and(|(period, ..)| {
+            let mut lap = self.steps.iter().rev().take(period as usize);
+            lap.any(|seen| seen.call == mark(call.key))
+        })
+    }
+
     /// The shortest lap whose count of laps reaches a rung.
     fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).find_map(|(run, period)| {
@@ -115,6 +165,10 @@ impl Walk {
         let mut symbols: Vec<Key> = lap.iter().map(|seen| seen.symbol).collect();
         symbols.sort_unstable();
         let identity = combine("cycle", &symbols);
+        // Whoever walked it.
+        let mut shown: Vec<Key> = lap.iter().map(|seen| seen.shown(cx)).collect();
+        shown.sort_unstable();
+        let shown = evidence(combine("cycle", &shown));
         let tool = printable(tool, 48);
         let message =
             format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with the same outcomes");
@@ -127,7 +181,7 @@ impl Walk {
             onset,
             sightings: lap.iter().map(|seen| seen.sighting).collect(),
             confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
-            signature: format!("cycle:{period}#{}", evidence(identity).get(..8).unwrap_or_default()),
+            signature: format!("cycle:{period}#{}", shown.get(..8).unwrap_or_default()),
             advice: Advice {
                 what: format!("{message}.").into(),
                 instead: "Decide which of the steps should have had another outcome, and change what feeds it.",
@@ -153,17 +207,31 @@ impl Rule for Cycle {
         match fact {
             // Refusing one step of the lap would only move the loop to the others, so every one is named.
             Fact::Call(call, _) => {
-                let walk = &state.calls;
-                let (period, ..) = walk.lap(cx)?;
-                let mut lap = walk.steps.iter().rev().take(period as usize);
-                lap.any(|seen| seen.call == mark(call.key)).then(|| walk.signal(&call.name, cx))?
+                let walks = state.own(call.agent).into_iter().chain(core::iter::once(&state.calls));
+                walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx))
             }
             Fact::Step(step, _) => {
+                let tool = step.call.as_ref().map_or("a tool", |call| &call.name);
+                if cx.run.alone {
+                    state.calls.step(step, cx);
+                    return state.calls.signal(tool, cx);
+                }
+                let own = &mut state.rare.get_or_insert_default().own;
+                if let (0, Some(agent)) = (own.len(), cx.run.first) {
+                    own.push(Own { agent, walk: state.calls.clone() }, AGENTS);
+                }
                 state.calls.step(step, cx);
-                state.calls.signal(step.call.as_ref().map_or("a tool", |call| &call.name), cx)
+                let together = state.calls.signal(tool, cx);
+                let known = own.take(|own| own.agent == step.agent);
+                let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
+                known.walk.step(step, cx);
+                // Each is told of its own.
+                let signal = known.walk.signal(tool, cx).or(together);
+                own.push(known, AGENTS);
+                signal
             }
             Fact::Custom(step) => {
-                let walk = state.customs.get_or_insert_default();
+                let walk = &mut state.rare.get_or_insert_default().customs;
                 walk.step(step, cx);
                 walk.signal(&step.call.as_ref()?.name, cx)
             }
@@ -172,11 +240,11 @@ impl Rule for Cycle {
     }
 
     fn standing(state: &State) -> u32 {
-        state.calls.laps().max(state.customs.as_ref().map_or(0, |walk| walk.laps()))
+        state.walks().map(Walk::laps).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {
-        state.calls.steps.len() <= LONGEST && state.customs.as_ref().is_none_or(|walk| walk.steps.len() <= LONGEST)
+        state.walks().all(|walk| walk.steps.len() <= LONGEST) && state.rare.iter().all(|rare| rare.own.len() <= AGENTS)
     }
 }
 
@@ -199,6 +267,21 @@ mod tests {
         let ten = "a:0 b:1 c:2 d:3 e:4 f:5 g:6 h:7 i:8 j:9 ";
         Script::new(ALONE).play(&ten.repeat(3)).last(RULE, Nudge);
         Script::new(ALONE).play(&ten.repeat(9)).last(RULE, Halt);
+    }
+
+    #[test]
+    fn agents_that_work_beside_each_other() {
+        // One goes round, the other gets on; each alone is what it is.
+        let beside: Vec<alloc::string::String> =
+            (0..6).map(|n| format!("^1 {} ^2 c{n}:{n}", if n % 2 == 0 { "a:x" } else { "b:y" })).collect();
+        let played = Script::new(ALONE).play(&beside.join(" "));
+        played.expect(RULE, &[(21, Nudge)]);
+        assert_eq!(played.findings(RULE)[0].count, 3);
+        // Both go round, each in its own lap: one loop each.
+        let both = "^1 a:x ^2 c:z ^1 b:y ^2 d:w ".repeat(3);
+        Script::new(ALONE).play(&both).expect(RULE, &[(21, Nudge), (23, Nudge)]);
+        let uneven = "^1 a:x ^2 c:z ^2 c:0 ^2 c:1 ^1 b:y ^2 d:w ^2 d:0 ".repeat(3);
+        Script::new(ALONE).play(&uneven).strongest(RULE, Nudge);
     }
 
     #[test]

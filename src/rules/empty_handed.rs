@@ -128,6 +128,13 @@ impl Came {
     }
 }
 
+impl State {
+    /// Whether a judge was asked and has not answered.
+    pub(crate) fn asks(&self) -> bool {
+        self.agents.iter().any(|agent| agent.question.is_some())
+    }
+}
+
 impl Agent {
     fn new(agent: Key) -> Self {
         Self { agent, attempts: Ring::default(), mutations: 0, times: 0, patience: 1, question: None }
@@ -264,7 +271,7 @@ impl Question {
             identity: combine("empty-handed", &[agent]),
             count: self.points,
             confidence: 750,
-            signature: named(&self.name, '-', combine("empty-handed", &[agent, self.tool])),
+            signature: named(&self.name, '-', self.tool),
             message: format!(
                 "{} different attempts, of `{}` the latest, came to nothing, and a judge found the work {judged}",
                 self.attempts, self.name

@@ -250,16 +250,23 @@ pub(crate) struct RunView {
     pub(crate) iterations: u32,
     pub(crate) new_mutations: u64,
     pub(crate) steps: u64,
+    /// No other agent has a part in the task at hand.
+    pub(crate) alone: bool,
+    /// Whose calls all those before were, where they were one agent's.
+    pub(crate) first: Option<Key>,
 }
 
 impl RunView {
     pub(crate) fn of(run: &Run) -> Self {
+        let alone = run.standings.one_agent(run.lanes.here());
         Self {
             now: run.now,
             started: run.started,
             iterations: run.iterations.count(),
-            new_mutations: run.new_mutations,
-            steps: run.steps,
+            new_mutations: run.counted.new_mutations,
+            steps: run.counted.steps,
+            alone,
+            first: if alone { None } else { run.standings.first(run.lanes.here()) },
         }
     }
 }
@@ -382,6 +389,9 @@ pub(crate) trait Rule {
     const MAX_WINDOW: u32 = 0;
     /// Whether the evidence outlives a human's message and a completed task.
     const OUTLIVES_EVIDENCE: bool = false;
+    /// Whether its evidence is kept apart for each task that events name, as that of calls, texts and streams is. The others
+    /// keep tasks apart themselves, or are about the run.
+    const IN_LANE: bool = !Self::OUTLIVES_EVIDENCE;
     /// The facts that change the rule's mind or memory; it is not shown others.
     const SEES: Facts = Facts::ALL;
 
@@ -414,9 +424,10 @@ pub(crate) trait Rule {
     /// The most evidence held now.
     fn standing(state: &Self::State) -> u32;
 
-    /// The most evidence held about a scope. What a rule does not keep by task or agent is the run's and nobody else's.
+    /// The most evidence held about a scope, lanes apart. What a rule does not keep by task or agent is the run's and
+    /// nobody else's.
     fn standing_of(state: &Self::State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
-        if *whose == Whose::default() { Self::standing(state) } else { 0 }
+        if !Self::IN_LANE && *whose == Whose::default() { Self::standing(state) } else { 0 }
     }
 
     /// Whether a restored state is within its caps.
@@ -445,6 +456,8 @@ pub(crate) struct Description {
     pub(crate) max_window: u32,
     /// Its evidence is a task's, whoever works on it; that of the others is an agent's.
     pub(crate) outlives: bool,
+    /// It knows one task at a time.
+    pub(crate) in_lane: bool,
     pub(crate) reach: fn(u32) -> u32,
     pub(crate) budget: Option<Budget>,
     /// What it limits is the run's, not a task's or an agent's.
@@ -474,6 +487,7 @@ macro_rules! registry {
             limits: <$rule>::LIMITS,
             max_window: <$rule>::MAX_WINDOW,
             outlives: <$rule>::OUTLIVES_EVIDENCE,
+            in_lane: <$rule>::IN_LANE,
             reach: <$rule>::reach,
             budget: <$rule>::BUDGET,
             of_run: <$rule>::OF_RUN,
@@ -500,21 +514,23 @@ macro_rules! registry {
 
         impl States {
             /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
-            /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled.
+            /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled. Where the
+            /// lane at hand is another task's (`apart`), the rules that keep evidence in it are not shown the fact.
             pub(crate) fn observe<'a>(
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
                 cx: Cx<'a>,
+                apart: bool,
                 raised: &mut Vec<Raised>,
             ) {
                 match fact.kind() {
-                    Facts::TICK => self.show::<{ Facts::TICK.0 }>(fact, limits, cx, raised),
-                    Facts::CALL => self.show::<{ Facts::CALL.0 }>(fact, limits, cx, raised),
-                    Facts::STEP => self.show::<{ Facts::STEP.0 }>(fact, limits, cx, raised),
-                    Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(fact, limits, cx, raised),
+                    Facts::TICK => self.show::<{ Facts::TICK.0 }>(fact, limits, cx, apart, raised),
+                    Facts::CALL => self.show::<{ Facts::CALL.0 }>(fact, limits, cx, apart, raised),
+                    Facts::STEP => self.show::<{ Facts::STEP.0 }>(fact, limits, cx, apart, raised),
+                    Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(fact, limits, cx, apart, raised),
                     // What is rare shares the code that asks every rule.
-                    _ => self.show::<{ Facts::ALL.0 }>(fact, limits, cx, raised),
+                    _ => self.show::<{ Facts::ALL.0 }>(fact, limits, cx, apart, raised),
                 }
             }
 
@@ -524,6 +540,7 @@ macro_rules! registry {
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
                 mut cx: Cx<'a>,
+                apart: bool,
                 raised: &mut Vec<Raised>,
             ) {
                 let kind = fact.kind();
@@ -533,6 +550,7 @@ macro_rules! registry {
                     if (<$rule as Rule>::SEES.0 & KINDS != 0 || cfg!(test))
                         && let Some((index, limits)) = next
                         && limits.enabled
+                        && !(apart && <$rule as Rule>::IN_LANE)
                     {
                         cx.limits = limits;
                         if <$rule as Rule>::SEES.meets(kind) {
@@ -561,6 +579,31 @@ macro_rules! registry {
             /// Drops the evidence of every rule whose evidence a human's message ends.
             pub(crate) fn forget(&mut self) {
                 $(if !<$rule>::OUTLIVES_EVIDENCE { self.$name = Default::default(); })*
+            }
+
+            /// Drops all that the rules know of one task's calls, texts and streams.
+            pub(crate) fn forget_lane(&mut self) {
+                $(if <$rule>::IN_LANE { self.$name = Default::default(); })*
+            }
+
+            /// Exchanges that with another task's.
+            pub(crate) fn swap_lane(&mut self, other: &mut Self) {
+                $(if <$rule>::IN_LANE { core::mem::swap(&mut self.$name, &mut other.$name); })*
+            }
+
+            /// Bytes of that.
+            pub(crate) fn put_lane(&self, to: &mut Vec<u8>) {
+                $(if <$rule>::IN_LANE { self.$name.put(to); })*
+            }
+
+            /// That and nothing else.
+            pub(crate) fn take_lane(from: &mut Reader<'_>) -> Self {
+                Self { $($name: if <$rule>::IN_LANE { Codec::take(from) } else { Default::default() }),* }
+            }
+
+            /// The most evidence that each rule holds about the lane at hand.
+            pub(crate) fn lane_standings(&self) -> [u32; RULES.len()] {
+                [$(if <$rule>::IN_LANE { <$rule>::standing(&self.$name) } else { 0 }),*]
             }
 
             /// Drops what the work before a step forward is evidence for.
@@ -648,6 +691,11 @@ registry! {
 }
 
 impl States {
+    /// Whether a judge was asked about the calls of the lane at hand and has not answered.
+    pub(crate) fn asks(&self) -> bool {
+        self.empty_handed.asks()
+    }
+
     /// Attempts per task, as far as they are within the window that ends `now`.
     pub(crate) fn attempts(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
         self.task_attempts.status(config, now)

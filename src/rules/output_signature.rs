@@ -107,6 +107,7 @@ impl Rule for OutputSignature {
     const UNIT: &'static str = "outputs in a row";
     const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 5 };
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const IN_LANE: bool = false;
     const SEES: Facts = Facts::OUTPUT;
     type State = State;
 

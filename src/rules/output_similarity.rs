@@ -68,6 +68,7 @@ impl Rule for OutputSimilarity {
     const UNIT: &'static str = "outputs alike";
     const LIMITS: Limits = Limits { enabled: false, nudge: 0, block: 0, gate: 2, halt: 0, window: 5 };
     const MAX_WINDOW: u32 = MAX_WINDOW;
+    const IN_LANE: bool = false;
     const SEES: Facts = Facts::OUTPUT;
     type State = State;
 

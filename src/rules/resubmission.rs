@@ -80,6 +80,7 @@ impl Rule for Resubmission {
     const UNIT: &'static str = "attempts";
     const LIMITS: Limits = Limits::ladder(3, 4, 8, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const IN_LANE: bool = true;
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN).and(Facts::HEARD);
     type State = State;
 
@@ -166,10 +167,6 @@ impl Rule for Resubmission {
             }
             _ => None,
         }
-    }
-
-    fn forget_task(state: &mut State, _task: Key) {
-        *state = State::default();
     }
 
     fn standing(state: &State) -> u32 {

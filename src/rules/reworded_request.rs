@@ -129,7 +129,7 @@ impl State {
                 identity: combine("reworded-request", &[combine("own-words", &[tool.tool]), tool.agent]),
                 count,
                 confidence: confidence(350, 14, count),
-                signature: named(&name, '~', combine("tool", &[combine("own-words", &[tool.tool]), tool.agent])),
+                signature: named(&name, '~', combine("own-words", &[tool.tool])),
                 message: format!("`{name}` gave back a request that it had been given, reworded {times} times, and nobody answered it"),
                 instead: "Call a tool or an agent that can act on the request: writing it down asks nobody.",
                 recommendation: Recommendation::ChangeApproach,

@@ -116,7 +116,7 @@ impl Rule for SameAnswer {
                 identity: answer,
                 count,
                 confidence: confidence(400, 50, count),
-                signature: named(&name, '=', answer),
+                signature: named(&name, '=', combine("same-answer", &[step.tool, step.facts.light])),
                 message: format!("`{name}` gave the same answer to {count} different calls"),
                 instead: "Take the answer as it is and change what it depends on, or look somewhere else.",
                 recommendation: Recommendation::ChangeApproach,

@@ -81,6 +81,10 @@ impl Settings {
         if config.memory.idle_ms == 0 {
             return fail("memory.idleMs", "expected at least 1 millisecond").map_err(|error: Error| error.with(0));
         }
+        if config.privacy.salt.as_ref().is_some_and(|salt| !(8..=256).contains(&salt.len())) {
+            // The value is not repeated: it is a secret.
+            return fail("privacy.salt", "expected 8 to 256 bytes");
+        }
         attempts::validate(&config.attempts)?;
         phases::validate(&config.phases)?;
         let history = config.failures.history;

@@ -53,8 +53,8 @@ struct Said {
     goal: Goal,
     points: u32,
     times: u32,
-    /// Sequence number of the first message of the chain.
-    chain: u64,
+    /// What the first message of the chain was about.
+    chain: Key,
     sighting: Sighting,
     onset: Onset,
 }
@@ -98,7 +98,7 @@ impl Talk {
             }
         }
         let (points, times, chain) =
-            best.map_or((0, 1, cx.here.seq), |(points, before)| (points, before.times.saturating_add(1), before.chain));
+            best.map_or((0, 1, goal.key()), |(points, before)| (points, before.times.saturating_add(1), before.chain));
         self.messages.push(Said { goal, points, times, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
         if times == 1 || !cx.limits.reached(points, 1) {
             return None;
@@ -127,6 +127,7 @@ impl Rule for StaleTalk {
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(20, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
+    const IN_LANE: bool = true;
     const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);
     type State = State;
 
@@ -153,10 +154,6 @@ impl Rule for StaleTalk {
             }
         }
         None
-    }
-
-    fn forget_task(state: &mut State, _task: Key) {
-        *state = State::default();
     }
 
     fn standing(state: &State) -> u32 {

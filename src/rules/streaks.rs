@@ -227,6 +227,8 @@ macro_rules! rows {
             const ABOUT: &'static str = $row.about;
             const UNIT: &'static str = $row.unit;
             const LIMITS: $crate::rules::Limits = $row.limits;
+            // What the run has a budget of is the run's.
+            const IN_LANE: bool = $row.budget.is_none();
             const SEES: $crate::rules::Facts = $row.sees;
             const BUDGET: Option<$crate::rules::Budget> = $row.budget;
             type State = $crate::rules::streaks::Streaks;

@@ -4,6 +4,7 @@
 //! [`Run::fits`] lets a restored snapshot be refused where it exceeds one.
 
 mod graph;
+mod lane;
 mod latest;
 mod marks;
 mod pairing;
@@ -15,6 +16,7 @@ mod store;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
+use lane::{Counted, Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
@@ -28,12 +30,9 @@ pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow}
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::Context;
 use crate::policy::Ladder;
-use crate::rules::{Facts, States};
-use crate::text::{Key, mark};
+use crate::rules::{Facts, RULES, States};
+use crate::text::Key;
 use alloc::vec::Vec;
-
-/// Mutations remembered, to tell a new change from one made before.
-const MUTATIONS: usize = 128;
 
 /// Tasks that a run remembers; the one that was worked on the longest ago goes first.
 pub(crate) const TASKS: usize = 32;
@@ -145,10 +144,8 @@ impl Sighting {
 pub(crate) struct Run {
     /// Events recorded.
     pub(crate) events: u64,
-    /// Calls that got an outcome.
-    pub(crate) steps: u64,
-    /// Custom events.
-    pub(crate) customs: u64,
+    /// What is counted of the task at hand.
+    pub(crate) counted: Counted,
     /// Sequence number of the latest event, for eviction.
     pub(crate) touched: u64,
     /// Newest event time seen, in milliseconds since the Unix epoch.
@@ -158,15 +155,15 @@ pub(crate) struct Run {
     /// Tokens and cost told so far; `None` until an event tells them.
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_micros: Option<u64>,
-    /// New mutations so far: successful changes that were not among the latest [`MUTATIONS`].
-    pub(crate) new_mutations: u64,
-    mutations: Marks,
     pub(crate) pairing: Pairing,
     /// Iterations counted in each of the ways a host may show them.
     pub(crate) iterations: Iterations,
     /// Turns, deliveries and progress, seen as a workflow.
     pub(crate) workflow: Workflow,
+    /// Every rule's memory; that of calls, texts and streams is about the task at hand.
     pub(crate) rules: States,
+    /// The same of other tasks.
+    pub(crate) lanes: Tasks,
     /// Tasks by what was worked on last, the latest one last, and when that was.
     tasks: Ring<(Key, Option<i64>)>,
     pub(crate) evicted: Evicted,
@@ -177,17 +174,16 @@ pub(crate) struct Run {
     pub(crate) stopped: bool,
 }
 codec!(struct Run {
-    events, steps, customs, touched, now, started, tokens, cost_micros, new_mutations, mutations, pairing, iterations,
-    workflow, rules, tasks, evicted, ladder, standings, stopped,
+    events, counted, touched, now, started, tokens, cost_micros, pairing, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped,
 });
 
 /// What a run forgot about its tasks to make room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
     /// Tasks with all that was counted about them.
-    pub(crate) tasks: u64,
+    pub(crate) tasks: u32,
     /// Phases, transitions, nodes, failures and the like, one by one.
-    pub(crate) parts: u64,
+    pub(crate) parts: u32,
 }
 codec!(struct Evicted { tasks, parts });
 
@@ -224,17 +220,21 @@ impl Iterations {
 }
 
 impl Run {
-    /// A copy on which a call can be judged as on the run itself: without what no call is compared with.
-    pub(crate) fn before_call(&self) -> Self {
+    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, while there is
+    /// one lane. Several are weighed against each other, each with all that is in it.
+    pub(crate) fn before_call(&self, context: &Context) -> Self {
+        if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
+            return self.clone();
+        }
         Self {
+            counted: self.counted.clone(),
             pairing: self.pairing.clone(),
             workflow: self.workflow.clone(),
             rules: self.rules.seeing(Facts::TICK.and(Facts::CALL)),
+            lanes: Tasks::default(),
             tasks: self.tasks.clone(),
             ladder: self.ladder.clone(),
             standings: self.standings.clone(),
-            // Only changes that were made are looked for among changes.
-            mutations: Marks::default(),
             ..*self
         }
     }
@@ -274,6 +274,7 @@ impl Run {
             self.tasks.remove(0);
             self.drop_task(task);
         }
+        self.lanes.drop_idle(Here { counted: &mut self.counted, rules: &mut self.rules }, idle);
         self.standings.drop_idle(idle);
     }
 
@@ -283,9 +284,48 @@ impl Run {
         self.workflow.drop_task(task);
         // What was said where no task was named is the run's.
         if task != 0 {
+            self.drop_lanes(Some(task));
             self.standings.drop_task(task);
             self.ladder.rearm(Some(task));
         }
+    }
+
+    fn drop_lanes(&mut self, task: Option<Key>) {
+        self.lanes.drop_task(Here { counted: &mut self.counted, rules: &mut self.rules }, task);
+        self.pairing.forget_task(task);
+    }
+
+    /// Brings the evidence of a task to hand; 0 is where events name none. `text` is how long a text is that comes.
+    pub(crate) fn turn_to(&mut self, task: Key, parent: Option<Key>, text: usize) {
+        let here = Here { counted: &mut self.counted, rules: &mut self.rules };
+        self.lanes.enter(here, task, parent, self.now, text);
+    }
+
+    /// The task whose calls a judge's answer is about: the one that it names where something was asked about that, else
+    /// another that waits for an answer, what names no task first.
+    pub(crate) fn asked(&self, task: Key) -> Key {
+        let asks = |evidence: &(Key, Key, &States)| evidence.2.asks();
+        let waiting: Vec<Key> = self.lanes.evidence(&self.rules).filter(asks).map(|(task, ..)| task).collect();
+        let which = if waiting.contains(&task) { Some(&task) } else { waiting.iter().find(|task| **task == 0) };
+        which.or(waiting.last().filter(|_| task == 0)).copied().unwrap_or(task)
+    }
+
+    /// The most evidence each rule holds about a scope. What an agent did at a task is its own where nobody else was heard.
+    pub(crate) fn evidence(&self, whose: &Whose, flow: &Flow<'_>) -> [u32; RULES.len()] {
+        let mut most = self.rules.standings(whose, flow);
+        for (task, parent, rules) in self.lanes.evidence(&self.rules) {
+            let fits = whose.has_task(task) || (parent != 0 && whose.task == Some(parent));
+            if fits && whose.agent.is_none_or(|agent| self.standings.is_alone(task, agent)) {
+                let held = most.iter_mut().zip(rules.lane_standings());
+                held.for_each(|(most, count)| *most = count.max(*most));
+            }
+        }
+        most
+    }
+
+    /// Calls that got an outcome.
+    pub(crate) fn steps(&self) -> u64 {
+        self.counted.steps.saturating_add(self.lanes.steps())
     }
 
     /// Where the task at hand stands, as the possible onset of a loop at the current event.
@@ -301,33 +341,36 @@ impl Run {
         }
     }
 
-    /// Remembers a successful change; true when it was not made before among the latest ones.
-    pub(crate) fn mutation(&mut self, key: Key) -> bool {
-        let mark = mark(key);
-        let new = !self.mutations.holds(mark);
-        self.mutations.push(mark, MUTATIONS);
-        if new {
-            self.new_mutations = self.new_mutations.saturating_add(1);
+    /// Remembers a successful change.
+    pub(crate) fn mutation(&mut self, key: Key) {
+        if self.counted.mutation(key) {
+            self.lanes.changed();
         }
-        new
+    }
+
+    /// Ends what was tried before a step forward of a task, or of the run where it names none.
+    pub(crate) fn advance(&mut self, task: Key, parent: Option<Key>) {
+        self.lanes.advance(&mut self.rules, task, parent);
     }
 
     /// Drops the evidence of the tool, text and stream rules, as a human's message does. Budgets, the ladder's
     /// memory and exemptions stay.
     pub(crate) fn forget_evidence(&mut self) {
         self.rules.forget();
+        self.lanes.forget_evidence();
         self.pairing.forget();
         self.standings.forget_evidence();
     }
 
     /// Starts a task over, or every one where none is named: what is kept about it and what was said of it go; what others
-    /// have earned stays, and so do budgets, seen call ids and exemptions. The evidence of calls is not kept by task: it
+    /// have earned stays, and so do budgets, seen call ids and exemptions. What the run counts for all of its tasks together
     /// goes unless others have a part in it. What the run's nodes have taken comes back by a `human`'s hand alone.
     pub(crate) fn start_over(&mut self, task: Option<Key>, human: bool) {
         if task.is_none_or(|task| !self.standings.others_heard(task)) {
             self.forget_evidence();
         }
         let which = task.unwrap_or(0);
+        self.drop_lanes(task);
         self.rules.forget_task(which);
         self.workflow.forget_task(which, human);
         self.ladder.rearm(task);
@@ -354,7 +397,7 @@ impl Run {
             self.drop_task(oldest);
             let left = self.weight();
             // Nothing may have been counted about it, or nothing any more.
-            self.evicted.tasks = self.evicted.tasks.saturating_add(u64::from(left < weight));
+            self.evicted.tasks = self.evicted.tasks.saturating_add(u32::from(left < weight));
             weight = left;
         }
         while weight > TASK_BYTES {
@@ -362,7 +405,7 @@ impl Run {
             if shed == 0 {
                 break;
             }
-            self.evicted.parts = self.evicted.parts.saturating_add(shed);
+            self.evicted.parts = self.evicted.parts.saturating_add(u32::try_from(shed).unwrap_or(u32::MAX));
             weight = self.weight();
         }
     }
@@ -370,7 +413,8 @@ impl Run {
     /// Counts the parts of tasks that the event at hand took the place of.
     pub(crate) fn note_lost(&mut self) {
         let lost = self.rules.take_lost().saturating_add(self.workflow.take_lost());
-        self.evicted.parts = self.evicted.parts.saturating_add(lost);
+        let lost = lost.saturating_add(self.lanes.take_lost());
+        self.evicted.parts = self.evicted.parts.saturating_add(u32::try_from(lost).unwrap_or(u32::MAX));
     }
 
     /// Bytes that everything about tasks takes at most, without the declared graph and the learned one, which have caps
@@ -381,7 +425,8 @@ impl Run {
 
     /// Whether every collection is within its cap: what a restored snapshot must satisfy.
     pub(crate) fn fits(&self) -> bool {
-        self.mutations.len() <= MUTATIONS
+        self.counted.fits()
+            && self.lanes.fits()
             && self.tasks.len() <= TASKS
             && self.standings.fits()
             && self.pairing.fits()

@@ -1,8 +1,9 @@
 use super::retold::{Known, Retold, Telling};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
-use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, key};
+use crate::rules::LONGEST_NAME;
+use crate::state::{Onset, Ring, Sighting, task_key};
+use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, combine, key};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
@@ -13,6 +14,27 @@ const ECHOES: usize = 8;
 const REFUSED_FOR: usize = 8;
 /// Bytes of a tool name kept for results that do not repeat it.
 const NAME: usize = 64;
+
+/// Of those, how many may keep a task's name that is longer than [`NAME`].
+const LONG_NAMES: usize = 4;
+
+/// The task that a call named, for a result that names none.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Named {
+    pub(crate) task: String,
+    pub(crate) parent: Option<String>,
+}
+codec!(struct Named { task, parent });
+
+impl Named {
+    fn fits(&self) -> bool {
+        self.task.len() <= 4 * LONGEST_NAME && self.parent.as_ref().is_none_or(|name| name.len() <= 4 * LONGEST_NAME)
+    }
+
+    fn is_long(&self) -> bool {
+        self.task.len().max(self.parent.as_ref().map_or(0, String::len)) > NAME
+    }
+}
 
 /// A call: what the rules see before it runs.
 #[derive(Clone, Debug)]
@@ -38,6 +60,9 @@ pub(crate) struct Call {
     /// What an error may repeat of the arguments.
     pub(crate) echo: Late<Echo>,
     pub(crate) id: Option<Key>,
+    /// Its task; 0 for none. The names are there while they are needed.
+    pub(crate) task: Key,
+    pub(crate) named: Option<Box<Named>>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
     /// The beginning of its arguments, where payloads may leave.
@@ -46,8 +71,8 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, vetoed,
-    asked, refused,
+    name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, task,
+    named, vetoed, asked, refused,
 });
 
 /// The beginning of a call's arguments: in a box of its own, since hardly anybody asks for it.
@@ -94,11 +119,39 @@ impl Call {
             onset: Onset::default(),
             echo: Late::default(),
             id: call_id.and_then(id_key),
+            task: task_of(context),
+            named: context
+                .task
+                .as_ref()
+                .map(|task| Box::new(Named { task: task.clone(), parent: context.parent_task.clone() })),
             vetoed: false,
             asked: None,
             refused: Vec::new(),
         }
     }
+}
+
+impl Call {
+    /// Whether it is a task's, or a part's of it.
+    fn is_of(&self, task: Key) -> bool {
+        let parent = || self.named.as_ref().and_then(|named| named.parent.as_deref()).map(task_key);
+        self.task == task || (task != 0 && parent() == Some(task))
+    }
+
+    /// Whether a result of that task may be its own: where one of both names none.
+    fn may_be_of(&self, task: Key) -> bool {
+        task == 0 || self.task == 0
+    }
+}
+
+/// Key of the task that an event names; 0 for none.
+fn task_of(context: &Context) -> Key {
+    context.task.as_deref().map_or(0, task_key)
+}
+
+/// What is told of a call at a task: tasks that count their calls on their own do not retell each other's.
+fn of_task(what: Key, task: Key) -> Key {
+    if task == 0 { what } else { combine("task", &[what, task]) }
 }
 
 /// Key of a call id; an empty one names no call.
@@ -142,11 +195,13 @@ impl Pairing {
             self.retold.moves_on();
             return true;
         };
-        let mut others = self.pending.iter().filter(|waiting| waiting.agent == call.agent);
+        let near = |waiting: &&Call| waiting.agent == call.agent && waiting.task == call.task;
+        let mut others = self.pending.iter().filter(near);
         let alone = others.clone().next().is_none();
         // What was refused is not waiting: an agent that insists is heard again.
         let waits = others.any(|waiting| waiting.id == Some(id) && waiting.raw == call.raw && !waiting.vetoed);
-        self.retold.call(Known { id, call: call.raw, agent: call.agent, waits, alone }, telling)
+        let told = of_task(id, call.task);
+        self.retold.call(Known { id: told, call: call.raw, agent: call.agent, waits, alone }, telling)
     }
 
     /// The host goes on with an earlier run, and may tell all of it once more.
@@ -159,6 +214,11 @@ impl Pairing {
         // Of many that wait at once, the older ones keep their identity alone.
         if let Some(older) = self.pending.nth_back_mut(ECHOES - 1) {
             older.echo = Late::default();
+        }
+        if let Some(older) = self.pending.nth_back_mut(LONG_NAMES - 1)
+            && older.named.as_ref().is_some_and(|named| named.is_long())
+        {
+            older.named = None;
         }
         self.pending.push(call, PENDING);
     }
@@ -179,44 +239,71 @@ impl Pairing {
     }
 
     /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
-    /// refused, else the oldest of that tool, the agent's own before another's. An id that no call had may belong to a
-    /// call without one, but not when the host made the result up.
+    /// refused, else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
+    /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host made
+    /// the result up.
     pub(crate) fn result(&mut self, result: &ToolResult, context: &Context) -> Matched {
-        let agent = agent(context);
-        let id = result.call_id.as_deref().and_then(id_key);
-        if let Some(id) = id {
-            if self.retold.answers(id) {
+        let (agent, task) = (agent(context), task_of(context));
+        if let Some(id) = result.call_id.as_deref().and_then(id_key) {
+            let told = of_task(id, task);
+            if self.retold.answers(told) {
                 return Matched::Replay;
             }
-            if let Some(index) = self.named(id, agent, round_key(context)) {
+            if let Some(index) = self.with_id(id, agent, round_key(context), task) {
                 return self.take(index);
             }
-            if self.retold.knows(id) {
+            if self.retold.knows(told) {
                 return Matched::Replay;
             }
             if context.synthetic {
                 return Matched::None;
             }
         }
+        self.of_tool(result, agent, task).map_or(Matched::None, |index| self.take(index))
+    }
+
+    /// The task of the call that a result belongs to, where the result names none.
+    pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&Named> {
+        // Mostly nothing waits that names a task.
+        self.pending.iter().any(|call| call.task != 0).then_some(())?;
+        let (agent, id) = (agent(context), result.call_id.as_deref().and_then(id_key));
+        let by_id = id.and_then(|id| self.with_id(id, agent, round_key(context), 0));
+        let index = by_id.or_else(|| self.of_tool(result, agent, 0))?;
+        self.pending.iter().nth(index)?.named.as_deref()
+    }
+
+    /// Which call without an id, or for a result without one, is meant.
+    fn of_tool(&self, result: &ToolResult, agent: Key, task: Key) -> Option<usize> {
         let tool = result.tool.as_deref().map(|tool| key("tool", tool.as_bytes()));
-        let id_fits = |call: &Call| call.id.is_none() || id.is_none();
+        let id_fits = |call: &Call| call.id.is_none() || result.call_id.as_deref().and_then(id_key).is_none();
         let fits = |call: &Call| tool.is_none_or(|tool| call.tool == tool) && call.agent == agent && id_fits(call);
         // Where an agent answers another one's call, or the host does not say who acted, the tool's name has to do.
         let named = |call: &Call| tool == Some(call.tool) && id_fits(call);
-        let index = (self.pending.iter().position(|call| fits(call) && !call.vetoed))
-            .or_else(|| self.pending.iter().position(fits))
-            .or_else(|| self.pending.iter().position(|call| named(call) && !call.vetoed));
-        index.map_or(Matched::None, |index| self.take(index))
+        let of = |place: &dyn Fn(&Call) -> bool| {
+            (self.position(|call| place(call) && fits(call) && !call.vetoed))
+                .or_else(|| self.position(|call| place(call) && fits(call)))
+                .or_else(|| self.position(|call| place(call) && named(call) && !call.vetoed))
+        };
+        of(&|call| call.task == task).or_else(|| of(&|call| call.may_be_of(task)))
     }
 
-    /// Which of the calls with an id is meant: those of its agent before others, of its round before others. Else of the
+    fn position(&self, fits: impl FnMut(&Call) -> bool) -> Option<usize> {
+        self.pending.iter().position(fits)
+    }
+
+    /// Which of the calls with an id is meant: those of its task before others, of its agent, of its round. Else of the
     /// latest round the first, and where there are no rounds the latest: what it is given to again was left unanswered.
-    fn named(&self, id: Key, agent: Key, round: Option<Key>) -> Option<usize> {
-        let with_id = || self.pending.iter().enumerate().filter(|(_, call)| call.id == Some(id));
-        let latest =
-            with_id().max_by_key(|(index, call)| (call.agent == agent, round.is_some() && call.round == round, *index));
+    fn with_id(&self, id: Key, agent: Key, round: Option<Key>, task: Key) -> Option<usize> {
+        let with_id = || {
+            let calls = self.pending.iter().enumerate();
+            calls.filter(|(_, call)| call.id == Some(id) && (call.task == task || call.may_be_of(task)))
+        };
+        let latest = with_id().max_by_key(|(index, call)| {
+            (call.task == task, call.agent == agent, round.is_some() && call.round == round, *index)
+        });
         let (index, call) = latest?;
-        let first = with_id().find(|(_, other)| other.agent == call.agent && other.round == call.round);
+        let same = |other: &Call| other.agent == call.agent && other.round == call.round && other.task == call.task;
+        let first = with_id().find(|(_, other)| same(other));
         if call.round.is_some() { first.map(|(first, _)| first) } else { Some(index) }
     }
 
@@ -230,6 +317,11 @@ impl Pairing {
         self.retold.heard();
     }
 
+    /// Forgets the waiting calls of a task, or of all of them.
+    pub(crate) fn forget_task(&mut self, task: Option<Key>) {
+        self.pending.retain(|call| task.is_some_and(|task| !call.is_of(task)));
+    }
+
     pub(crate) fn fits(&self) -> bool {
         self.pending.len() <= PENDING
             && self.retold.fits()
@@ -238,6 +330,7 @@ impl Pairing {
                     && call.echo.fits(Echo::fits)
                     && call.refused.len() <= REFUSED_FOR
                     && call.asked.as_ref().is_none_or(|asked| asked.0.len() <= 4 * 128)
+                    && call.named.as_ref().is_none_or(|named| named.fits())
             })
     }
 }

@@ -363,6 +363,25 @@ impl Standings {
         self.all.iter().any(|standing| standing.heard && standing.task != task && standing.parent != Some(task))
     }
 
+    /// Whether one agent at most was heard of at a task.
+    pub(crate) fn one_agent(&self, task: Key) -> bool {
+        self.all.len() <= 1 || self.all.iter().filter(|standing| standing.task == task).count() <= 1
+    }
+
+    /// The agent whose calls all those at a task were before the one at hand.
+    pub(crate) fn first(&self, task: Key) -> Option<Key> {
+        let at_hand = self.all.len().saturating_sub(1);
+        let others = self.all.iter().enumerate().filter(|(_, standing)| standing.task == task);
+        let mut all = others.filter(|(index, standing)| standing.steps > u64::from(*index == at_hand));
+        all.next().filter(|_| all.next().is_none()).map(|(_, standing)| standing.agent)
+    }
+
+    /// Whether an agent has evidence of calls, texts or streams at a task, and nobody else has any there.
+    pub(crate) fn is_alone(&self, task: Key, agent: Key) -> bool {
+        let mut heard = self.all.iter().filter(|standing| standing.heard && standing.task == task).peekable();
+        heard.peek().is_some() && heard.all(|standing| standing.agent == agent)
+    }
+
     /// The event at hand may be evidence of calls, texts or streams.
     pub(crate) fn hears(&mut self) {
         if let Some(standing) = self.current() {

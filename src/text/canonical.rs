@@ -6,7 +6,7 @@
 //! `serde_json` that any other crate may switch on change it), and numbers are doubles as in RFC 8785, because that is
 //! all a JavaScript host can hand over.
 
-use super::digest::{Key, key};
+use super::digest::{Key, salted};
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -91,13 +91,19 @@ const MAX_DEPTH: usize = 128;
 /// A host's `identity` replaces the arguments. Otherwise `identityArgs` are all that counts, where given; then
 /// `ignoreArgs` do not count; then rationale, time limits and request ids do not count as long as something else
 /// remains. No arguments, `null`, `{}` and blank text are one.
-pub(crate) fn call_key(call: &ToolCall, ignore: &[String], identity: &[String], buffer: &mut String) -> CallKey {
+pub(crate) fn call_key(
+    call: &ToolCall,
+    ignore: &[String],
+    identity: &[String],
+    salt: u64,
+    buffer: &mut String,
+) -> CallKey {
     if let Some(own) = &call.identity {
-        return CallKey::exact(tagged("call-identity", &call.tool, own, buffer));
+        return CallKey::exact(tagged("call-identity", salt, &call.tool, own, buffer));
     }
     if let Some(text) = call.raw_args.as_deref().filter(|text| !text.trim().is_empty()) {
-        let key = tagged("call-text", &call.tool, text.trim(), buffer);
-        return CallKey { key, raw: tagged("call-text", &call.tool, text, buffer) };
+        let key = tagged("call-text", salt, &call.tool, text.trim(), buffer);
+        return CallKey { key, raw: tagged("call-text", salt, &call.tool, text, buffer) };
     }
     begin(&call.tool, buffer);
     let start = buffer.len();
@@ -110,12 +116,12 @@ pub(crate) fn call_key(call: &ToolCall, ignore: &[String], identity: &[String], 
         None => {}
     }
     let altered = writer.altered;
-    let canonical = key("call", buffer.as_bytes());
+    let canonical = salted("call", salt, buffer.as_bytes());
     if altered {
         buffer.truncate(start);
         Writer { out: buffer, lenient: false, altered: false }.value(call.args.as_ref().unwrap_or(&Value::Null), 0);
     }
-    CallKey { key: canonical, raw: key("call", buffer.as_bytes()) }
+    CallKey { key: canonical, raw: salted("call", salt, buffer.as_bytes()) }
 }
 
 /// What `call` was given, as [`call_key`] has just left it in `buffer`, and whether that is canonical JSON.
@@ -164,10 +170,10 @@ fn begin(tool: &str, buffer: &mut String) {
     buffer.push('\0');
 }
 
-fn tagged(domain: &str, tool: &str, text: &str, buffer: &mut String) -> Key {
+fn tagged(domain: &str, salt: u64, tool: &str, text: &str, buffer: &mut String) -> Key {
     begin(tool, buffer);
     buffer.push_str(text);
-    key(domain, buffer.as_bytes())
+    salted(domain, salt, buffer.as_bytes())
 }
 
 /// Appends canonical JSON in one pass.
@@ -462,7 +468,7 @@ mod tests {
     }
 
     fn keys(call: &ToolCall) -> CallKey {
-        call_key(call, &[], &[], &mut String::new())
+        call_key(call, &[], &[], 0, &mut String::new())
     }
 
     #[test]
@@ -546,8 +552,8 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect::<Vec<_>>();
         let mut buffer = String::new();
         let mut same = |ignore: &[&str], identity: &[&str]| {
-            call_key(&one, &names(ignore), &names(identity), &mut buffer).key
-                == call_key(&two, &names(ignore), &names(identity), &mut buffer).key
+            call_key(&one, &names(ignore), &names(identity), 0, &mut buffer).key
+                == call_key(&two, &names(ignore), &names(identity), 0, &mut buffer).key
         };
         assert!(!same(&[], &[]));
         assert!(same(&["note"], &[]));

@@ -23,6 +23,19 @@ pub(crate) fn key(domain: &str, bytes: &[u8]) -> Key {
     digest(seed(domain), bytes)
 }
 
+/// The key of `bytes` that a stranger may have written, under a [`salt`]; without one, with 0, as [`key`] makes it.
+#[inline]
+pub(crate) fn salted(domain: &str, salt: u64, bytes: &[u8]) -> Key {
+    digest(seed(domain) ^ salt, bytes)
+}
+
+/// What a detector's salt adds to the seeds; 0 where it has none.
+pub(crate) fn salt(text: Option<&str>) -> u64 {
+    let Some(text) = text else { return 0 };
+    let digest = Sha256::new().chain_update(b"loopwarden/salt/1\0").chain_update(text.as_bytes()).finalize();
+    digest.iter().take(8).fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
+}
+
 /// The key of a sequence of keys; order and number count.
 #[inline]
 pub(crate) fn combine(domain: &str, keys: &[Key]) -> Key {

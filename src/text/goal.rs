@@ -6,6 +6,7 @@
 //! filled anew or a list got shorter is told apart from that.
 
 use super::request::dense;
+use super::{Key, combine};
 use crate::codec::codec;
 use alloc::vec::Vec;
 
@@ -171,6 +172,12 @@ impl Goal {
     /// The words and what each weighs.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, u32)> {
         self.words.iter().map(|word| (word & !WEIGHT, word & WEIGHT))
+    }
+
+    /// The same for the same words.
+    pub(crate) fn key(&self) -> Key {
+        let words: Vec<Key> = self.words.iter().map(|word| Key::from(*word)).collect();
+        combine("goal", &words)
     }
 
     /// Whether a word of that weight names something.

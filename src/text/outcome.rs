@@ -5,7 +5,7 @@
 
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
-use super::digest::{Key, combine, key};
+use super::digest::{Key, combine, key, salted};
 use super::echo::{Echo, Word};
 use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
@@ -79,6 +79,8 @@ pub(crate) struct Scratch {
     json: Buffers,
     /// How often a user's pattern took too many steps, until somebody counts it.
     pub(crate) cut_short: u32,
+    /// The detector's salt.
+    pub(crate) salt: u64,
     class: Class,
 }
 
@@ -92,9 +94,13 @@ struct Class {
 }
 
 impl Scratch {
+    pub(crate) fn salted(salt: u64) -> Self {
+        Self { salt, ..Self::default() }
+    }
+
     /// Buffers of its own for the judging of one call that the tool of this key is asked for.
     pub(crate) fn aside(&self, tool: Key) -> Self {
-        Self { call: String::with_capacity(512), names: self.names.only(tool), ..Self::default() }
+        Self { call: String::with_capacity(512), names: self.names.only(tool), ..Self::salted(self.salt) }
     }
 }
 
@@ -212,6 +218,7 @@ pub(crate) fn outcome(
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
+    let salt = scratch.salt;
     let Scratch { head, whole, light, other, numbers, json, class: buffers, cut_short, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
@@ -234,7 +241,7 @@ pub(crate) fn outcome(
         None => result.output.as_str(),
     };
     let mut answer = if details.is_some() { Answer::of(text, json) } else { Answer::read(text, json) };
-    let raw = key("output", text.as_bytes());
+    let raw = salted("output", salt, text.as_bytes());
 
     let mut middle = "";
     let mut letters = 0;
@@ -260,8 +267,8 @@ pub(crate) fn outcome(
     }
     // JSON has been masked value by value.
     let comparable = answer.is_some() || letters >= LETTERS_TO_MASK;
-    let middle = (!middle.is_empty()).then(|| key("output/middle", middle.as_bytes()));
-    let light_digest = key("output/light", light.as_bytes());
+    let middle = (!middle.is_empty()).then(|| salted("output/middle", salt, middle.as_bytes()));
+    let light_digest = salted("output/light", salt, light.as_bytes());
     let light_text = if comparable { light_digest } else { raw };
     let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
 
@@ -270,7 +277,7 @@ pub(crate) fn outcome(
     let long = is_long(light);
     let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
-        let shape = if numbers.is_empty() { light_digest } else { key("output/light", other.as_bytes()) };
+        let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
         combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])
     });
 
@@ -279,7 +286,7 @@ pub(crate) fn outcome(
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
     let (class, silent) = if failed {
-        class(tool, result, answer.as_mut(), letters, echo, (volatile, cut_short), buffers)
+        class(tool, result, answer.as_mut(), letters, echo, (volatile, salt, cut_short), buffers)
     } else {
         (None, false)
     };
@@ -395,11 +402,11 @@ fn class(
     answer: Option<&mut Answer<'_>>,
     letters: u32,
     echo: Option<&Late<Echo>>,
-    (volatile, cut_short): (&Volatile, &mut u32),
+    (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
     Class { text: buffer, normal, stripped, words }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
-        let shared = key(domain, normal.as_bytes());
+        let shared = salted(domain, salt, normal.as_bytes());
         Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
     };
     normal.clear();

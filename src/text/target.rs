@@ -4,7 +4,7 @@
 //! components count: one tool names it from the root, the other from where it stands.
 
 use super::canonical::resolve_path;
-use super::digest::{Key, key};
+use super::digest::{Key, salted};
 use super::mask::has_extension;
 use super::mutation::{Named, command};
 use super::shell::{Lexer, Token};
@@ -79,8 +79,8 @@ const NOT_ACTED_UPON: [&str; 11] = [
 ];
 
 /// The key of what `call` acts upon; the same for every tool and agent.
-pub(crate) fn target(call: &ToolCall, named: &Named) -> Option<Key> {
-    found(call, named).map(|target| key("target", target.as_bytes()))
+pub(crate) fn target(call: &ToolCall, named: &Named, salt: u64) -> Option<Key> {
+    found(call, named).map(|target| salted("target", salt, target.as_bytes()))
 }
 
 fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
@@ -211,7 +211,7 @@ mod tests {
     use serde_json::json;
 
     fn target(call: &ToolCall) -> Option<Key> {
-        super::target(call, &Named::of(&call.tool))
+        super::target(call, &Named::of(&call.tool), 0)
     }
 
     fn name(tool: &str, args: Value) -> Option<String> {

@@ -95,7 +95,7 @@ impl Reads for Spans {
 impl Spans {
     /// Takes a record: a span, or what other tools make of one.
     fn take(&mut self, out: &mut Out, line: u32, map: Map<String, Value>) {
-        let id = content::id(map.get("id"));
+        let id = spans::run_id(&map);
         let known = id.as_ref().and_then(|id| self.known.get(id)).copied();
         if let Some((_, run)) = known.and_then(|index| self.runs.get_mut(index)) {
             // Whichever comes first: what is empty in one is in the other.

@@ -88,6 +88,20 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
     span
 }
 
+/// The id of a run, or of the run that a patch is about: its place in the trace ends with it.
+pub(super) fn run_id(map: &Map<String, Value>) -> Option<String> {
+    let placed = || Some(text(map, "dotted_order")?.rsplit('.').next()?.rsplit_once('Z')?.1.to_owned());
+    id(map.get("id")).or_else(placed).or_else(|| id(map.get("trace_id")).filter(|_| map.contains_key("outputs")))
+}
+
+/// A moment as runs tell it: a date and time, or a number of milliseconds.
+fn moment(stamp: Option<Value>) -> Option<Value> {
+    stamp.map(|stamp| match stamp.as_i64().and_then(|millis| millis.checked_mul(1_000_000)) {
+        Some(nanos) => nanos.into(),
+        None => stamp,
+    })
+}
+
 pub(super) fn run(map: &Map<String, Value>) -> Map<String, Value> {
     let given = |key: &str| map.get(key).filter(|value| !value.is_null()).cloned();
     let name = text(map, "name").unwrap_or_default();
@@ -128,8 +142,13 @@ pub(super) fn run(map: &Map<String, Value>) -> Map<String, Value> {
         }
         _ => {}
     }
-    let mut span =
-        plain_span(given("id"), given("parent_run_id"), given("trace_id"), given("start_time"), given("end_time"));
+    let mut span = plain_span(
+        run_id(map).map(Value::String),
+        given("parent_run_id"),
+        given("trace_id"),
+        moment(given("start_time")),
+        moment(given("end_time")),
+    );
     span.insert("name".to_owned(), name.into());
     if failed.is_some() || text(map, "status") == Some("error") {
         span.insert("status".to_owned(), json!({ "code": "ERROR", "message": failed.unwrap_or_default() }));

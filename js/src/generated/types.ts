@@ -858,6 +858,10 @@ export interface Privacy {
    * Whether payloads may leave.
    */
   payloads?: Payloads;
+  /**
+   * A secret of 8 to 256 bytes under which signatures and evidence of calls are made, so that nobody without it can try arguments and outputs out against them, or make two that seem equal. Detectors with another one give other signatures and the same verdicts otherwise. A snapshot holds it.
+   */
+  salt?: string | null;
 }
 /**
  * Settings of one rule. What is absent keeps the preset's value.

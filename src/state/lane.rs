@@ -1,0 +1,348 @@
+//! Lanes: what the rules about calls, texts and streams know, for each task that events name.
+//!
+//! Evidence of calls is an agent's at one task: what it does at another one neither hides a loop nor makes one. The lane of
+//! the event at hand lies in the run itself, and most runs never have another; the others are parked beside it. What is
+//! parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
+
+use super::{Marks, Ring};
+use crate::codec::{Codec, Reader, codec, encode};
+use crate::rules::States;
+use crate::text::{Key, mark};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+
+/// Mutations remembered, to tell a new change from one made before.
+const MUTATIONS: usize = 128;
+/// Lanes parked at once; the one that was heard of the longest ago goes first.
+const LANES: usize = 32;
+/// Bytes that the parked ones may take together, as a snapshot has them.
+const LANE_BYTES: usize = 32 * 1024;
+/// Bytes that an event may add to a lane at most, and for each byte of a text that is kept for a while.
+const GROWTH: usize = 2 * 1024;
+const GROWTH_OF_TEXT: usize = 4;
+const LONGEST_TEXT: usize = 4 * 1024;
+
+/// What is counted in a lane.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted {
+    /// Calls that got an outcome.
+    pub(crate) steps: u64,
+    /// Custom events.
+    pub(crate) customs: u64,
+    /// New mutations so far: successful changes that were not among the latest [`MUTATIONS`].
+    pub(crate) new_mutations: u64,
+    mutations: Marks,
+}
+codec!(struct Counted { steps, customs, new_mutations, mutations });
+
+impl Counted {
+    /// Remembers a successful change; true when it was not made before among the latest ones.
+    pub(crate) fn mutation(&mut self, key: Key) -> bool {
+        let mark = mark(key);
+        let new = !self.mutations.holds(mark);
+        self.mutations.push(mark, MUTATIONS);
+        self.new_mutations = self.new_mutations.saturating_add(u64::from(new));
+        new
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.mutations.len() <= MUTATIONS
+    }
+}
+
+/// Whose a lane is, and how much it holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    /// 0 where events name no task.
+    task: Key,
+    /// The task that this one is a part of; 0 for none.
+    parent: Key,
+    /// Event time of the latest event.
+    at: Option<i64>,
+    /// Bytes it takes at most.
+    weight: u32,
+    /// Something was added since it was weighed.
+    grown: bool,
+    /// There may be evidence in it.
+    heard: bool,
+}
+codec!(struct Lane { task, parent, at, weight, grown, heard });
+
+impl Lane {
+    fn is_of(&self, task: Key) -> bool {
+        self.task == task || (task != 0 && self.parent == task)
+    }
+
+    fn grow(&mut self, text: usize) {
+        let bytes = GROWTH + GROWTH_OF_TEXT * text.min(LONGEST_TEXT);
+        self.weight = self.weight.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        (self.grown, self.heard) = (true, true);
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Parked {
+    lane: Lane,
+    counted: Counted,
+    /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs but one.
+    rules: Arc<States>,
+}
+
+impl Codec for Parked {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.lane.put(to);
+        self.counted.put(to);
+        self.rules.put_lane(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let (lane, counted) = (Codec::take(from), Codec::take(from));
+        Self { lane, counted, rules: Arc::new(States::take_lane(from)) }
+    }
+}
+
+impl Parked {
+    /// Bytes it takes, exactly.
+    fn weigh(&mut self) -> usize {
+        if self.lane.grown {
+            self.lane.grown = false;
+            self.lane.weight = u32::try_from(encode(self).len()).unwrap_or(u32::MAX);
+        }
+        self.lane.weight as usize
+    }
+}
+
+/// The lanes of a run in which an event named a task.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lanes {
+    /// The one whose evidence is in the run itself.
+    here: Lane,
+    /// The one that was heard of last is the last one.
+    parked: Ring<Parked>,
+    /// Calls that got an outcome in lanes that are gone.
+    gone: u64,
+    /// Lanes that had to make room.
+    lost: u64,
+}
+codec!(struct Lanes { here, parked, gone, lost });
+
+/// A run's lanes: none, while no event names a task.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tasks(Option<Box<Lanes>>);
+codec!(struct Tasks(_));
+
+/// The evidence of the lane at hand, where it lies in a run.
+pub(crate) struct Here<'a> {
+    pub(crate) counted: &'a mut Counted,
+    pub(crate) rules: &'a mut States,
+}
+
+impl Tasks {
+    /// Task of the lane at hand; 0 for none.
+    pub(crate) fn here(&self) -> Key {
+        self.0.as_ref().map_or(0, |lanes| lanes.here.task)
+    }
+
+    /// Whether any event named a task: the lane at hand may be another one's then.
+    pub(crate) fn are_several(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether the lane of a task is at hand or parked.
+    pub(crate) fn knows(&self, task: Key) -> bool {
+        match &self.0 {
+            Some(lanes) => lanes.here.task == task || lanes.parked.iter().any(|parked| parked.lane.task == task),
+            None => task == 0,
+        }
+    }
+
+    /// Brings the lane of a task to hand. `text` is how long a text is that the event at hand brings.
+    pub(crate) fn enter(&mut self, here: Here<'_>, task: Key, parent: Option<Key>, now: Option<i64>, text: usize) {
+        if task == 0 && self.0.is_none() {
+            return;
+        }
+        let lanes = self.0.get_or_insert_with(|| {
+            let mut lanes = Box::<Lanes>::default();
+            // What it holds already is not known.
+            (lanes.here.weight, lanes.here.grown, lanes.here.heard) = (u32::MAX, true, true);
+            lanes
+        });
+        if lanes.here.task != task {
+            lanes.change(here, task);
+        }
+        lanes.here.parent = parent.filter(|parent| *parent != task).unwrap_or(lanes.here.parent);
+        lanes.here.at = now.or(lanes.here.at);
+        lanes.here.grow(text);
+    }
+
+    /// Every task with a lane, and none in particular at the end, in an order in which entering them changes none.
+    pub(crate) fn all(&self) -> Vec<Key> {
+        let named = self.0.iter().flat_map(|lanes| lanes.all()).map(|lane| lane.task).filter(|task| *task != 0);
+        named.chain(core::iter::once(0)).collect()
+    }
+
+    /// A new change of a part is one of the whole.
+    pub(crate) fn changed(&mut self) {
+        let Some(lanes) = self.0.as_mut() else { return };
+        let whole = lanes.here.parent;
+        for parked in lanes.parked.iter_mut().filter(|parked| whole != 0 && parked.lane.task == whole) {
+            parked.counted.new_mutations = parked.counted.new_mutations.saturating_add(1);
+        }
+    }
+
+    /// What was tried before a step forward led to it: that of one task and of the one it is a part of, or of all.
+    pub(crate) fn advance(&mut self, here: &mut States, task: Key, parent: Option<Key>) {
+        let forward = |lane: &Lane| task == 0 || lane.task == task || Some(lane.task) == parent;
+        let Some(lanes) = self.0.as_mut() else {
+            if task == 0 {
+                here.advance();
+            }
+            return;
+        };
+        if forward(&lanes.here) {
+            here.advance();
+        }
+        for parked in lanes.parked.iter_mut().filter(|parked| forward(&parked.lane)) {
+            Arc::make_mut(&mut parked.rules).advance();
+            parked.lane.grown = true;
+        }
+    }
+
+    /// Drops what a human's message ends, in the lanes that are parked.
+    pub(crate) fn forget_evidence(&mut self) {
+        for parked in self.0.iter_mut().flat_map(|lanes| lanes.parked.iter_mut()) {
+            Arc::make_mut(&mut parked.rules).forget();
+            parked.lane.grown = true;
+        }
+    }
+
+    /// Drops the lanes of a task and its parts, or all of them.
+    pub(crate) fn drop_task(&mut self, here: Here<'_>, task: Option<Key>) {
+        let Some(lanes) = self.0.as_mut() else {
+            if task.is_none_or(|task| task == 0) {
+                here.rules.forget_lane();
+            }
+            return;
+        };
+        lanes.drop_if(here, |lane| task.is_none_or(|task| lane.is_of(task)));
+    }
+
+    /// Drops the lanes that are as idle as `idle` says. What names no task is the run's.
+    pub(crate) fn drop_idle(&mut self, here: Here<'_>, idle: impl Fn(Option<i64>) -> bool) {
+        let Some(lanes) = self.0.as_mut() else { return };
+        lanes.drop_if(here, |lane| lane.task != 0 && idle(lane.at));
+    }
+
+    /// Calls that got an outcome, in lanes that are not at hand.
+    pub(crate) fn steps(&self) -> u64 {
+        self.0.iter().fold(0, |sum, lanes| {
+            lanes
+                .parked
+                .iter()
+                .fold(lanes.gone.saturating_add(sum), |sum, parked| sum.saturating_add(parked.counted.steps))
+        })
+    }
+
+    /// The evidence of every lane, with its task and the one that that is a part of.
+    pub(crate) fn evidence<'a>(&'a self, here: &'a States) -> impl Iterator<Item = (Key, Key, &'a States)> {
+        let (task, parent) = self.0.as_ref().map_or((0, 0), |lanes| (lanes.here.task, lanes.here.parent));
+        let parked = self.0.iter().flat_map(|lanes| lanes.parked.iter());
+        let parked = parked.map(|parked| (parked.lane.task, parked.lane.parent, &*parked.rules));
+        core::iter::once((task, parent, here)).chain(parked)
+    }
+
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        self.0.as_mut().map_or(0, |lanes| core::mem::take(&mut lanes.lost))
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.0.iter().all(|lanes| {
+            // Twice, since the bytes that an event adds are estimated.
+            let kept = lanes.parked.iter().map(|parked| encode(parked).len()).fold(0, usize::saturating_add);
+            lanes.parked.len() <= LANES
+                && kept <= 2 * LANE_BYTES
+                && lanes.parked.iter().all(|parked| parked.counted.fits() && parked.rules.fit())
+        })
+    }
+}
+
+impl Lanes {
+    fn all(&self) -> impl Iterator<Item = &Lane> {
+        self.parked.iter().map(|parked| &parked.lane).chain(core::iter::once(&self.here))
+    }
+
+    fn change(&mut self, here: Here<'_>, task: Key) {
+        let known = self.parked.take(|parked| parked.lane.task == task);
+        let fresh = || Parked { lane: Lane { task, ..Lane::default() }, ..Parked::default() };
+        let mut other = known.unwrap_or_else(fresh);
+        core::mem::swap(&mut self.here, &mut other.lane);
+        core::mem::swap(here.counted, &mut other.counted);
+        here.rules.swap_lane(Arc::make_mut(&mut other.rules));
+        if other.lane.heard {
+            self.parked.push(other, usize::MAX);
+            self.make_room();
+        }
+    }
+
+    fn make_room(&mut self) {
+        let mut held: usize = self.parked.iter().map(|parked| parked.lane.weight as usize).sum();
+        if held > LANE_BYTES {
+            held = self.parked.iter_mut().map(Parked::weigh).fold(0, usize::saturating_add);
+        }
+        while self.parked.len() > LANES || held > LANE_BYTES {
+            let heaviest = if held > LANE_BYTES {
+                let weights = self.parked.iter().map(|parked| parked.lane.weight).enumerate();
+                weights.rev().max_by_key(|(_, weight)| *weight).map_or(0, |(index, _)| index)
+            } else {
+                0
+            };
+            let Some(gone) = self.parked.remove(heaviest) else { break };
+            self.gone = self.gone.saturating_add(gone.counted.steps);
+            self.lost = self.lost.saturating_add(1);
+            held = held.saturating_sub(gone.lane.weight as usize);
+        }
+    }
+
+    fn drop_if(&mut self, here: Here<'_>, gone: impl Fn(&Lane) -> bool) {
+        let steps = self.parked.iter().filter(|parked| gone(&parked.lane)).map(|parked| parked.counted.steps);
+        self.gone = steps.fold(self.gone, u64::saturating_add);
+        self.parked.retain(|parked| !gone(&parked.lane));
+        if gone(&self.here) {
+            here.rules.forget_lane();
+            // What names no task is counted for the run.
+            if self.here.task != 0 {
+                self.gone = self.gone.saturating_add(core::mem::take(here.counted).steps);
+                self.here.heard = false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::adversary::{self, Run};
+    use super::*;
+    use crate::json;
+    use crate::model::Scope;
+
+    #[test]
+    fn lanes_weigh_no_less_than_they_take() {
+        for kind in [Run::Busy, Run::Full] {
+            let mut detector = json::detector(adversary::CONFIG).unwrap();
+            let mut most = 0;
+            for (number, event) in adversary::events(kind).take(900).enumerate() {
+                detector.record(&event).unwrap();
+                if number % 97 != 0 {
+                    continue;
+                }
+                let run = detector.run(&Scope::default()).unwrap();
+                let lanes = run.lanes.0.as_ref().unwrap();
+                let parked: Vec<usize> = lanes.parked.iter().map(|parked| encode(parked).len()).collect();
+                for (parked, taken) in lanes.parked.iter().zip(&parked) {
+                    assert!(*taken <= parked.lane.weight as usize, "{kind:?}, event {number}: {taken} bytes");
+                }
+                most = most.max(parked.iter().sum());
+            }
+            assert!((LANE_BYTES / 4..=LANE_BYTES).contains(&most), "{kind:?}: {most} bytes");
+        }
+    }
+}
