@@ -9,11 +9,12 @@ use crate::model::{
 };
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
 use crate::rules::{
-    Cx, Fact, LONGEST_NAME, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations, max_turns,
-    mismatch, task_name,
+    Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations,
+    max_turns, mismatch, task_name,
 };
 use crate::state::{
-    Asked, Call, Graph, Matched, Moment, Run, Sighting, Step, Store, Taken, Telling, Whose, agent, open, seal, task_key,
+    Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
+    is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
 use crate::{json, metrics, report};
@@ -114,8 +115,14 @@ impl Detector {
         if !self.settings.config.enabled {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
-        let mut run = self.state.store.peek(&event.context, &self.settings.config.memory).into_owned();
-        Ok(judge(&self.settings, &mut Scratch::salted(self.scratch.salt), &mut run, seq, event).verdict)
+        let run = self.state.store.peek(&event.context, &self.settings.config.memory);
+        let (mut run, mut scratch) = match &event.body {
+            Body::ToolCall(call) => {
+                (run.before_call(&event.context), self.scratch.aside(key("tool", call.tool.as_bytes())))
+            }
+            _ => (run.into_owned(), Scratch::salted(self.scratch.salt)),
+        };
+        Ok(judge(&self.settings, &mut scratch, &mut run, seq, event).verdict)
     }
 
     /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
@@ -400,15 +407,17 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         if is_of_a_task(&event.body) {
             run.work_on(task, owner);
         }
-        let moment = Moment {
-            here: Sighting { seq, step: context.step.into(), key: 0 },
-            onset: run.onset(),
-            iterations: run.standings.iteration(),
-            task: owner,
-            cost_micros: context.cost_micros,
-        };
-        if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
-            run.advance(task, parent);
+        if is_of_a_workflow(&event.body) {
+            let moment = Moment {
+                here: Sighting { seq, step: context.step.into(), key: 0 },
+                onset: run.onset(),
+                iterations: run.standings.iteration(),
+                task: owner,
+                cost_micros: context.cost_micros,
+            };
+            if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
+                run.advance(task, parent);
+            }
         }
     }
     let lane = if matches!(event.body, Body::Evaluation(_)) { run.asked(task) } else { task };
@@ -421,8 +430,8 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         };
         run.turn_to(lane, parent.filter(|_| lane == task), text);
     }
-    let (raised, tool) = (Vec::new(), ToolSettings::default());
-    let mut judging = Judging { settings, scratch, run, event, context, apart, raised, tool, answers: None };
+    let (onset, raised, tool) = (run.onset(), Vec::new(), ToolSettings::default());
+    let mut judging = Judging { settings, scratch, run, event, context, onset, apart, raised, tool, answers: None };
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
@@ -520,6 +529,8 @@ struct Judging<'a> {
     scratch: &'a mut Scratch,
     run: &'a mut Run,
     event: &'a Event,
+    /// The event as a possible onset.
+    onset: Onset,
     /// Of the event, its call's task filled in where it names none.
     context: &'a model::Context,
     /// The evidence at hand is another task's.
@@ -536,14 +547,13 @@ impl Judging<'_> {
         let limits = self.tool.limits(self.settings);
         let run = RunView::of(self.run);
         let here = self.sighting(0);
-        let onset = self.run.onset();
         let task = |name: &Option<String>| name.as_deref().map(task_key);
         let (config, context) = (&self.settings.config, self.context);
         let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
-        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset };
+        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset };
         self.run.rules.observe(fact, limits, cx, self.apart, &mut self.raised);
     }
 
@@ -579,7 +589,9 @@ impl Judging<'_> {
         }
         let salt = self.scratch.salt;
         let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, salt, &mut self.scratch.call);
-        let named = self.scratch.names.look(&call.tool);
+        let (said, json) = text::arguments(call, &mut self.scratch.call);
+        let echo = text::Late::of(said, json);
+        let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), &call.tool);
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let silent = mutates || named.shell;
         let context = self.context;
@@ -591,8 +603,8 @@ impl Judging<'_> {
             asks: text::asks(call, &named),
             polling: self.tool.polling,
             compared: self.tool.compare_answers,
-            onset: self.run.onset(),
-            echo: text::Echo::of(call),
+            onset: self.onset,
+            echo,
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
             ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
         };
@@ -600,7 +612,7 @@ impl Judging<'_> {
         if !self.run.pairing.call(&call, telling) {
             return;
         }
-        self.show(&Fact::Call(&call, payload));
+        self.show(&Fact::Call(&call, &Payload { call: payload, named }));
         self.run.pairing.wait(call);
     }
 
@@ -653,7 +665,7 @@ impl Judging<'_> {
             index: self.run.counted.steps,
             at: self.context.at,
             sighting: self.sighting(compared),
-            onset: call.as_ref().map_or_else(|| self.run.onset(), |call| call.onset),
+            onset: call.as_ref().map_or(self.onset, |call| call.onset),
             facts,
             call,
         };
@@ -671,8 +683,8 @@ impl Judging<'_> {
         let keys =
             CallKey::exact(combine("custom", &[name, salted("custom/key", self.scratch.salt, custom.key.as_bytes())]));
         let context = self.context;
-        let onset = self.run.onset();
-        let call = Call { onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
+        let call =
+            Call { onset: self.onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
         let output = custom.outcome.clone().unwrap_or_default();
         let unknown = output.trim().is_empty();
         let result = ToolResult { output, ..ToolResult::default() };
@@ -691,7 +703,7 @@ impl Judging<'_> {
             index: self.run.counted.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
-            onset,
+            onset: self.onset,
             facts,
             call: Some(call),
         };

@@ -424,10 +424,12 @@ fn wasted(rule: &Description, onset: &Onset, run: &Run) -> Wasted {
     let elapsed = run.now.zip(onset.at.get()).and_then(|(now, at)| u64::try_from(now.saturating_sub(at)).ok());
     let (task, own) = run.standings.spent();
     let of_run = Spent { events: run.events, tokens: run.tokens, cost_micros: run.cost_micros };
-    let (spent, before) = match rule.id {
-        "max-iterations" | "max-runtime" => (of_run, onset.events),
-        _ if rule.outlives => (task, onset.events),
-        _ => (Spent { events: own.events, ..task }, onset.own),
+    let (spent, before) = if rule.of_run {
+        (of_run, onset.events)
+    } else if rule.outlives {
+        (task, onset.events)
+    } else {
+        (Spent { events: own.events, ..task }, onset.own)
     };
     Wasted {
         events: spent.events.saturating_sub(before),

@@ -9,12 +9,12 @@
 #[path = "support/raw_scenario.rs"]
 mod raw_scenario;
 
-use loopwarden::json;
 use loopwarden::model::{
     Attempt, AttemptStatus, Body, Channel, Checklist, Collaboration, Context, Custom, Delivery, Delta, Error,
     ErrorType, Evaluation, EvaluationVerdict, Event, Expectation, Failure, Host, HostKind, Level, Marker, Message,
     Outcome, Output, Progress, Role, Tests, ToolCall, ToolResult, Transition, Turn, Verdict,
 };
+use loopwarden::{Detector, json};
 use raw_scenario::{RawScenario, raw_scenarios};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -171,6 +171,25 @@ fn a_check_and_a_refused_event_change_nothing() {
                 assert!(before == detector.snapshot(), "{}: {} changed the state", scenario.id, event.text);
             }
         }
+    }
+}
+
+/// What is kept unread, what is looked up once and what a check copies change no verdict: a check says what recording
+/// says, and so does a detector that is stored and restored between any two events.
+#[test]
+fn asked_before_or_restored_in_between_the_verdicts_are_the_same() {
+    for scenario in corpus() {
+        let mut detector = json::detector(scenario.config.as_deref().unwrap_or_default()).expect("a configuration");
+        let mut stored = detector.clone();
+        let events = scenario.events.iter().filter(|event| !event.pending);
+        for (index, event) in events.filter_map(|event| json::event(&event.text).ok()).enumerate() {
+            let checked = detector.check(&event);
+            let recorded = detector.record(&event);
+            assert_eq!(checked, recorded, "{}, event {index}: checked and recorded", scenario.id);
+            stored = Detector::restore(&stored.snapshot()).expect("a snapshot");
+            assert_eq!(recorded, stored.record(&event), "{}, event {index}: restored", scenario.id);
+        }
+        assert!(detector.snapshot() == stored.snapshot(), "{}", scenario.id);
     }
 }
 

@@ -7,11 +7,9 @@ use crate::codec::codec;
 use crate::model::{Body, Channel, HaltReason, HostKind, Recommendation, Role};
 use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Latest, Onset, Sighting};
 use crate::text::key;
 use alloc::{format, string::ToString};
-
-const EVIDENCE: usize = 5;
 
 pub(crate) struct ContinuationLoop;
 
@@ -21,7 +19,7 @@ pub(crate) struct State {
     prompted: Option<Onset>,
     answers: u32,
     onset: Onset,
-    sightings: Ring<Sighting>,
+    sightings: Latest,
     heard: Heard,
 }
 codec!(struct State { prompted, answers, onset, sightings, heard });
@@ -69,7 +67,7 @@ impl Rule for ContinuationLoop {
         }
         state.answers = state.answers.saturating_add(1);
         let identity = key("rule", Self::ID.as_bytes());
-        state.sightings.push(Sighting { key: identity, ..cx.here }, EVIDENCE);
+        state.sightings.push(Sighting { key: identity, ..cx.here });
         let count = state.answers;
         if !cx.limits.reached(count, 1) {
             return None;
@@ -102,7 +100,7 @@ impl Rule for ContinuationLoop {
     }
 
     fn fits(state: &State) -> bool {
-        state.sightings.len() <= EVIDENCE && state.heard.fits()
+        state.sightings.fits() && state.heard.fits()
     }
 }
 

@@ -108,6 +108,9 @@ impl Walk {
     /// The shortest lap whose count of laps reaches a rung.
     fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).find_map(|(run, period)| {
+            if run.length < period {
+                return None;
+            }
             let lap = self.steps.iter().rev().take(period as usize);
             // Steps that are all alike are not a cycle of several.
             if lap.clone().all(|seen| Some(seen.symbol) == self.steps.last().map(|last| last.symbol)) {
@@ -116,7 +119,7 @@ impl Walk {
             let scale = if lap.clone().any(|seen| seen.patient) { 3 } else { 1 };
             let news = cx.run.new_mutations.saturating_sub(run.mutations);
             let laps = (run.length / period + 1).saturating_sub(u32::try_from(news).unwrap_or(u32::MAX));
-            (run.length >= period && cx.limits.reached(laps, scale)).then_some((period, laps, scale, run.onset))
+            cx.limits.reached(laps, scale).then_some((period, laps, scale, run.onset))
         })
     }
 

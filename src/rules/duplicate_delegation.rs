@@ -52,7 +52,7 @@ impl Rule for DuplicateDelegation {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Call(call, payload) = fact else { return None };
         // What is handed on is asked in words.
-        let asked = (call.asks == Asks::Prose).then(|| delegated(payload))?;
+        let asked = (call.asks == Asks::Prose).then(|| delegated(payload, &payload.named))?;
         let prompt = key("delegation", asked?.as_bytes());
         let mut known = state.prompts.take(|known| known.prompt == prompt).unwrap_or_else(|| Prompt {
             prompt,

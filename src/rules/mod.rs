@@ -66,7 +66,7 @@ use crate::model::{
     PhaseStanding, Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
-use crate::text::{Key, printable};
+use crate::text::{Key, Named, printable};
 use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
 
 /// Characters that the name of a task or a phase may have: it is kept and shown in full.
@@ -107,7 +107,7 @@ pub(crate) enum Fact<'a> {
     /// Any event at all, before it is looked at more closely: for rules about the run as a whole.
     Tick,
     /// A call that is about to run, and its payload.
-    Call(&'a Call, &'a ToolCall),
+    Call(&'a Call, &'a Payload<'a>),
     /// A call and what came of it, and the result's payload.
     Step(&'a Step, &'a ToolResult),
     /// A thing that the host reports under a key of its own, as a call of that name: its tool rules do not see it.
@@ -123,6 +123,22 @@ pub(crate) enum Fact<'a> {
     Event(&'a Event),
     /// Any event but a call or a result that the host did make itself: never evidence of what the agent does.
     Synthetic(&'a Event),
+}
+
+/// What a call was made with.
+#[derive(Debug)]
+pub(crate) struct Payload<'a> {
+    pub(crate) call: &'a ToolCall,
+    /// What the tool's name tells.
+    pub(crate) named: Named,
+}
+
+impl core::ops::Deref for Payload<'_> {
+    type Target = ToolCall;
+
+    fn deref(&self) -> &ToolCall {
+        self.call
+    }
 }
 
 /// Kinds of facts, so that a rule is only bothered with those that can tell it something.
@@ -381,6 +397,8 @@ pub(crate) trait Rule {
 
     /// The budget that is the rule's halt threshold.
     const BUDGET: Option<Budget> = None;
+    /// What it limits is what the run has spent, whoever spent it.
+    const OF_RUN: bool = false;
     /// What a person can answer to its report, as title and effect, where a document says so; otherwise the report
     /// makes it of what the finding recommends.
     const ANSWERS: &'static [(&'static str, &'static str)] = &[];
@@ -442,6 +460,8 @@ pub(crate) struct Description {
     pub(crate) in_lane: bool,
     pub(crate) reach: fn(u32) -> u32,
     pub(crate) budget: Option<Budget>,
+    /// What it limits is the run's, not a task's or an agent's.
+    pub(crate) of_run: bool,
     pub(crate) answers: &'static [(&'static str, &'static str)],
     pub(crate) refused: Option<fn(&mut Metrics) -> &mut u64>,
     /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
@@ -470,6 +490,7 @@ macro_rules! registry {
             in_lane: <$rule>::IN_LANE,
             reach: <$rule>::reach,
             budget: <$rule>::BUDGET,
+            of_run: <$rule>::OF_RUN,
             answers: <$rule>::ANSWERS,
             refused: <$rule>::REFUSED,
             per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
@@ -542,6 +563,17 @@ macro_rules! registry {
                         }
                     }
                 )*
+            }
+
+            /// A copy for the facts of these kinds: a rule that sees none of them has nothing to compare them with.
+            pub(crate) fn seeing(&self, kinds: Facts) -> Self {
+                Self {
+                    $($name: if <$rule as Rule>::SEES.meets(kinds) {
+                        self.$name.clone()
+                    } else {
+                        Default::default()
+                    }),*
+                }
             }
 
             /// Drops the evidence of every rule whose evidence a human's message ends.

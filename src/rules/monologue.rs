@@ -11,13 +11,12 @@ use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, agent};
+use crate::state::{Latest, Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, evidence, said};
 use alloc::{boxed::Box, format};
 
 /// Texts remembered at once, over all agents; the one not heard for longest goes.
 const TEXTS: usize = 16;
-const EVIDENCE: usize = 5;
 /// Times with work between, and what they count.
 const AROUND_WORK: [(u32, u32); 3] = [(12, 9), (6, 5), (3, 3)];
 /// Long texts remembered beyond those, by their first time and how often they came.
@@ -50,7 +49,7 @@ impl State {
             return Some(text);
         }
         let Older { agent, key, times, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
-        let sightings = Ring::default();
+        let sightings = Latest::default();
         Some(Text { agent, key, long: true, times, idle: 0, onset, idle_onset: onset, sightings })
     }
 
@@ -75,7 +74,7 @@ struct Text {
     /// The first time, and the first since the latest result.
     onset: Onset,
     idle_onset: Onset,
-    sightings: Ring<Sighting>,
+    sightings: Latest,
 }
 codec!(struct Text { agent, key, long, times, idle, onset, idle_onset, sightings });
 
@@ -133,14 +132,14 @@ impl Rule for Monologue {
             idle: 0,
             onset: cx.onset,
             idle_onset: cx.onset,
-            sightings: Ring::default(),
+            sightings: Latest::default(),
         });
         text.times = text.times.saturating_add(1);
         text.idle = text.idle.saturating_add(1);
         if text.idle == 1 {
             text.idle_onset = cx.onset;
         }
-        text.sightings.push(Sighting { key: said.key, ..cx.here }, EVIDENCE);
+        text.sightings.push(Sighting { key: said.key, ..cx.here });
         let count = text.count();
         let signal = cx.limits.reached(count, 1).then(|| {
             let idle = text.idle >= text.around_work();
@@ -183,7 +182,7 @@ impl Rule for Monologue {
         state.heard.fits()
             && state.texts.len() <= TEXTS
             && state.older.iter().all(|older| older.len() <= OLDER)
-            && state.texts.iter().all(|text| text.sightings.len() <= EVIDENCE)
+            && state.texts.iter().all(|text| text.sightings.fits())
     }
 }
 

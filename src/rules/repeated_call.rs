@@ -11,13 +11,12 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
-use crate::state::{Call, Onset, Ring, Sighting, Step, Time};
+use crate::state::{Call, Latest, Onset, Ring, Step, Time};
 use crate::text::{Key, combine, evidence, mark, printable, transient};
 use alloc::{format, string::String};
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
-const EVIDENCE: usize = 5;
 /// Points of a repeat right after the last one.
 const ADJACENT: u32 = 3;
 /// Milliseconds between two occurrences from which they count as waiting.
@@ -67,7 +66,7 @@ struct Entry {
     /// 0 for none.
     round: Key,
     onset: Onset,
-    sightings: Ring<Sighting>,
+    sightings: Latest,
 }
 codec!(struct Entry {
     call, agent, points, times, exact, light, shape, outcome, patient, index, mutations, at, gap, round, onset,
@@ -83,8 +82,8 @@ codec!(struct OutcomeKind { outcome, failed });
 
 impl Entry {
     fn first(step: &Step, call: &Call) -> Self {
-        let mut sightings = Ring::default();
-        sightings.push(step.sighting, EVIDENCE);
+        let mut sightings = Latest::default();
+        sightings.push(step.sighting);
         Self {
             call: call.key,
             agent: step.agent,
@@ -152,7 +151,7 @@ impl Entry {
             Some(points) => {
                 self.points = self.points.saturating_add(points);
                 self.times = self.times.saturating_add(1);
-                self.sightings.push(step.sighting, EVIDENCE);
+                self.sightings.push(step.sighting);
             }
             None => {
                 self.points /= 2;
@@ -160,7 +159,7 @@ impl Entry {
                     *self = Self::first(step, call);
                     return;
                 }
-                self.sightings.push(step.sighting, EVIDENCE);
+                self.sightings.push(step.sighting);
             }
         }
         self.exact = mark(step.facts.exact);
@@ -277,7 +276,7 @@ impl Rule for RepeatedCall {
     fn fits(state: &State) -> bool {
         state.entries.len() <= ENTRIES
             && state.customs.len() <= ENTRIES
-            && state.all().all(|entry| entry.sightings.len() <= EVIDENCE)
+            && state.all().all(|entry| entry.sightings.fits())
     }
 }
 

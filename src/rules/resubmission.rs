@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Step};
-use crate::text::{Key, Tokens, combine, printable, root_error, transient};
+use crate::text::{Key, Late, Tokens, combine, printable, root_error, transient};
 use alloc::{boxed::Box, format};
 
 /// Share of the tokens of two attempts that are the same, in per cent, from which they are one.
@@ -21,7 +21,7 @@ pub(crate) struct Resubmission;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// The latest call, while it waits for its result.
-    called: Option<Box<(Key, Tokens)>>,
+    called: Option<(Key, Late<Tokens>)>,
     last: Option<Box<Attempt>>,
     /// Something that is no work has come since the latest attempt.
     between: bool,
@@ -34,7 +34,7 @@ struct Attempt {
     root: Key,
     call: Key,
     light: Key,
-    tokens: Tokens,
+    tokens: Late<Tokens>,
     attempts: Streak,
     /// How many of the latest ones were the same to the byte, with the same error.
     equal: u32,
@@ -45,11 +45,11 @@ codec!(struct Attempt { tool, root, call, light, tokens, attempts, equal, apart 
 
 impl State {
     /// Takes a failed attempt in.
-    fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Tokens) -> &Attempt {
+    fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>) -> &Attempt {
         let again = self.last.take().filter(|last| {
             last.tool == step.tool
                 && last.root == root
-                && (last.call == call.key || last.tokens.alike(&tokens) >= ALIKE)
+                && (last.call == call.key || last.tokens.get().alike(&tokens.get()) >= ALIKE)
         });
         let mut next = Attempt {
             tool: step.tool,
@@ -87,18 +87,15 @@ impl Rule for Resubmission {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {
-                // Several calls at once are no attempts one after the other.
-                state.called = match state.called.take() {
-                    None => Some(Box::new((call.key, Tokens::of(payload)))),
-                    Some(_) => {
-                        state.last = None;
-                        Some(Box::new((call.key, Tokens::of(payload))))
-                    }
-                };
+                let tokens = call.echo.beside().unwrap_or_else(|| Late::Read(Tokens::of(payload)));
+                if state.called.replace((call.key, tokens)).is_some() {
+                    // Several calls at once are no attempts one after the other.
+                    state.last = None;
+                }
                 None
             }
             Fact::Step(step, result) => {
-                let (key, tokens) = *state.called.take()?;
+                let (key, tokens) = state.called.take()?;
                 let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);
                 let idle = step.outcome == Outcome::Ok && result.output.trim().is_empty();
                 if idle && step.call.as_ref().is_some_and(|call| !call.mutates && !call.silent) {
@@ -107,10 +104,12 @@ impl Rule for Resubmission {
                     return None;
                 }
                 let said = step.facts.class.is_some();
-                // An error that names no root is the same where all that was said is.
-                let root = root_error(&result.output).or(said.then_some(step.facts.light));
-                let root = root.filter(|_| !step.facts.waiting && !transient(result));
-                let (Some(call), Some(root)) = (call, root) else {
+                let failed = call.filter(|_| !step.facts.waiting).and_then(|call| {
+                    // An error that names no root is the same where all that was said is.
+                    let root = root_error(&result.output).or(said.then_some(step.facts.light))?;
+                    (!transient(result)).then_some((call, root))
+                });
+                let Some((call, root)) = failed else {
                     state.last = None;
                     return None;
                 };
@@ -175,8 +174,8 @@ impl Rule for Resubmission {
     }
 
     fn fits(state: &State) -> bool {
-        state.called.iter().all(|called| called.1.fits())
-            && state.last.iter().all(|last| last.tokens.fits() && last.attempts.fits())
+        state.called.iter().all(|(_, tokens)| tokens.fits(Tokens::fits))
+            && state.last.iter().all(|last| last.tokens.fits(Tokens::fits) && last.attempts.fits())
     }
 }
 

@@ -175,7 +175,10 @@ impl Rule for RewordedRequest {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {
-                let goal = request_goal(payload).filter(|_| !call.mutates)?;
+                if call.mutates {
+                    return None;
+                }
+                let goal = request_goal(payload, &payload.named)?;
                 let reworded = state.chain.get_or_insert_default().asks(call, goal, cx)?;
                 cx.limits.reached(reworded.points, 1).then(|| told(call, reworded))
             }

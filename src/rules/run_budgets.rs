@@ -85,6 +85,7 @@ macro_rules! rows {
             const OUTLIVES_EVIDENCE: bool = true;
             const SEES: Facts = Facts::TICK;
             const BUDGET: Option<Budget> = Some($row.budget);
+            const OF_RUN: bool = true;
             /// What is used, for `standing`.
             type State = u32;
 

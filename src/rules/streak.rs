@@ -3,18 +3,15 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Extra, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Latest, Onset, Sighting};
 use crate::text::{Key, evidence};
 use alloc::{format, string::String};
-
-/// Occurrences kept as evidence.
-const EVIDENCE: usize = 5;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streak {
     pub(super) times: u32,
     onset: Onset,
-    sightings: Ring<Sighting>,
+    sightings: Latest,
 }
 codec!(struct Streak { times, onset, sightings });
 
@@ -38,7 +35,7 @@ impl Streak {
             self.onset = onset;
         }
         self.times = self.times.saturating_add(1);
-        self.sightings.push(sighting, EVIDENCE);
+        self.sightings.push(sighting);
     }
 
     pub(super) fn onset(&self) -> Onset {
@@ -58,7 +55,7 @@ impl Streak {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.sightings.len() <= EVIDENCE
+        self.sightings.fits()
     }
 
     pub(super) fn signal(&self, told: Told) -> Signal {

@@ -142,6 +142,11 @@ impl Tasks {
         self.0.as_ref().map_or(0, |lanes| lanes.here.task)
     }
 
+    /// Whether any event named a task: the lane at hand may be another one's then.
+    pub(crate) fn are_several(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether the lane of a task is at hand or parked.
     pub(crate) fn knows(&self, task: Key) -> bool {
         match &self.0 {

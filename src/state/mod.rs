@@ -5,6 +5,7 @@
 
 mod graph;
 mod lane;
+mod latest;
 mod marks;
 mod pairing;
 mod retold;
@@ -16,6 +17,7 @@ mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
 use lane::{Counted, Here, Tasks};
+pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use retold::Telling;
@@ -23,12 +25,12 @@ pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
 pub(crate) use store::{Forgotten, Store};
-pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow};
+pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow};
 
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::Context;
 use crate::policy::Ladder;
-use crate::rules::{RULES, States};
+use crate::rules::{Facts, RULES, States};
 use crate::text::Key;
 use alloc::vec::Vec;
 
@@ -218,6 +220,25 @@ impl Iterations {
 }
 
 impl Run {
+    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, while there is
+    /// one lane. Several are weighed against each other, each with all that is in it.
+    pub(crate) fn before_call(&self, context: &Context) -> Self {
+        if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
+            return self.clone();
+        }
+        Self {
+            counted: self.counted.clone(),
+            pairing: self.pairing.clone(),
+            workflow: self.workflow.clone(),
+            rules: self.rules.seeing(Facts::TICK.and(Facts::CALL)),
+            lanes: Tasks::default(),
+            tasks: self.tasks.clone(),
+            ladder: self.ladder.clone(),
+            standings: self.standings.clone(),
+            ..*self
+        }
+    }
+
     /// Counts an event in and moves time forward, never backwards. Tasks that are idle for longer than `idle_ms` are
     /// forgotten with everything that was kept of them.
     pub(crate) fn enter(&mut self, seq: u64, context: &Context, idle_ms: u64) {

@@ -3,7 +3,7 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Onset, Ring, Sighting, task_key};
-use crate::text::{Asks, CallKey, Echo, Key, OutcomeFacts, combine, key};
+use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, combine, key};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
@@ -58,7 +58,7 @@ pub(crate) struct Call {
     pub(crate) asks: Asks,
     pub(crate) onset: Onset,
     /// What an error may repeat of the arguments.
-    pub(crate) echo: Echo,
+    pub(crate) echo: Late<Echo>,
     pub(crate) id: Option<Key>,
     /// Its task; 0 for none. The names are there while they are needed.
     pub(crate) task: Key,
@@ -117,7 +117,7 @@ impl Call {
             silent: false,
             asks: Asks::Nothing,
             onset: Onset::default(),
-            echo: Echo::default(),
+            echo: Late::default(),
             id: call_id.and_then(id_key),
             task: task_of(context),
             named: context
@@ -213,7 +213,7 @@ impl Pairing {
     pub(crate) fn wait(&mut self, call: Call) {
         // Of many that wait at once, the older ones keep their identity alone.
         if let Some(older) = self.pending.nth_back_mut(ECHOES - 1) {
-            older.echo = Echo::default();
+            older.echo = Late::default();
         }
         if let Some(older) = self.pending.nth_back_mut(LONG_NAMES - 1)
             && older.named.as_ref().is_some_and(|named| named.is_long())
@@ -327,7 +327,7 @@ impl Pairing {
             && self.retold.fits()
             && self.pending.iter().all(|call| {
                 call.name.len() <= NAME
-                    && call.echo.fits()
+                    && call.echo.fits(Echo::fits)
                     && call.refused.len() <= REFUSED_FOR
                     && call.asked.as_ref().is_none_or(|asked| asked.0.len() <= 4 * 128)
                     && call.named.as_ref().is_none_or(|named| named.fits())

@@ -33,6 +33,15 @@ const TREND: usize = 8;
 /// Figures of failing tests within a streak, to tell a fall from a swing.
 const SWING: usize = 16;
 
+/// Whether an event tells something of a workflow.
+pub(crate) fn is_of_a_workflow(body: &Body) -> bool {
+    match body {
+        Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_) => true,
+        Body::Evaluation(evaluation) => evaluation.verdict == EvaluationVerdict::Progressing,
+        _ => false,
+    }
+}
+
 /// What a run tells about the event at hand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moment {
@@ -717,10 +726,8 @@ impl Workflow {
 
     /// Counts an event in; whether it tells a step forward.
     pub(crate) fn observe(&mut self, event: &Event, configured: Option<&Graph>, moment: &Moment) -> bool {
-        match &event.body {
-            Body::Turn(_) | Body::Delivery(_) | Body::Progress(_) | Body::Failure(_) | Body::Collaboration(_) => {}
-            Body::Evaluation(evaluation) if evaluation.verdict == EvaluationVerdict::Progressing => {}
-            _ => return false,
+        if !is_of_a_workflow(&event.body) {
+            return false;
         }
         if self.declared.is_none() && configured.is_none() {
             self.learn(event);

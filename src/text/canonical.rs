@@ -124,6 +124,21 @@ pub(crate) fn call_key(
     CallKey { key: canonical, raw: salted("call", salt, buffer.as_bytes()) }
 }
 
+/// What `call` was given, as [`call_key`] has just left it in `buffer`, and whether that is canonical JSON.
+pub(crate) fn arguments<'a>(call: &'a ToolCall, buffer: &'a mut String) -> (&'a str, bool) {
+    match (&call.args, &call.raw_args) {
+        (Some(args), _) => {
+            if call.identity.is_some() || call.raw_args.is_some() {
+                begin(&call.tool, buffer);
+                canonical_json(args, buffer);
+            }
+            (buffer.get(call.tool.len() + 1..).unwrap_or_default(), true)
+        }
+        (None, Some(raw)) => (raw, false),
+        (None, None) => ("", true),
+    }
+}
+
 /// Appends `value` with sorted keys and settled numbers; nothing is dropped.
 pub(crate) fn canonical_json(value: &Value, buffer: &mut String) {
     Writer { out: buffer, lenient: false, altered: false }.value(value, 0);

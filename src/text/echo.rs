@@ -4,22 +4,21 @@
 //! the arguments are taken out of an error before its class is made. A waiting call keeps short hashes of them, not the
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
+use super::late::{Late, Reads, Said};
 use super::words::{Runs, runs};
 use crate::codec::codec;
-use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
-use serde_json::Value;
 
 /// Runs of words remembered of one call.
 const RUNS: usize = 32;
 /// Words of one run; a longer line is several runs.
 const LONGEST: usize = 24;
 /// Levels of nesting looked at.
-const DEPTH: usize = 4;
+const DEPTH: usize = 3;
 /// Stands for what was repeated.
 const MARK: &str = " § ";
 /// Fewer characters may well be an error's own words.
-const SHORTEST: usize = 8;
+const SHORTEST: u32 = 8;
 /// Words of the arguments whose presence is remembered, one bit each in so many.
 const KNOWN: u32 = 1024;
 const BITS: usize = 1024;
@@ -54,35 +53,45 @@ impl Known {
     }
 }
 
-impl Echo {
-    pub(crate) fn of(call: &ToolCall) -> Self {
+impl Reads for Echo {
+    fn read(said: &Said) -> Self {
         let mut echo = Self::default();
         let mut known = Known { bits: [0; BITS / 64], words: 0 };
-        if let Some(args) = &call.args {
-            echo.value(args, DEPTH, &mut known);
-        }
-        if let Some(raw) = &call.raw_args {
-            echo.text(raw, &mut known);
-        }
+        said.strings(DEPTH, |text| echo.text(text, &mut known));
         if known.words >= FEWEST {
             echo.known = known.bits.to_vec();
         }
         echo
     }
+}
 
+impl Late<Echo> {
+    /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
+    pub(crate) fn holds(&self, answer: &str) -> bool {
+        let few = |text: &str| runs::<b'_'>(text).nth(FEWEST as usize - 1).is_none();
+        let hopeless = answer.len() > LONGEST_ANSWER
+            || match self {
+                Self::Unread(said) => few(said.text()),
+                Self::Read(echo) => echo.known.is_empty(),
+            }
+            || few(answer);
+        !hopeless && self.get().holds(answer)
+    }
+}
+
+impl Echo {
     /// Whether a restored value is within its caps.
     pub(crate) fn fits(&self) -> bool {
         self.runs.len() <= RUNS && (self.known.is_empty() || self.known.len() == BITS / 64)
     }
 
-    /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
-    pub(crate) fn holds(&self, answer: &str) -> bool {
+    fn holds(&self, answer: &str) -> bool {
         if self.known.is_empty() || answer.len() > LONGEST_ANSWER {
             return false;
         }
         let (mut all, mut new) = (0_u32, 0_u32);
-        let mut words = runs(answer, b'_');
-        while let Some(Word { hash, .. }) = Word::next(&mut words) {
+        let mut words = runs::<b'_'>(answer);
+        while let Some(Word { hash, .. }) = Word::next(answer.as_bytes(), &mut words) {
             let bits = self.known.get(hash as usize / 64 % (BITS / 64)).copied().unwrap_or(0);
             all += 1;
             new += u32::from(bits & (1 << (hash % 64)) == 0);
@@ -94,42 +103,34 @@ impl Echo {
         all >= FEWEST && new * 5 <= all
     }
 
-    fn value(&mut self, value: &Value, depth: usize, known: &mut Known) {
-        if depth == 0 || known.words >= KNOWN {
-            return;
-        }
-        match value {
-            Value::String(text) => self.text(text, known),
-            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth - 1, known)),
-            Value::Object(fields) => fields.values().for_each(|field| self.value(field, depth - 1, known)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
     fn text(&mut self, text: &str, known: &mut Known) {
         for line in text.lines() {
-            let mut words = runs(line, b'_');
+            let mut words = runs::<b'_'>(line);
             loop {
                 if known.words >= KNOWN {
                     return;
                 }
                 let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
-                let mut telling = false;
+                let mut last = Word::default();
                 while usize::from(count) < LONGEST
-                    && let Some(word) = Word::next(&mut words)
+                    && let Some(word) = Word::next(line.as_bytes(), &mut words)
                 {
                     known.add(word.hash);
                     hash = chain(hash, word.hash);
                     first = if count < 2 { hash } else { first };
                     chars += word.end - word.start;
-                    telling |= !word.plain;
+                    last = word;
                     count += 1;
                 }
                 if count == 0 {
                     break;
                 }
-                // A plain word or two may as well be the error's own.
-                if chars >= SHORTEST && (count > 1 || telling) && self.runs.len() < RUNS {
+                // A plain word may as well be the error's own.
+                let telling = || {
+                    let word = line.as_bytes().get(last.start as usize..last.end as usize);
+                    !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
+                };
+                if chars >= SHORTEST && self.runs.len() < RUNS && (count > 1 || telling()) {
                     self.runs.push((count, hash));
                     self.first |= 1 << (first % 64);
                 }
@@ -138,39 +139,44 @@ impl Echo {
     }
 
     /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended.
-    pub(crate) fn strip(&self, text: &str, out: &mut String) -> bool {
+    /// `words` is a buffer.
+    pub(super) fn strip(&self, text: &str, words: &mut Vec<Word>, out: &mut String) -> bool {
         if self.runs.is_empty() {
             return false;
         }
         // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-        let mut words: Vec<(usize, usize, u32)> = Vec::with_capacity(text.len() / 4 + 1);
-        let mut runs = runs(text, b'_');
-        while let Some(Word { start, end, hash, .. }) = Word::next(&mut runs) {
-            words.push((start, end, hash));
+        words.clear();
+        let mut runs = runs::<b'_'>(text);
+        while let Some(word) = Word::next(text.as_bytes(), &mut runs) {
+            if let Some(last) = words.last_mut() {
+                last.begins = self.begins(last.hash, word.hash);
+            }
+            words.push(word);
+        }
+        if let Some(last) = words.last_mut() {
+            last.begins = self.begins(last.hash, last.hash);
         }
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         let mut found = false;
-        let (mut at, mut copied, mut word_end) = (0, 0, 0);
-        while let Some((_, end, _)) = words.get(at).copied() {
-            match self.longest(words.get(at..).unwrap_or_default(), lengths) {
-                Some(count) => {
-                    // The punctuation on either side belongs to the argument as often as not.
-                    out.push_str(text.get(copied..word_end.max(copied)).unwrap_or_default());
-                    // However many lines it repeats.
-                    if !out.ends_with(MARK) {
-                        out.push_str(MARK);
-                    }
-                    at += count;
-                    copied = words.get(at).map_or(text.len(), |(start, _, _)| *start);
-                    word_end = copied;
-                    found = true;
-                }
-                None => {
-                    word_end = end;
-                    at += 1;
-                }
+        // Up to where the text is dealt with, in words and in bytes.
+        let (mut done, mut copied) = (0, 0);
+        for (at, _) in words.iter().enumerate().filter(|(_, word)| word.begins) {
+            if at < done {
+                continue;
             }
+            let Some(count) = self.longest(words.get(at..).unwrap_or_default(), lengths) else { continue };
+            // The punctuation on either side belongs to the argument as often as not.
+            let before = at.checked_sub(1).filter(|before| *before >= done).and_then(|before| words.get(before));
+            let end = before.map_or(copied, |word| word.end as usize);
+            out.push_str(text.get(copied..end).unwrap_or_default());
+            // However many lines it repeats.
+            if !out.ends_with(MARK) {
+                out.push_str(MARK);
+            }
+            done = at + count;
+            copied = words.get(done).map_or(text.len(), |word| word.start as usize);
+            found = true;
         }
         if found {
             out.push_str(text.get(copied..).unwrap_or_default());
@@ -178,18 +184,19 @@ impl Echo {
         found
     }
 
+    /// Whether a run may begin with a word, or with it and the one behind it.
+    #[inline]
+    fn begins(&self, word: u32, behind: u32) -> bool {
+        let one = chain(0, word);
+        self.first & (1 << (one % 64) | 1 << (chain(one, behind) % 64)) != 0
+    }
+
     /// The number of words of the longest remembered run that the words begin with.
-    fn longest(&self, words: &[(usize, usize, u32)], lengths: u32) -> Option<usize> {
-        let (_, _, first) = words.first()?;
-        let one = chain(0, *first);
-        let two = words.get(1).map_or(one, |(_, _, second)| chain(one, *second));
-        if self.first & (1 << (one % 64) | 1 << (two % 64)) == 0 {
-            return None;
-        }
+    fn longest(&self, words: &[Word], lengths: u32) -> Option<usize> {
         let mut hash = 0;
         let mut found = None;
-        for (count, (_, _, word)) in (1_u8..).zip(words.iter().take(LONGEST)) {
-            hash = chain(hash, *word);
+        for (count, word) in (1_u8..).zip(words.iter().take(LONGEST)) {
+            hash = chain(hash, word.hash);
             if lengths >> count == 0 {
                 break;
             }
@@ -202,27 +209,48 @@ impl Echo {
 }
 
 /// A word, where it stands.
-struct Word {
-    start: usize,
-    end: usize,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Word {
+    start: u32,
+    end: u32,
     /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
     /// them.
     hash: u32,
-    /// ASCII letters alone.
-    plain: bool,
+    /// A remembered run may begin here.
+    begins: bool,
 }
 
 impl Word {
+    /// The next of `words`, which are those of `text`.
     #[inline]
-    fn next(words: &mut Runs<'_>) -> Option<Self> {
-        let (mut hash, mut plain) = (0x811c_9dc5_u32, true);
-        let (start, end) = words.word(|byte| {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-            plain &= byte.is_ascii_alphabetic();
-        })?;
-        // The low bits of a short word's sum are poor.
-        hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
-        Some(Self { start, end, hash: hash ^ hash >> 12, plain })
+    fn next(text: &[u8], words: &mut Runs<'_, b'_'>) -> Option<Self> {
+        let (start, end) = words.next()?;
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let hash = hash(text.get(start..).unwrap_or_default(), end - start);
+        Some(Self { start: place(start), end: place(end), hash, begins: false })
+    }
+}
+
+/// A hash of the first `length` bytes, eight at a time.
+#[inline]
+fn hash(bytes: &[u8], length: usize) -> u32 {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (mut rest, mut left, mut sum) = (bytes, length, length as u64);
+    loop {
+        let mut word = rest.first_chunk().map_or_else(
+            || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+            |chunk| u64::from_le_bytes(*chunk),
+        );
+        if left < 8 {
+            word &= (1 << (8 * left)) - 1;
+        }
+        sum = (sum ^ word).wrapping_mul(MIX);
+        sum ^= sum >> 32;
+        if left <= 8 {
+            return (sum & 0xffff_ffff) as u32;
+        }
+        left -= 8;
+        rest = rest.get(8..).unwrap_or_default();
     }
 }
 
@@ -232,13 +260,19 @@ fn chain(hash: u32, word: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::canonical_json;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn of(args: Value) -> Echo {
+        let mut text = String::new();
+        canonical_json(&args, &mut text);
+        Late::<Echo>::of(&text, true).get().into_owned()
+    }
 
     fn stripped(args: Value, error: &str) -> String {
-        let call = ToolCall { args: Some(args), ..ToolCall::default() };
         let mut out = String::new();
-        if Echo::of(&call).strip(error, &mut out) { out } else { error.into() }
+        if of(args).strip(error, &mut Vec::new(), &mut out) { out } else { error.into() }
     }
 
     #[test]
@@ -275,9 +309,7 @@ mod tests {
     fn an_answer_of_the_calls_own_words() {
         let ask = "Please find the opening hours of the town library on public holidays";
         let print = alloc::format!("task = (\n    \"{ask}\"\n)\nprint(task)");
-        let holds = |args: &str, answer: &str| {
-            Echo::of(&ToolCall { args: Some(json!({ "code": args })), ..ToolCall::default() }).holds(answer)
-        };
+        let holds = |args: &str, answer: &str| of(json!({ "code": args })).holds(answer);
         assert!(holds(&print, ask));
         assert!(holds(&print, &alloc::format!("Logs: {ask} None")));
         for answer in [
@@ -296,7 +328,6 @@ mod tests {
     fn long_lines_are_several_runs_and_all_is_bounded() {
         let line: String = (0..60).map(|n| alloc::format!("word{n} ")).collect();
         assert_eq!(stripped(json!(line), &alloc::format!("bad input: {line}end")), "bad input § end");
-        let call = ToolCall { args: Some(json!("many words in a line\n".repeat(10_000))), ..ToolCall::default() };
-        assert!(Echo::of(&call).fits());
+        assert!(of(json!("many words in a line\n".repeat(10_000))).fits());
     }
 }

@@ -4,10 +4,11 @@
 //! host's `readOnly` hint; else the name tells, and for a shell the command line. An agent's own notes (to-do lists,
 //! plans) are no change of the world.
 
+use super::digest::Key;
 use super::shell::{Lexer, Token};
 use super::words::{listed, name_words};
 use crate::model::ToolCall;
-use alloc::{borrow::Cow, string::String, vec::Vec};
+use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
 
 /// Verbs that change something, as words of a tool's name or as its action.
@@ -160,6 +161,8 @@ pub(crate) struct Named {
     pub(super) interface: bool,
     /// It searches.
     pub(super) search: bool,
+    /// It hands work to another agent.
+    pub(super) delegates: bool,
 }
 
 impl Named {
@@ -175,6 +178,7 @@ impl Named {
             last_verb: verb(last),
             interface: any(&super::request::INTERFACES),
             search: any(&super::request::SEARCHES),
+            delegates: tool.eq_ignore_ascii_case("task") || any(&super::request::DELEGATES),
         }
     }
 
@@ -187,27 +191,32 @@ impl Named {
 /// What the latest tools' names tell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    known: Vec<(String, Named)>,
+    known: Vec<(Key, Named)>,
 }
 
 impl Names {
     /// With more tools, it begins anew.
     const MOST: usize = 32;
-    /// Longer names are looked up each time.
-    const LONGEST: usize = 64;
 
-    pub(crate) fn look(&mut self, tool: &str) -> Named {
-        if let Some((_, named)) = self.known.iter().find(|(known, _)| known == tool) {
-            return *named;
-        }
-        let named = Named::of(tool);
-        if self.known.len() >= Self::MOST {
-            self.known.clear();
-        }
-        if tool.len() <= Self::LONGEST {
-            self.known.push((tool.into(), named));
-        }
-        named
+    /// What a tool's name tells; `key` is the name's.
+    pub(crate) fn look(&mut self, key: Key, tool: &str) -> Named {
+        self.known(key).unwrap_or_else(|| {
+            let named = Named::of(tool);
+            if self.known.len() >= Self::MOST {
+                self.known.clear();
+            }
+            self.known.push((key, named));
+            named
+        })
+    }
+
+    fn known(&self, key: Key) -> Option<Named> {
+        self.known.iter().find(|(known, _)| *known == key).map(|(_, named)| *named)
+    }
+
+    /// What is known of one tool alone.
+    pub(super) fn only(&self, key: Key) -> Self {
+        Self { known: self.known(key).map(|named| (key, named)).into_iter().collect() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::digest::{Key, key};
 use super::mask::{Strength, clip_to, normalise};
-use super::words::listed;
+use super::words::{NO_JOINT, Sieve, listed, runs};
 use crate::codec::codec;
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
@@ -83,6 +83,23 @@ const PAIRS: [(&str, &str, Nature); 22] = [
     ("usage", "limit", Nature::Permanent),
 ];
 
+/// The words that say something themselves, and those that say it with the one before.
+const TELLING: Sieve = Sieve::of(&[&TRANSIENT, &PERMANENT, &["minute", "second"]]);
+const STATUS: Sieve = Sieve::of(&[&["401", "402", "403", "429", "500", "502", "503", "504", "529"]]);
+const SECOND: Sieve = Sieve::of(&[&SECONDS]);
+
+/// The second words of [`PAIRS`].
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+const SECONDS: [&str; PAIRS.len()] = {
+    let mut seconds = [""; PAIRS.len()];
+    let mut at = 0;
+    while at < PAIRS.len() {
+        seconds[at] = PAIRS[at].1;
+        at += 1;
+    }
+    seconds
+};
+
 /// The nature of a failure: as the host says, else as the message reads. What a person must end wins over what waiting
 /// may, except where the message names the minute after which a quota is full again.
 pub(crate) fn nature(failure: &Failure) -> Nature {
@@ -103,17 +120,24 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 pub(crate) fn of_message(message: &str) -> Nature {
     let (mut transient, mut permanent, mut soon) = (false, false, false);
     let mut before = "";
-    let words = message.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
-    for (at, word) in words.take(WORDS).enumerate() {
-        transient |= listed(&TRANSIENT, word)
-            || at < STATUS_WORDS && matches!(word, "429" | "500" | "502" | "503" | "504" | "529");
-        permanent |= listed(&PERMANENT, word) || at < STATUS_WORDS && matches!(word, "401" | "402" | "403");
-        soon |= before.eq_ignore_ascii_case("per")
-            && (word.eq_ignore_ascii_case("minute") || word.eq_ignore_ascii_case("second"));
-        for (first, second, nature) in &PAIRS {
-            if word.eq_ignore_ascii_case(second) && before.eq_ignore_ascii_case(first) {
-                transient |= *nature == Nature::Transient;
-                permanent |= *nature == Nature::Permanent;
+    for (at, (from, to)) in runs::<NO_JOINT>(message).take(WORDS).enumerate() {
+        let word = message.get(from..to).unwrap_or_default();
+        if TELLING.passes(word) {
+            transient |= listed(&TRANSIENT, word);
+            permanent |= listed(&PERMANENT, word);
+            soon |= before.eq_ignore_ascii_case("per")
+                && (word.eq_ignore_ascii_case("minute") || word.eq_ignore_ascii_case("second"));
+        }
+        if at < STATUS_WORDS && STATUS.passes(word) {
+            transient |= matches!(word, "429" | "500" | "502" | "503" | "504" | "529");
+            permanent |= matches!(word, "401" | "402" | "403");
+        }
+        if SECOND.passes(word) {
+            for (first, second, nature) in &PAIRS {
+                if word.eq_ignore_ascii_case(second) && before.eq_ignore_ascii_case(first) {
+                    transient |= *nature == Nature::Transient;
+                    permanent |= *nature == Nature::Permanent;
+                }
             }
         }
         before = word;
@@ -131,8 +155,7 @@ const READ: usize = 800;
 /// Whether waiting may end what a failed result tells.
 pub(crate) fn transient(result: &ToolResult) -> bool {
     let end = result.output.floor_char_boundary(READ);
-    let message = result.output.get(..end).unwrap_or_default().into();
-    nature(&Failure { message, ..Failure::default() }) == Nature::Transient
+    of_message(result.output.get(..end).unwrap_or_default()) == Nature::Transient
 }
 
 /// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.

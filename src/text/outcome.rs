@@ -6,7 +6,8 @@
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Key, combine, key, salted};
-use super::echo::Echo;
+use super::echo::{Echo, Word};
+use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
 use super::mutation::Names;
 use super::refusal::{Refusal, refusal};
@@ -80,11 +81,26 @@ pub(crate) struct Scratch {
     pub(crate) cut_short: u32,
     /// The detector's salt.
     pub(crate) salt: u64,
+    class: Class,
+}
+
+/// Buffers for the class of an error.
+#[derive(Clone, Debug, Default)]
+struct Class {
+    text: String,
+    normal: String,
+    stripped: String,
+    words: Vec<Word>,
 }
 
 impl Scratch {
     pub(crate) fn salted(salt: u64) -> Self {
         Self { salt, ..Self::default() }
+    }
+
+    /// Buffers of its own for the judging of one call that the tool of this key is asked for.
+    pub(crate) fn aside(&self, tool: Key) -> Self {
+        Self { call: String::with_capacity(512), names: self.names.only(tool), ..Self::salted(self.salt) }
     }
 }
 
@@ -198,12 +214,12 @@ pub(crate) fn outcome(
     tool: &str,
     result: &ToolResult,
     silent_ok: bool,
-    echo: Option<&Echo>,
+    echo: Option<&Late<Echo>>,
     volatile: &Volatile,
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
     let salt = scratch.salt;
-    let Scratch { head, whole, light, other, numbers, json, cut_short, .. } = scratch;
+    let Scratch { head, whole, light, other, numbers, json, class: buffers, cut_short, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
         Outcome::Ok => exit_code.is_some(),
@@ -258,7 +274,7 @@ pub(crate) fn outcome(
 
     other.clear();
     let progress_mark = digits_masked(light, numbers, other);
-    let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
+    let long = is_long(light);
     let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
         let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
@@ -270,7 +286,7 @@ pub(crate) fn outcome(
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
     let (class, silent) = if failed {
-        class(tool, result, answer.as_mut(), letters, echo, (volatile, salt, cut_short), other)
+        class(tool, result, answer.as_mut(), letters, echo, (volatile, salt, cut_short), buffers)
     } else {
         (None, false)
     };
@@ -294,6 +310,16 @@ pub(crate) fn outcome(
         progress_mark,
         echo: false,
     }
+}
+
+/// Whether a text has [`SHAPE_WORDS`] words at least, counted by its blanks, a block at a time.
+fn is_long(text: &str) -> bool {
+    let mut blanks = 0;
+    text.as_bytes().chunks(64).any(|block| {
+        let here = block.iter().fold(0_u8, |blanks, byte| blanks + u8::from(*byte == b' '));
+        blanks += usize::from(here);
+        blanks + 1 >= SHAPE_WORDS
+    })
 }
 
 /// What [`outcome`] compares of an output, as text.
@@ -326,7 +352,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     }
     let mut digitless = String::new();
     let progress_mark = digits_masked(&light, &[(0, light.len())], &mut digitless);
-    let long = light.bytes().filter(|byte| *byte == b' ').nth(SHAPE_WORDS - 2).is_some();
+    let long = is_long(&light);
     // The middle of a clipped text counts to the byte, digits and all.
     let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
 
@@ -375,18 +401,18 @@ fn class(
     result: &ToolResult,
     answer: Option<&mut Answer<'_>>,
     letters: u32,
-    echo: Option<&Echo>,
+    echo: Option<&Late<Echo>>,
     (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
-    buffer: &mut String,
+    Class { text: buffer, normal, stripped, words }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
         let shared = salted(domain, salt, normal.as_bytes());
         Some((combine("class/tool", &[shared, key("tool", tool.as_bytes())]), shared))
     };
-    let mut normal = String::new();
+    normal.clear();
     if let Some(own) = result.error_class.as_deref().map(str::trim).filter(|own| !own.is_empty()) {
         normal.push_str(own);
-        return (classes("class/host", &normal), false);
+        return (classes("class/host", normal), false);
     }
     if letters < LETTERS_OF_ERROR
         || letters < LETTERS_COUNTED && letters_outside_tags(&result.output) < LETTERS_OF_ERROR
@@ -396,7 +422,7 @@ fn class(
             Outcome::Ok | Outcome::Error | Outcome::NotExecuted => (None, true),
             spoken => {
                 normal.push_str(spoken.name());
-                (classes("class/silent", &normal), false)
+                (classes("class/silent", normal), false)
             }
         };
     }
@@ -408,13 +434,15 @@ fn class(
         }
         None => result.output.as_str(),
     };
+    let echo = echo.map(Late::get);
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
-        let mut stripped = String::with_capacity(end.len());
-        let own = if echo.is_some_and(|echo| echo.strip(end, &mut stripped)) { stripped.as_str() } else { end };
-        normalise(&volatile.apply(own, cut_short), Strength::Heavy, &mut normal);
+        stripped.clear();
+        let repeats = echo.as_ref().is_some_and(|echo| echo.strip(end, words, stripped));
+        let own = if repeats { stripped.as_str() } else { end };
+        normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }
-    (classes("class", &normal), false)
+    (classes("class", normal), false)
 }
 
 /// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.

@@ -79,7 +79,7 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> Option<Refusal> {
 fn read(text: &str) -> Option<Refusal> {
     // The latest words, newest first.
     let mut before = [""; NEAR + 1];
-    for (start, end) in runs(text, b'\'').take(WORDS) {
+    for (start, end) in runs::<b'\''>(text).take(WORDS) {
         let word = text.get(start..end).unwrap_or_default();
         if LAST_WORDS.passes(word)
             && let Some(found) = ends(word, &before)

@@ -28,15 +28,16 @@ const ASKED: [&str; 15] = [
 ];
 
 /// Words of tools that hand work to another agent.
-const DELEGATES: [&str; 8] = ["agent", "delegate", "delegation", "dispatch", "handoff", "spawn", "subagent", "subtask"];
+pub(super) const DELEGATES: [&str; 8] =
+    ["agent", "delegate", "delegation", "dispatch", "handoff", "spawn", "subagent", "subtask"];
 
 /// Bytes of a request that are looked at.
 const LONGEST: usize = 4096;
 
 /// What a call asks in words: the longest of its arguments that ask, where it has two words at least. Nothing of tools
 /// that run code.
-pub(crate) fn prose(call: &ToolCall) -> Option<&str> {
-    asked(call).filter(|_| !Named::of(&call.tool).runs_code())
+pub(crate) fn prose<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
+    if named.runs_code() { None } else { asked(call) }
 }
 
 /// The same, whatever the tool.
@@ -61,11 +62,14 @@ const MOST_BESIDE: usize = 8;
 const OPERATORS: [&str; 7] = ["&&", "||", "|", ">", ">>", "<<", "2>&1"];
 
 /// What a call asks for, to be compared with other requests: the text of its request and the short values beside it.
-pub(crate) fn request_goal(call: &ToolCall) -> Option<Goal> {
+pub(crate) fn request_goal(call: &ToolCall, named: &Named) -> Option<Goal> {
+    if named.runs_code() {
+        return None;
+    }
     let map = call.args.as_ref()?.as_object()?;
-    let asked = prose(call).or_else(|| {
+    let asked = prose(call, named).or_else(|| {
         let texts = map.values().filter_map(Value::as_str).map(str::trim);
-        texts.max_by_key(|text| text.len()).filter(|text| !Named::of(&call.tool).runs_code() && is_sentence(text))
+        texts.max_by_key(|text| text.len()).filter(|text| is_sentence(text))
     })?;
     let scalars = map.iter().filter_map(|(name, value)| match value {
         Value::String(text) if !text.is_empty() && text.len() <= BESIDE && text.trim() != asked => {
@@ -180,10 +184,8 @@ pub(crate) fn reads_as_prose(text: &str) -> bool {
 }
 
 /// What a call hands to another agent.
-pub(crate) fn delegated(call: &ToolCall) -> Option<&str> {
-    let delegates =
-        call.tool.eq_ignore_ascii_case("task") || name_words(&call.tool).any(|word| listed(&DELEGATES, word));
-    if delegates { prose(call) } else { None }
+pub(crate) fn delegated<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
+    if named.delegates { prose(call, named) } else { None }
 }
 
 /// The words of a text; a character of a script without blanks is a word.
@@ -237,11 +239,11 @@ mod tests {
             ("bash", json!({"input": "ls -l src"}), None),
             ("read", json!({"path": "a b"}), None),
         ] {
-            assert_eq!(prose(&call(tool, args.clone())), expected, "{tool} {args}");
+            assert_eq!(prose(&call(tool, args.clone()), &Named::of(tool)), expected, "{tool} {args}");
         }
         let prompt = json!({"prompt": "find the cause"});
         for (tool, delegates) in [("Task", true), ("spawn_agent", true), ("delegate:x", true), ("ask", false)] {
-            assert_eq!(delegated(&call(tool, prompt.clone())).is_some(), delegates, "{tool}");
+            assert_eq!(delegated(&call(tool, prompt.clone()), &Named::of(tool)).is_some(), delegates, "{tool}");
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::canonical::canonical_json;
 use super::digest::Key;
+use super::late::{Reads, Said};
 use super::nature::mistake;
-use super::words::listed;
+use super::words::{listed, runs};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
@@ -40,8 +41,49 @@ pub(crate) fn root_error(output: &str) -> Option<Key> {
 }
 
 fn is_marked(line: &str) -> bool {
-    line.split(|char: char| !char.is_alphanumeric() && char != '_')
-        .any(|word| word.ends_with("Error") || word.ends_with("Exception") || listed(&MARKS, word))
+    // A word that marks has one of these in it, and hardly a line does.
+    if !holds_any(line.as_bytes(), [*b"rro", *b"xce", *b"fat", *b"fai"]) {
+        return false;
+    }
+    runs::<b'_'>(line).any(|(from, to)| {
+        let word = line.get(from..to).unwrap_or_default();
+        word.ends_with("Error") || word.ends_with("Exception") || listed(&MARKS, word)
+    })
+}
+
+/// Whether one of the lower-case triples stands in a text, whatever its case; in blocks, that a compiler can look at
+/// several bytes at once.
+fn holds_any(bytes: &[u8], triples: [[u8; 3]; 4]) -> bool {
+    let mut rest = bytes;
+    while rest.len() >= 3 {
+        let mut block = [0; BLOCK + 2];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            &block
+        });
+        if begin_any(block, &triples) {
+            return true;
+        }
+        rest = rest.get(BLOCK..).unwrap_or_default();
+    }
+    false
+}
+
+/// Bytes looked at together.
+const BLOCK: usize = 64;
+
+/// Whether one of the triples begins at one of the block's bytes.
+fn begin_any(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
+    let at = |skip: usize| block.get(skip..).and_then(<[u8]>::first_chunk::<BLOCK>);
+    let (Some(firsts), Some(seconds), Some(thirds)) = (at(0), at(1), at(2)) else { return false };
+    let mut found = [0_u8; BLOCK];
+    for (((found, first), second), third) in found.iter_mut().zip(firsts).zip(seconds).zip(thirds) {
+        let (first, second, third) = (*first | 0x20, *second | 0x20, *third | 0x20);
+        for [one, two, three] in triples {
+            *found |= u8::from((first == *one) & (second == *two) & (third == *three));
+        }
+    }
+    found.iter().fold(0, |all, found| all | found) != 0
 }
 
 /// The tokens of what a call was given, with how often each stands there.
@@ -53,6 +95,7 @@ pub(crate) struct Tokens {
 codec!(struct Tokens { counts, all });
 
 impl Tokens {
+    /// Of a call as it comes.
     pub(crate) fn of(call: &ToolCall) -> Self {
         let mut text = String::new();
         match (&call.args, &call.raw_args) {
@@ -60,27 +103,28 @@ impl Tokens {
             (None, Some(raw)) => text.push_str(raw),
             (None, None) => {}
         }
-        let mut tokens = Self::default();
+        Self::of_text(&text)
+    }
+
+    fn of_text(text: &str) -> Self {
         let text = text.get(..text.floor_char_boundary(BYTES)).unwrap_or_default();
-        let mut rest = text;
-        while let Some(char) = rest.chars().next() {
-            let word = char.is_alphanumeric() || char == '_';
-            let length = if word {
-                rest.find(|char: char| !char.is_alphanumeric() && char != '_').unwrap_or(rest.len())
-            } else {
-                char.len_utf8()
-            };
-            let Some((token, after)) = rest.split_at_checked(length) else { break };
-            rest = after;
-            if !char.is_whitespace() {
-                tokens.add(token);
-            }
+        let mut hashes = Vec::with_capacity(text.len() / 4);
+        each_token(text, |hash| hashes.push(hash));
+        hashes.sort_unstable();
+        let mut tokens = Self { counts: Vec::new(), all: u32::try_from(hashes.len()).unwrap_or(u32::MAX) };
+        for same in hashes.chunk_by(|one, next| one == next) {
+            let count = u32::try_from(same.len()).unwrap_or(u32::MAX);
+            tokens.counts.extend(same.first().map(|hash| (*hash, count)));
+        }
+        if tokens.counts.len() > TOKENS {
+            // The first ones count, and those after them that are one of those.
+            tokens = Self::default();
+            each_token(text, |hash| tokens.add(hash));
         }
         tokens
     }
 
-    fn add(&mut self, token: &str) {
-        let hash = token.chars().fold(0x811c_9dc5_u32, |hash, char| (hash ^ u32::from(char)).wrapping_mul(0x0100_0193));
+    fn add(&mut self, hash: u32) {
         match self.counts.binary_search_by_key(&hash, |(known, _)| *known) {
             Ok(at) => {
                 if let Some((_, count)) = self.counts.get_mut(at) {
@@ -110,6 +154,46 @@ impl Tokens {
     }
 }
 
+impl Reads for Tokens {
+    fn read(said: &Said) -> Self {
+        Self::of_text(said.text())
+    }
+}
+
+/// Tells the hash of every token: a word of letters, digits and `_`, or any other character that is no blank.
+fn each_token(text: &str, mut take: impl FnMut(u32)) {
+    const BEGIN: u32 = 0x811c_9dc5;
+    let mixed = |hash: u32, char: u32| (hash ^ char).wrapping_mul(0x0100_0193);
+    let mut word = None;
+    let mut step = |char: u32, in_word: bool, blank: bool| {
+        if in_word {
+            word = Some(mixed(word.unwrap_or(BEGIN), char));
+            return;
+        }
+        if let Some(hash) = word.take() {
+            take(hash);
+        }
+        if !blank {
+            take(mixed(BEGIN, char));
+        }
+    };
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        let (plain, tail) = rest.split_at_checked(ascii).unwrap_or_default();
+        for byte in plain.bytes() {
+            let blank = matches!(byte, 9..=13 | b' ');
+            step(u32::from(byte), byte.is_ascii_alphanumeric() || byte == b'_', blank);
+        }
+        let mut chars = tail.chars();
+        if let Some(char) = chars.next() {
+            step(u32::from(char), char.is_alphanumeric(), char.is_whitespace());
+        }
+        rest = chars.as_str();
+    }
+    step(u32::from(' '), false, true);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +212,8 @@ mod tests {
         assert_ne!(root(trace), root("Traceback:\nTypeError: 'region'"));
         assert_eq!(root("all is well"), None);
         assert!(root("fatal: all is lost").is_some());
+        assert!(root(&alloc::format!("{} was a VALUEERROR, FATAL", "word ".repeat(40))).is_some());
+        assert_eq!(root("infallible xcel exceptions errors failedly"), None);
         assert_eq!(root("12 lines with an error"), None);
         assert_eq!(root("<html> error"), None);
         assert_eq!(root(""), None);
@@ -139,6 +225,8 @@ mod tests {
         assert_eq!(tokens(program).alike(&tokens(program)), 100);
         assert!(tokens(program).alike(&tokens(&program.replace("out", "result"))) >= 70);
         assert!(tokens(program).alike(&tokens("import os\nfor name in os.listdir('.'): print(name)")) < 70);
+        // Whatever the script; a word goes on over its end.
+        assert_eq!(Tokens::of_text("größe_1 天气 + größe_1").alike(&Tokens::of_text("天气+größe_1,größe_1")), 88);
         let long: String = (0..2000).map(|n| alloc::format!("x{n} ")).collect();
         assert!(tokens(&long).fits());
     }

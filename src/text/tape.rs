@@ -83,8 +83,10 @@ impl Reader<'_> {
 
     #[inline]
     fn blanks(&mut self) {
-        while matches!(self.byte(), b' ' | b'\n' | b'\t' | b'\r') {
-            self.at += 1;
+        // Compact JSON has none.
+        if self.byte() <= b' ' {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r')).count();
         }
     }
 
@@ -153,14 +155,15 @@ impl Reader<'_> {
         let mut digit = false;
         // Most texts are short: they are read byte by byte.
         let near = self.bytes.len().min(start + NEAR);
-        while self.at < near {
-            let byte = self.byte();
-            if byte < 0x20 || byte == b'"' || byte == b'\\' {
+        let mut length = 0;
+        for byte in self.bytes.get(start..near)? {
+            if *byte < 0x20 || *byte == b'"' || *byte == b'\\' {
                 break;
             }
             digit |= byte.is_ascii_digit();
-            self.at += 1;
+            length += 1;
         }
+        self.at = start + length;
         if self.at == near {
             self.at += escape(self.bytes.get(self.at..)?)?;
             digit = true;
@@ -218,11 +221,10 @@ impl Reader<'_> {
     }
 
     fn digits(&mut self) -> usize {
-        let start = self.at;
-        while self.byte().is_ascii_digit() {
-            self.at += 1;
-        }
-        self.at - start
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.at += digits;
+        digits
     }
 
     fn number(&mut self) -> Option<()> {

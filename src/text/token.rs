@@ -2,6 +2,8 @@
 //!
 //! Every question is answered by the bytes around one word, a bounded number of them.
 
+use super::words::{Sieve, listed, listed_name};
+
 const PLAIN: u8 = 0;
 pub(super) const LETTER: u8 = 1;
 pub(super) const DIGIT: u8 = 2;
@@ -235,7 +237,7 @@ impl Around<'_> {
                 "s" if !spaced || fraction => certain = true,
                 "us" | "µs" | "μs" => certain = true,
                 "m" | "h" | "d" if !spaced => {}
-                _ if super::words::listed(&SPACED, unit_text) => certain = true,
+                _ if listed(&SPACED, unit_text) => certain = true,
                 _ => return None,
             }
             at = unit + length;
@@ -292,6 +294,7 @@ impl Around<'_> {
             "xrequestid",
         ];
         const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
+        const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
         if start == 0 || !b" :=#'\"[(".contains(&self.byte(start - 1)) {
             return None;
         }
@@ -318,7 +321,10 @@ impl Around<'_> {
             return None;
         }
         let label = core::str::from_utf8(spelled(length)).ok()?;
-        let named = |list: &[&str]| super::words::listed_name(list, label);
+        if !LABELS.passes_name(label) {
+            return None;
+        }
+        let named = |list: &[&str]| listed_name(list, label);
         (named(&PROCESS) || named(&IDS) || random && named(&NAMES)).then(|| {
             let mut end = start + word.len();
             while self.byte(end) == b'-' && self.classed(end + 1, WORD) {

@@ -58,18 +58,18 @@ fn holds(list: &[&str], folded: &[u8]) -> bool {
     alike.into_iter().any(|entry| entry.as_bytes() == folded)
 }
 
-/// Letters, digits and what is not ASCII: the last may be a letter and must be decoded.
+/// A byte of a word, and one that may be: what is not ASCII must be decoded.
 const PART: u8 = 1;
 const WIDE: u8 = 2;
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-static PARTS: [u8; 256] = {
+const fn parts(joint: u8) -> [u8; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         table[byte] = if byte >= 128 {
             WIDE
-        } else if (byte as u8).is_ascii_alphanumeric() {
+        } else if (byte as u8).is_ascii_alphanumeric() || byte as u8 == joint {
             PART
         } else {
             0
@@ -77,65 +77,64 @@ static PARTS: [u8; 256] = {
         byte += 1;
     }
     table
-};
+}
 
 /// The words of a text, from where to where: runs of letters, digits and one more ASCII character.
 #[derive(Clone)]
-pub(super) struct Runs<'a> {
+pub(super) struct Runs<'a, const JOINT: u8> {
     text: &'a str,
     at: usize,
-    joint: u8,
 }
 
-/// Words that `joint` does not end.
-pub(super) fn runs(text: &str, joint: u8) -> Runs<'_> {
-    Runs { text, at: 0, joint }
+/// Words that `JOINT` does not end.
+pub(super) fn runs<const JOINT: u8>(text: &str) -> Runs<'_, JOINT> {
+    Runs { text, at: 0 }
 }
 
-impl Runs<'_> {
-    /// The next word; `each` is told its bytes. Only what is not ASCII has to be decoded.
-    #[inline]
-    pub(super) fn word(&mut self, mut each: impl FnMut(u8)) -> Option<(usize, usize)> {
-        let bytes = self.text.as_bytes();
-        let class = |byte: u8| PARTS.get(usize::from(byte)).copied().unwrap_or(0);
-        // The bytes that continue a character are stepped over one by one: none of them begins a word.
-        loop {
-            let byte = *bytes.get(self.at)?;
-            let class = class(byte);
-            if class == PART || byte == self.joint || class == WIDE && self.letter().is_some() {
-                break;
-            }
-            self.at += 1;
-        }
-        let start = self.at;
-        while let Some(byte) = bytes.get(self.at).copied() {
-            let class = class(byte);
-            if class == PART || byte == self.joint {
-                each(byte);
-                self.at += 1;
-            } else if let Some(length) = (class == WIDE).then(|| self.letter()).flatten() {
-                bytes.iter().skip(self.at).take(length).for_each(|byte| each(*byte));
-                self.at += length;
-            } else {
-                break;
-            }
-        }
-        Some((start, self.at))
-    }
+/// Words of letters and digits alone: a digit joins what is joined anyway.
+pub(super) const NO_JOINT: u8 = b'0';
 
-    /// Bytes of the letter or digit beyond ASCII that stands here.
-    fn letter(&self) -> Option<usize> {
-        let character = self.text.get(self.at..)?.chars().next()?;
+impl<const JOINT: u8> Runs<'_, JOINT> {
+    const PARTS: [u8; 256] = parts(JOINT);
+
+    /// Bytes of the letter or digit beyond ASCII that stands at a place.
+    #[cold]
+    fn letter(&self, at: usize) -> Option<usize> {
+        let character = self.text.get(at..)?.chars().next()?;
         character.is_alphanumeric().then(|| character.len_utf8())
     }
 }
 
-impl Iterator for Runs<'_> {
+impl<const JOINT: u8> Iterator for Runs<'_, JOINT> {
     type Item = (usize, usize);
 
+    /// The next word. Only what is not ASCII has to be decoded.
     #[inline]
     fn next(&mut self) -> Option<(usize, usize)> {
-        self.word(|_| {})
+        let bytes = self.text.as_bytes();
+        let class = |byte: u8| Self::PARTS.get(usize::from(byte)).copied().unwrap_or(0);
+        let mut at = self.at;
+        // The bytes that continue a character are stepped over one by one: none of them begins a word.
+        loop {
+            let class = class(*bytes.get(at)?);
+            if class == PART || class == WIDE && self.letter(at).is_some() {
+                break;
+            }
+            at += 1;
+        }
+        let start = at;
+        while let Some(byte) = bytes.get(at).copied() {
+            let class = class(byte);
+            if class == PART {
+                at += 1;
+            } else if let Some(length) = (class == WIDE).then(|| self.letter(at)).flatten() {
+                at += length;
+            } else {
+                break;
+            }
+        }
+        self.at = at;
+        Some((start, at))
     }
 }
 
@@ -225,10 +224,10 @@ mod tests {
             ("größe—日本 ¿é?", &["größe", "日本", "é"]),
             ("✅a✅", &["a"]),
         ] {
-            let words = runs(text, b'_').filter_map(|(from, to)| text.get(from..to));
+            let words = runs::<b'_'>(text).filter_map(|(from, to)| text.get(from..to));
             assert_eq!(words.collect::<Vec<_>>(), expected, "{text}");
         }
-        assert_eq!(runs("don't", b'\'').count(), 1);
+        assert_eq!(runs::<b'\''>("don't").count(), 1);
     }
 
     #[test]
