@@ -23,8 +23,9 @@ const TASK_LOOP: &str = <TaskLoop as Rule>::ID;
 pub(crate) struct Settings {
     pub(crate) config: Config,
     limits: Table,
-    /// Patterns and the settings they give, least specific first. A name is matched with all of them at once.
-    patterns: RegexSet,
+    /// Patterns and the settings they give, least specific first. A name is matched with all of them at once. None where
+    /// there are none: an engine for nothing would be most of what making a detector costs.
+    patterns: Option<RegexSet>,
     tools: Vec<ToolConfig>,
     pub(crate) volatile: Volatile,
     pub(crate) signatures: Signatures,
@@ -121,8 +122,11 @@ impl Settings {
         }
         // Stable: patterns with equally many literal characters apply in the order of their names.
         tools.sort_by_key(|(_, literals, _)| *literals);
-        let patterns =
-            regex::RegexSetBuilder::new(tools.iter().map(|(pattern, ..)| pattern)).size_limit(PATTERNS).build();
+        let compile = || {
+            let patterns = tools.iter().map(|(pattern, ..)| pattern);
+            regex::RegexSetBuilder::new(patterns).size_limit(PATTERNS).build()
+        };
+        let patterns = (!tools.is_empty()).then(compile).transpose();
         let too_large = |_| Error::new(ErrorCode::InvalidConfig, "too many and too large patterns").at("tools");
         Ok(Self {
             limits,
@@ -142,11 +146,9 @@ impl Settings {
     /// What holds for a tool: every matching entry, the most specific last.
     pub(crate) fn tool(&self, name: &str) -> ToolSettings {
         let mut settings = ToolSettings::default();
-        if self.tools.is_empty() {
-            return settings;
-        }
+        let Some(patterns) = &self.patterns else { return settings };
         let name = name.get(..name.floor_char_boundary(NAME)).unwrap_or_default();
-        for tool in self.patterns.matches(name).iter().filter_map(|index| self.tools.get(index)) {
+        for tool in patterns.matches(name).iter().filter_map(|index| self.tools.get(index)) {
             settings.enabled = tool.enabled.unwrap_or(settings.enabled);
             settings.polling = tool.polling.unwrap_or(settings.polling);
             settings.compare_answers = tool.compare_answers.unwrap_or(settings.compare_answers);

@@ -50,6 +50,22 @@ test("ids that come again or are empty hide nothing, however a host counts its t
   }
 });
 
+test("equal loops of two guards have nothing in common, unless they share a salt of yours", () => {
+  const signature = (options: GuardOptions, before = 0) => {
+    const guard = guarded(options);
+    rounds(guard, 9 - before);
+    assert.equal(guard.halted?.rule, "repeated-call");
+    return guard.halted?.finding?.signature;
+  };
+  assert.notEqual(signature({}), signature({}));
+  const config = { privacy: { salt: "of my own drawing" } };
+  assert.equal(signature({ config }), signature({ config }));
+  const first = guarded();
+  rounds(first, 3);
+  const state = first.snapshot();
+  assert.equal(signature({ state }, 3), signature({ state }, 3), "a snapshot keeps the salt");
+});
+
 test("the answers of calls that run at once with one id are all heard", () => {
   const { detector, events } = spied();
   const guard = guarded({ detector });

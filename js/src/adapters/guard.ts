@@ -32,7 +32,7 @@ const DEPTH = 100;
 
 /** What every adapter accepts. */
 export interface GuardOptions {
-  /** The detector's configuration; nothing is the recommended one. Not with `detector`. */
+  /** The detector's configuration; nothing is the recommended one, with a salt of its own. Not with `detector`. */
   config?: Config;
   /** A detector that is already there, such as one that other parts of the program feed as well. */
   detector?: LoopDetector;
@@ -191,6 +191,21 @@ interface Shared {
   readonly warned: Set<string>;
 }
 
+/**
+ * The configuration with a secret drawn by lot where it has none: signatures then tell nobody what the arguments were, and
+ * nobody can make two outputs that seem equal. Equal loops of two guards have other signatures; a `privacy.salt` of your
+ * own keeps them comparable. Where nothing can be drawn, as while a worker's script is loaded, there is none.
+ */
+function salted(config: Config = {}): Config {
+  if (typeof config.privacy?.salt === "string") return config;
+  try {
+    const salt = crypto.randomUUID();
+    return { ...config, privacy: { ...config.privacy, salt } };
+  } catch {
+    return config;
+  }
+}
+
 /** Watches one agent, or one scope of it, for an adapter. */
 export class Guard {
   readonly enabled: boolean;
@@ -209,7 +224,7 @@ export class Guard {
     };
     this.enabled = options.enabled !== false;
     if (!this.enabled) return;
-    const detector = shared?.detector ?? options.detector ?? new LoopDetector(options.config);
+    const detector = shared?.detector ?? options.detector ?? new LoopDetector(salted(options.config));
     this.#shared = shared ?? { detector, own: !options.detector, stands: new Map(), warned: new Set() };
     if (options.state !== undefined && !shared) this.restore(options.state);
   }
@@ -599,7 +614,7 @@ export class Guard {
     if (!shared.own) return;
     try {
       const before = shared.detector;
-      shared.detector = new LoopDetector(this.#options.config);
+      shared.detector = new LoopDetector(salted(this.#options.config));
       before.free();
       for (const stand of shared.stands.values()) stand.open.length = 0;
       this.warn(

@@ -54,7 +54,7 @@ export interface LoopProxyOptions {
    * Asks upstream. Default: the runtime's own `fetch`. `body` is that of the request, where it does not stream: it may be
    * sent once more.
    */
-  fetch?: (request: Request, body?: Uint8Array<ArrayBuffer> | null) => Promise<Response>;
+  fetch?: (request: Request, body?: Uint8Array | null) => Promise<Response>;
   /** Whether that `fetch` leaves packed bodies as they are; the runtimes' own unpack them. Default `false`. */
   packed?: boolean;
   /** `false` passes everything on. Default `true`. */

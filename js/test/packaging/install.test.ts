@@ -129,7 +129,7 @@ test("mcp --url brings all it needs, and nothing else loads that", async () => {
       return /["']\.\/http\.js["']/.test(text) ? [name] : [];
     }),
   );
-  assert.deepEqual(loads.flat(), ["cli.js"]);
+  assert.deepEqual(loads.flat(), ["mcp.js"]);
 });
 
 /** Bundles a script of the project as a user would. */
