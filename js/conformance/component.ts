@@ -27,7 +27,19 @@ interface Detector {
 const INTEGERS_64 = new Set(["at", "step", "tokens", "costMicros", "durationMs"]);
 const JSON_TEXT = new Set(["args", "details", "structuredOutput"]);
 const MARKERS = new Set(["filesCreated", "dependenciesAdded", "codeWritten"]);
-const CONTEXT = ["at", "run", "task", "parentTask", "agent", "round", "step", "synthetic", "labels"];
+const CONTEXT = [
+  "at",
+  "run",
+  "task",
+  "parentTask",
+  "agent",
+  "round",
+  "step",
+  "synthetic",
+  "tokens",
+  "costMicros",
+  "labels",
+];
 
 /** An event's JSON text as a value of the interface. */
 export function typedEvent(text: string): { body: { tag: string; val: object }; context: object } {
