@@ -4,6 +4,9 @@
 import { performance } from "node:perf_hooks";
 import { createLoopProxy, MemoryCache } from "../dist/proxy.js";
 
+/** Turns of a conversation that are measured. */
+const TURNS = 20;
+
 const WORDS = "cart price total test expected received undefined line module import file null state user order".split(
   " ",
 );
@@ -44,7 +47,7 @@ function print(name, values, unit) {
   console.log(JSON.stringify({ name, unit, median: at(0.5), p99: at(0.99), samples: values.length }));
 }
 
-/** Milliseconds from the request to upstream, of one more request of a conversation. */
+/** Milliseconds from the request to upstream: of one more request of a conversation, and of the first one of it. */
 async function latency(length, enabled, samples) {
   let reached = 0;
   const proxy = createLoopProxy({
@@ -55,17 +58,19 @@ async function latency(length, enabled, samples) {
       return new Response(null);
     },
   });
-  const times = [];
-  const all = conversation(length + 2 * (samples + 50));
-  for (let sample = -50; sample < samples; sample++) {
-    // The conversation goes on for a turn each time, from the same length on average.
-    const bytes = body(all.slice(0, length - samples + 2 * (sample + 50)));
-    await new Promise((resolve) => setImmediate(resolve));
-    const began = performance.now();
-    await proxy(request(bytes));
-    if (sample >= 0) times.push(reached - began);
+  const [times, first] = [[], []];
+  // Conversations that go on for a few turns around that length; the first request of each brings it there.
+  for (let number = -5; number < samples / TURNS; number++) {
+    const all = conversation(length + TURNS + 2, number + 5);
+    for (let turn = 0; turn <= TURNS; turn++) {
+      const bytes = body(all.slice(0, length - TURNS + 2 * turn));
+      await new Promise((resolve) => setImmediate(resolve));
+      const began = performance.now();
+      await proxy(request(bytes));
+      if (number >= 0) (turn > 0 ? times : first).push(reached - began);
+    }
   }
-  return times;
+  return { times, first };
 }
 
 /** Microseconds a chunk of an answer takes on its way. */
@@ -105,9 +110,11 @@ async function streaming(enabled, samples) {
 for (const [what, length, enabled, samples] of [
   ["a request of 500 messages, judged", 500, true, 400],
   ["a request of 500 messages, passed on unread", 500, false, 400],
-  ["a request of 50 messages, judged", 50, true, 40],
+  ["a request of 50 messages, judged", 50, true, 400],
 ]) {
-  print(what, await latency(length, enabled, samples), "ms");
+  const { times, first } = await latency(length, enabled, samples);
+  print(what, times, "ms");
+  print(`${what}, of a conversation that is new to it`, first, "ms");
 }
 print("a chunk, judged", await streaming(true, 10), "us");
 print("a chunk, passed on unread", await streaming(false, 10), "us");
