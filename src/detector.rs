@@ -612,7 +612,7 @@ impl Judging<'_> {
         if !self.run.pairing.call(&call, telling) {
             return;
         }
-        self.show(&Fact::Call(&call, &Payload { call: payload, named }));
+        self.show(&Fact::Call(&call, &Payload::new(payload, named)));
         self.run.pairing.wait(call);
     }
 

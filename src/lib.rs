@@ -19,6 +19,10 @@ mod rules;
 mod state;
 mod text;
 pub mod transcript;
+#[cfg(feature = "tuning")]
+pub mod tuned;
+#[cfg(not(feature = "tuning"))]
+mod tuned;
 
 pub use detector::{Detector, RULES_VERSION, version};
 pub use rules::rules;

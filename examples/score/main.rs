@@ -1,9 +1,10 @@
 //! Scores scenario files, natively and in seconds: `cargo xtask score PATH…`.
 //!
 //! For every file and all together: loops caught and false alarms at `nudge` and at `block`, how late the alarm came
-//! against the label's `third`, and which rules were first. It reads `.jsonl` and `.jsonl.gz` scenario files, and folders
-//! of them.
+//! against the label's `third`, which rules were first, and which of them help one collection alone. It reads `.jsonl` and
+//! `.jsonl.gz` scenario files, and folders of them.
 
+mod leave_out;
 #[path = "../../tests/support/raw_scenario.rs"]
 mod raw_scenario;
 mod runs;
@@ -24,6 +25,9 @@ usage: score PATH… [options]
   --without RULE          leave a rule out; may be given more than once
   --ablate                score once more without each rule that was first anywhere
   --vary RULE.LEVEL=A,B,… score with each threshold, and choose it leaving one file out at a time
+  --set NAME=VALUE        give a constant of src/tuned.rs another value; may be given more than once
+  --leave-out             choose every constant of src/tuned.rs, and the thresholds of the rules about goals, without the
+                          collection that they are then used on, each in turn
   --list                  every missed loop, every false alarm and every late one by name
   --json                  one JSON object a run instead of tables
 ";
@@ -36,6 +40,7 @@ struct Options {
     without: Vec<String>,
     ablate: bool,
     vary: Option<(String, Vec<u32>)>,
+    leave_out: bool,
     list: bool,
     json: bool,
 }
@@ -53,6 +58,8 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Box<dyn Er
                 let values = values.split(',').map(str::parse).collect::<Result<_, _>>()?;
                 options.vary = Some((what.to_owned(), values));
             }
+            "--set" => leave_out::set(&value("--set")?)?,
+            "--leave-out" => options.leave_out = true,
             "--ablate" => options.ablate = true,
             "--list" => options.list = true,
             "--json" => options.json = true,
@@ -118,6 +125,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     tables::summary(&records, &marks);
+    tables::by_rule(&records, &marks);
     if options.list {
         tables::list(&records, &marks);
     }
@@ -131,6 +139,15 @@ fn run() -> Result<(), Box<dyn Error>> {
             without.push(rule.to_owned());
             tables::difference(rule, &records, &marks, &score(&records, &configured(&base, &without, None)?));
         }
+    }
+    if options.leave_out {
+        leave_out::report(&records, &|thresholds| {
+            let mut config = config.clone();
+            for threshold in thresholds {
+                config = configured(&config, &[], Some(*threshold))?;
+            }
+            Ok(score(&records, &config))
+        })?;
     }
     if let Some((what, values)) = &options.vary {
         let mut tried = Vec::new();

@@ -8,19 +8,19 @@ const IN_TIME: i64 = 2;
 
 /// Figures of a set of runs.
 #[derive(Clone, Copy, Debug, Default)]
-struct Figures {
-    loops: usize,
-    honest: usize,
+pub(crate) struct Figures {
+    pub(crate) loops: usize,
+    pub(crate) honest: usize,
     /// Caught and false, at `nudge` and at `block`.
-    nudge: (usize, usize),
-    block: (usize, usize),
+    pub(crate) nudge: (usize, usize),
+    pub(crate) block: (usize, usize),
     in_time: usize,
     /// Caught loops whose label says when.
     timed: usize,
     early: usize,
     /// Runs without a label that reached their goal, and alarms on them.
     good: usize,
-    good_nudge: usize,
+    pub(crate) good_nudge: usize,
     good_block: usize,
 }
 
@@ -52,13 +52,19 @@ impl Figures {
         }
     }
 
-    fn of<'a>(runs: impl Iterator<Item = (&'a Record, &'a Marks)>) -> Self {
+    pub(crate) fn of<'a>(runs: impl Iterator<Item = (&'a Record, &'a Marks)>) -> Self {
         let mut figures = Self::default();
         runs.for_each(|(record, marks)| figures.add(record, marks));
         figures
     }
 
-    fn row(&self, name: &str) -> String {
+    /// What it is worth: a false alarm costs as much as four loops are worth.
+    pub(crate) fn worth(&self) -> i64 {
+        let bad = i64::try_from(self.nudge.1 + self.good_nudge).unwrap_or(i64::MAX);
+        i64::try_from(self.nudge.0).unwrap_or(i64::MAX) - 4 * bad
+    }
+
+    pub(crate) fn row(&self, name: &str) -> String {
         let Self { loops, honest, nudge, block, in_time, timed, early, good, good_nudge, good_block } = self;
         let good = if *good == 0 { String::new() } else { format!("{good_nudge}, {good_block} of {good}") };
         format!(
@@ -68,7 +74,7 @@ impl Figures {
     }
 }
 
-fn files(records: &[Record]) -> Vec<&str> {
+pub(crate) fn files(records: &[Record]) -> Vec<&str> {
     let mut files: Vec<&str> = records.iter().map(|record| record.file.as_str()).collect();
     files.dedup();
     files
@@ -102,6 +108,33 @@ pub(crate) fn summary(records: &[Record], marks: &[Marks]) {
     println!("\nfirst alarm: on loops, on honest runs, on runs without a label");
     for (rule, [loops, honest, other]) in first {
         println!("  {rule:<24} {loops:>4} {honest:>4} {other:>4}");
+    }
+}
+
+/// Which rules find loops, in how many collections, and which loops only they find: what helps one collection alone may have
+/// been made for it.
+pub(crate) fn by_rule(records: &[Record], marks: &[Marks]) {
+    let mut rules: BTreeMap<&str, (BTreeMap<&str, usize>, usize, usize)> = BTreeMap::new();
+    for (record, marks) in records.iter().zip(marks) {
+        for rule in &marks.rules {
+            let (files, alone, wrong) = rules.entry(rule.as_str()).or_default();
+            match record.is_loop {
+                Some(true) => {
+                    *files.entry(record.file.as_str()).or_default() += 1;
+                    *alone += usize::from(marks.rules.len() == 1);
+                }
+                Some(false) => *wrong += 1,
+                None => {}
+            }
+        }
+    }
+    let several = self::files(records).len() > 1;
+    println!("\nalarms of each rule: loops, of those only its own, honest runs; collections with loops that it finds");
+    for (rule, (files, alone, wrong)) in rules {
+        let all: usize = files.values().sum();
+        let names: Vec<String> = files.iter().map(|(file, count)| format!("{file} {count}")).collect();
+        let suspect = if files.len() == 1 && alone > 0 && several { "  (one collection alone)" } else { "" };
+        println!("  {rule:<24} {all:>4} {alone:>4} {wrong:>4}  {}{suspect}", names.join(", "));
     }
 }
 
@@ -175,12 +208,7 @@ pub(crate) fn left_out(what: &str, records: &[Record], tried: &[(u32, Vec<Marks>
     println!("\n{what}: chosen without the file it is used on");
     let mut sum = (0, 0, 0, 0);
     for file in files(records) {
-        // A false alarm costs as much as four loops are worth.
-        let worth = |marks: &[Marks]| {
-            let rest = figures(marks, &|record| record.file != file);
-            let bad = i64::try_from(rest.nudge.1 + rest.good_nudge).unwrap_or(i64::MAX);
-            i64::try_from(rest.nudge.0).unwrap_or(i64::MAX) - 4 * bad
-        };
+        let worth = |marks: &[Marks]| figures(marks, &|record| record.file != file).worth();
         let Some((value, marks)) = tried.iter().max_by_key(|(value, marks)| (worth(marks), *value)) else { continue };
         let own = figures(marks, &|record| record.file == file);
         println!("{}", own.row(&format!("{file} ({value})")));

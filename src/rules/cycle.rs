@@ -1,8 +1,11 @@
-//! Catches: a lap of two to ten steps that is walked again and again with the same outcomes, by one agent whatever others
-//! do meanwhile, or by several together.
+//! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or by
+//! several together; one of more than ten steps also where a few of them are new.
 //! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
 //! new change was made: each takes one lap off.
-//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several.
+//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several;
+//! a longer lap is a stretch in which hardly a step is new ([`long`]).
+
+mod long;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -10,8 +13,9 @@ use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Key, combine, evidence, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
+use long::Long;
 
-/// Longest lap, in steps.
+/// Longest lap that is followed step by step.
 const LONGEST: usize = 10;
 /// Lap lengths watched: 2 to [`LONGEST`].
 const PERIODS: usize = LONGEST - 1;
@@ -23,6 +27,7 @@ pub(crate) struct Cycle;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     calls: Walk,
+    long: Long,
     /// What most runs have nothing of.
     rare: Option<Box<Rare>>,
 }
@@ -58,7 +63,7 @@ impl State {
         core::iter::once(&self.calls).chain(rare)
     }
 }
-codec!(struct State { calls, rare });
+codec!(struct State { calls, long, rare });
 
 #[derive(Clone, Debug, Default)]
 struct Walk {
@@ -197,7 +202,7 @@ impl Walk {
 
 impl Rule for Cycle {
     const ID: &'static str = "cycle";
-    const ABOUT: &'static str = "The same two to ten steps with the same outcomes, lap after lap.";
+    const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);
@@ -208,13 +213,15 @@ impl Rule for Cycle {
             // Refusing one step of the lap would only move the loop to the others, so every one is named.
             Fact::Call(call, _) => {
                 let walks = state.own(call.agent).into_iter().chain(core::iter::once(&state.calls));
-                walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx))
+                let short = walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx));
+                short.or_else(|| state.long.goes_on(call, cx))
             }
             Fact::Step(step, _) => {
                 let tool = step.call.as_ref().map_or("a tool", |call| &call.name);
+                let long = state.long.step(step, cx);
                 if cx.run.alone {
                     state.calls.step(step, cx);
-                    return state.calls.signal(tool, cx);
+                    return state.calls.signal(tool, cx).or(long);
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
@@ -226,7 +233,7 @@ impl Rule for Cycle {
                 let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
                 known.walk.step(step, cx);
                 // Each is told of its own.
-                let signal = known.walk.signal(tool, cx).or(together);
+                let signal = known.walk.signal(tool, cx).or(together).or(long);
                 own.push(known, AGENTS);
                 signal
             }
@@ -240,11 +247,13 @@ impl Rule for Cycle {
     }
 
     fn standing(state: &State) -> u32 {
-        state.walks().map(Walk::laps).max().unwrap_or(0)
+        state.walks().map(Walk::laps).max().unwrap_or(0).max(state.long.laps())
     }
 
     fn fits(state: &State) -> bool {
-        state.walks().all(|walk| walk.steps.len() <= LONGEST) && state.rare.iter().all(|rare| rare.own.len() <= AGENTS)
+        state.walks().all(|walk| walk.steps.len() <= LONGEST)
+            && state.long.fits()
+            && state.rare.iter().all(|rare| rare.own.len() <= AGENTS)
     }
 }
 

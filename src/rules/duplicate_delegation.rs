@@ -1,17 +1,21 @@
 //! Catches: agents that hand the same piece of work on, each to the next.
 //! Must not catch: one agent's own repetition (other rules), different work for many agents.
-//! Idea: when delegates delegate what they were given, every level of the tree does the same work again.
+//! Idea: when delegates delegate what they were given, every level of the tree does the same work again. Each puts it in its
+//! own words, so what the work is about is compared.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
-use crate::text::{Asks, Key, combine, delegated, key};
+use crate::text::{Asks, Goal, Key, combine, delegated, key};
+use crate::tuned;
 use alloc::format;
 
 /// Prompts watched at once.
 const PROMPTS: usize = 16;
+/// Lighter prompts say too little to be compared.
+const LIGHTEST: u32 = 6;
 /// Agents remembered per prompt, and so the most evidence there can be.
 const AGENTS: u32 = 8;
 
@@ -26,15 +30,26 @@ codec!(struct State { prompts });
 #[derive(Clone, Debug)]
 struct Prompt {
     prompt: Key,
+    /// What it is about.
+    goal: Goal,
     agents: Ring<Key>,
     delegations: Streak,
 }
-codec!(struct Prompt { prompt, agents, delegations });
+codec!(struct Prompt { prompt, goal, agents, delegations });
 
 impl Prompt {
     fn count(&self) -> u32 {
         u32::try_from(self.agents.len()).unwrap_or(u32::MAX)
     }
+}
+
+/// Whether two pieces of work are about the same, whatever the words: neither names what the other does not.
+fn is_same(one: &Goal, other: &Goal) -> bool {
+    if one.weight() < LIGHTEST {
+        return false;
+    }
+    let kinship = one.kinship(other);
+    kinship.alike >= tuned::DELEGATION_ALIKE.get() && !kinship.plus && !kinship.minus && !kinship.refilled
 }
 
 impl Rule for DuplicateDelegation {
@@ -54,11 +69,12 @@ impl Rule for DuplicateDelegation {
         // What is handed on is asked in words.
         let asked = (call.asks == Asks::Prose).then(|| delegated(payload, &payload.named))?;
         let prompt = key("delegation", asked?.as_bytes());
-        let mut known = state.prompts.take(|known| known.prompt == prompt).unwrap_or_else(|| Prompt {
-            prompt,
-            agents: Ring::default(),
-            delegations: Streak::default(),
-        });
+        // Whom it is handed to does not change what it is about.
+        let goal = Goal::of(asked?, core::iter::empty());
+        let exact = state.prompts.take(|known| known.prompt == prompt);
+        let known = exact.or_else(|| state.prompts.take(|known| is_same(&goal, &known.goal)));
+        let mut known =
+            known.unwrap_or_else(|| Prompt { prompt, goal, agents: Ring::default(), delegations: Streak::default() });
         let new = !known.agents.iter().any(|agent| *agent == call.agent);
         if new {
             known.agents.push(call.agent, AGENTS as usize);
@@ -68,11 +84,11 @@ impl Rule for DuplicateDelegation {
         let signal = (new && cx.limits.reached(count, 1)).then(|| {
             known.delegations.signal(Told {
                 kind: "same-prompt",
-                identity: combine("duplicate-delegation", &[prompt]),
+                identity: combine("duplicate-delegation", &[known.prompt]),
                 count,
                 confidence: confidence(500, 60, count),
-                signature: named("delegation", '#', prompt),
-                message: format!("{count} agents handed on the same piece of work, word for word"),
+                signature: named("delegation", '#', known.prompt),
+                message: format!("{count} agents handed on the same piece of work"),
                 instead: "Do the work here, or wait for the agent that was given it first.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
@@ -88,7 +104,10 @@ impl Rule for DuplicateDelegation {
 
     fn fits(state: &State) -> bool {
         state.prompts.len() <= PROMPTS
-            && state.prompts.iter().all(|prompt| prompt.agents.len() <= AGENTS as usize && prompt.delegations.fits())
+            && state
+                .prompts
+                .iter()
+                .all(|prompt| prompt.agents.len() <= AGENTS as usize && prompt.delegations.fits() && prompt.goal.fits())
     }
 }
 

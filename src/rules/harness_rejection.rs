@@ -11,13 +11,13 @@ use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Ring, agent};
 use crate::text::{Goal, Key, combine, mistake};
+use crate::tuned;
 use alloc::format;
 
 /// Agents watched at once.
 const AGENTS: usize = 8;
-/// Reactions compared with, and the share of a shorter one's words, in per cent, from which two are one.
+/// Reactions compared with.
 const REACTIONS: usize = 4;
-const STOCK: u32 = 80;
 /// Bytes of a message that are the reaction.
 const REACTION: usize = 300;
 
@@ -57,8 +57,8 @@ impl Habit {
         }
         let text = text.get(..text.floor_char_boundary(REACTION)).unwrap_or_default();
         let reaction = Goal::of(text, core::iter::empty());
-        let stock =
-            reaction.weight() > 0 && self.reactions.iter().any(|before| reaction.kinship(before).within >= STOCK);
+        let stock = reaction.weight() > 0
+            && self.reactions.iter().any(|before| reaction.kinship(before).within >= tuned::REACTION_ALIKE.get());
         self.reactions.push(reaction, REACTIONS);
         if stock {
             self.stock.add(cx.here, cx.onset);

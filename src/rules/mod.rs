@@ -66,8 +66,9 @@ use crate::model::{
     PhaseStanding, Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
-use crate::text::{Key, Named, printable};
+use crate::text::{Goal, Key, Named, printable, request_goal};
 use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
+use core::cell::OnceCell;
 
 /// Characters that the name of a task or a phase may have: it is kept and shown in full.
 pub(crate) const LONGEST_NAME: usize = 512;
@@ -131,6 +132,18 @@ pub(crate) struct Payload<'a> {
     pub(crate) call: &'a ToolCall,
     /// What the tool's name tells.
     pub(crate) named: Named,
+    goal: OnceCell<Option<Goal>>,
+}
+
+impl<'a> Payload<'a> {
+    pub(crate) fn new(call: &'a ToolCall, named: Named) -> Self {
+        Self { call, named, goal: OnceCell::new() }
+    }
+
+    /// What the call asks for: read where a rule asks, and once.
+    pub(crate) fn goal(&self) -> Option<&Goal> {
+        self.goal.get_or_init(|| request_goal(self.call, &self.named)).as_ref()
+    }
 }
 
 impl core::ops::Deref for Payload<'_> {

@@ -5,7 +5,7 @@
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news between, every time counts. With work between only long texts count, however
-//! far apart they are, and the stronger rungs come later: six times like five, twelve like nine.
+//! far apart they are: the fourth time, after it was told, is refused.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
@@ -18,7 +18,7 @@ use alloc::{boxed::Box, format};
 /// Texts remembered at once, over all agents; the one not heard for longest goes.
 const TEXTS: usize = 16;
 /// Times with work between, and what they count.
-const AROUND_WORK: [(u32, u32); 3] = [(12, 9), (6, 5), (3, 3)];
+const AROUND_WORK: [(u32, u32); 3] = [(8, 9), (4, 5), (3, 3)];
 /// Long texts remembered beyond those, by their first time and how often they came.
 const OLDER: usize = 48;
 
@@ -209,7 +209,7 @@ mod tests {
         }
         events("{}", repeat_n(&text, 2)).expect(RULE, &[]);
         let long = "I will look at the same file again. ".repeat(6);
-        for (times, level) in [(3, Nudge), (6, Block), (12, Halt)] {
+        for (times, level) in [(3, Nudge), (4, Block), (8, Halt)] {
             let mut around = around_work(&long, times - 1);
             events("{}", &around).findings(RULE).iter().for_each(|finding| assert!(finding.level < level));
             around.push(says(&long));

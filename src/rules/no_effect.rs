@@ -61,7 +61,7 @@ impl Rule for NoEffect {
     const ID: &'static str = "no-effect";
     const ABOUT: &'static str = "One action again and again although the place and the figures it tells do not move.";
     const UNIT: &'static str = "times";
-    const LIMITS: Limits = Limits::ladder(3, 6, 0, 0);
+    const LIMITS: Limits = Limits::ladder(3, 4, 0, 0);
     const SEES: Facts = Facts::STEP;
     type State = State;
 

@@ -11,10 +11,8 @@ use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Step};
 use crate::text::{Key, Late, Tokens, combine, printable, root_error, transient};
+use crate::tuned;
 use alloc::{boxed::Box, format};
-
-/// Share of the tokens of two attempts that are the same, in per cent, from which they are one.
-const ALIKE: usize = 70;
 
 pub(crate) struct Resubmission;
 
@@ -49,7 +47,8 @@ impl State {
         let again = self.last.take().filter(|last| {
             last.tool == step.tool
                 && last.root == root
-                && (last.call == call.key || last.tokens.get().alike(&tokens.get()) >= ALIKE)
+                && (last.call == call.key
+                    || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
         });
         let mut next = Attempt {
             tool: step.tool,
@@ -145,11 +144,16 @@ impl Rule for Resubmission {
                     halt_reason: HaltReason::RepeatedError,
                 });
                 let Limits { nudge, block, .. } = *cx.limits;
-                if !equal && nudge != 0 && count >= nudge {
+                let insists = attempt.equal >= nudge && attempt.apart && count > nudge;
+                if !equal && !(insists && said) && nudge != 0 && count >= nudge {
                     // Only what is equal is refused.
                     signal.ask = Some(Level::Nudge);
                     signal.extra.threshold = Some(nudge);
                     signal.extra.only_told = true;
+                } else if !equal && block != 0 {
+                    // It was told, and the same came again to the byte, with the same error.
+                    signal.ask = Some(Level::Block);
+                    signal.extra.threshold = Some(block);
                 } else if equal && said && block != 0 && count + 1 >= block && count < block {
                     // The error was told in so many words, and the next attempt would be one too many.
                     signal.ask = Some(Level::Block);

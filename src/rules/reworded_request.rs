@@ -8,13 +8,13 @@
 mod chain;
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting};
-use crate::text::{Asks, Key, combine, has_digit, printable, reads_as_prose, request_goal, word_hashes};
+use crate::text::{Asks, Goal, Key, beside, combine, has_digit, key, printable, reads_as_prose, word_hashes};
 use alloc::{boxed::Box, format, vec::Vec};
-use chain::{Chain, Reworded};
+use chain::{Asking, Chain, Reworded};
 
 /// Pairs of agent and tool watched at once for requests that were only written down.
 const TOOLS: usize = 4;
@@ -142,9 +142,9 @@ impl State {
 }
 
 /// What is said of a request that was made before in other words.
-fn told(call: &Call, reworded: Reworded) -> Signal {
+fn told(asked: &str, reworded: Reworded) -> Signal {
     let Reworded { points, times, chain, kinship, came, seen } = reworded;
-    let name = printable(&call.name, 48);
+    let name = printable(asked, 48);
     let identity = combine("reworded-request", &[chain]);
     let moving = if kinship.plus { "names something more than" } else { "names nothing that was not in" };
     Streak::of(seen.into_iter()).signal(Told {
@@ -169,18 +169,31 @@ impl Rule for RewordedRequest {
     const ABOUT: &'static str = "Requests for one thing in other words, although nothing new comes of them.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(15, 0, 0, 0);
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {
-                if call.mutates {
+                if call.mutates || call.polling {
                     return None;
                 }
-                let goal = request_goal(payload, &payload.named)?;
-                let reworded = state.chain.get_or_insert_default().asks(call, goal, cx)?;
-                cx.limits.reached(reworded.points, 1).then(|| told(call, reworded))
+                let Call { key, round, onset, .. } = **call;
+                let asking = Asking { goal: payload.goal()?, call: key, round, onset, untold: false };
+                let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
+                cx.limits.reached(reworded.points, 1).then(|| told(&call.name, reworded))
+            }
+            Fact::Event(event) => {
+                let Body::Collaboration(asked) = &event.body else { return None };
+                if !cx.config.collaboration.enabled {
+                    return None;
+                }
+                // The same of several agents is a round of questions.
+                let goal = Goal::of(&asked.request, core::iter::once(beside("to", &asked.to)));
+                let call = key("collaboration", asked.request.as_bytes());
+                let asking = Asking { goal: &goal, call, round: None, onset: cx.onset, untold: true };
+                let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
+                cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded))
             }
             Fact::Step(step, result) => {
                 let call = step.call.as_ref();

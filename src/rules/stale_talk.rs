@@ -9,24 +9,17 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Goal, Key, Vocabulary, combine, evidence};
+use crate::tuned;
 use alloc::{boxed::Box, format};
 
 /// Messages compared with.
 const MESSAGES: usize = 5;
-/// Lighter messages say too little, longer ones are plans, reports or code.
+/// Lighter messages say too little.
 const LIGHTEST: u32 = 6;
-const LONGEST: usize = 500;
-/// Share of the weight of both, and of the lighter one, in per cent, from which two messages are about one thing.
-const ALIKE: u32 = 30;
-const WITHIN: u32 = 55;
-/// Share of new words from which a message says something.
-const FRESH: u32 = 22;
-/// What a repeat adds, and what is left of it where somebody named something new, in twelfths.
+/// What a repeat adds, in twelfths.
 const WHOLE: u32 = 12;
-const USER_NEWS: u32 = 1;
-const NEWS: u32 = 4;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
 
@@ -73,22 +66,35 @@ impl Talk {
         (fresh, named)
     }
 
+    /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on asking is
+    /// no further.
+    fn acted(&mut self, step: &Step) {
+        let changed = step.call.as_ref().is_some_and(|call| call.mutates && !step.facts.failed);
+        if changed || !step.facts.failed && !step.facts.negative && !step.facts.wordless {
+            self.messages.clear();
+            self.since = Some(0);
+        } else {
+            self.messages.iter_mut().for_each(|said| said.points /= 2);
+        }
+    }
+
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         let goal = Goal::of(text, core::iter::empty());
         let (fresh, named) = self.learn(&goal);
         self.since = self.since.map(|since| since.saturating_add(1));
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
-        if goal.weight() < LIGHTEST || text.len() > LONGEST || about_it {
+        if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             return None;
         }
-        let mut leaves = if core::mem::take(&mut self.news) { USER_NEWS } else { WHOLE };
-        if named || fresh * 100 > goal.weight() * FRESH {
-            leaves = leaves.min(NEWS);
+        let mut leaves = if core::mem::take(&mut self.news) { tuned::TALK_USER_NEWS.get() } else { WHOLE };
+        if named || fresh * 100 > goal.weight() * tuned::TALK_FRESH.get() {
+            leaves = leaves.min(tuned::TALK_NEWS.get());
         }
         let mut best: Option<(u32, &Said)> = None;
         for before in self.messages.iter() {
             let kinship = goal.kinship(&before.goal);
-            if kinship.refilled || kinship.alike < ALIKE && kinship.within < WITHIN {
+            if kinship.refilled || kinship.alike < tuned::TALK_ALIKE.get() && kinship.within < tuned::TALK_WITHIN.get()
+            {
                 continue;
             }
             let base = (kinship.alike.max(kinship.within / 2) / 3).min(WHOLE);
@@ -128,19 +134,14 @@ impl Rule for StaleTalk {
     const LIMITS: Limits = Limits::ladder(20, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);
+    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(..) => {
+            Fact::Step(step, _) => {
                 if let Some(talk) = &mut state.0 {
-                    talk.messages.clear();
-                }
-            }
-            Fact::Step(..) => {
-                if let Some(talk) = &mut state.0 {
-                    talk.since = Some(0);
+                    talk.acted(step);
                 }
             }
             Fact::Heard(message) if message.role == Role::User => {

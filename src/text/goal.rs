@@ -8,6 +8,7 @@
 use super::request::dense;
 use super::{Key, combine};
 use crate::codec::codec;
+use crate::tuned;
 use alloc::vec::Vec;
 
 /// Different words kept of a text.
@@ -232,7 +233,8 @@ impl Goal {
 
     /// Whether most of what both are about is the same.
     pub(crate) fn shares(kinship: &Kinship) -> bool {
-        kinship.alike >= 44 || kinship.within >= 70 && kinship.alike >= 40
+        kinship.alike >= tuned::GOAL_ALIKE.get()
+            || kinship.within >= tuned::GOAL_WITHIN.get() && kinship.alike >= tuned::GOAL_WITHIN_ALIKE.get()
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) use echo::Echo;
 pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
-pub(crate) use goal::{Goal, Kinship};
+pub(crate) use goal::{Goal, Kinship, beside};
 pub(crate) use late::Late;
 pub(crate) use mutation::{Named, mutates};
 pub(crate) use nature::{Nature, mistake, nature, transient};

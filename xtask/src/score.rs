@@ -6,7 +6,18 @@ use anyhow::Result;
 
 /// Builds the scorer and runs it in the caller's folder: output, exit code and relative paths are its own.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
-    let build = ["build", "--quiet", "--profile", "score", "--package", "loopwarden", "--example", "score"];
+    let build = [
+        "build",
+        "--quiet",
+        "--profile",
+        "score",
+        "--package",
+        "loopwarden",
+        "--example",
+        "score",
+        "--features",
+        "tuning",
+    ];
     let code = eval::run(&mut workspace.cargo(build))?;
     if code != 0 {
         return Ok(code);

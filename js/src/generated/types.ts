@@ -396,7 +396,7 @@ export interface Config {
      */
     "continuation-loop"?: RuleConfig;
     /**
-     * The same two to ten steps with the same outcomes, lap after lap.
+     * The same steps with the same outcomes, lap after lap.
      */
     cycle?: RuleConfig;
     /**
@@ -945,7 +945,7 @@ export interface ToolConfig {
      */
     "continuation-loop"?: RuleConfig;
     /**
-     * The same two to ten steps with the same outcomes, lap after lap.
+     * The same steps with the same outcomes, lap after lap.
      */
     cycle?: RuleConfig;
     /**

@@ -6,18 +6,19 @@
 use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::Cx;
-use crate::state::{Call, Onset, Ring, Sighting, Step};
+use crate::state::{Onset, Ring, Sighting, Step, Time};
 use crate::text::{Asks, Effect, Goal, Key, Kinship, Moved, Vocabulary, has_digit, word_hashes};
+use crate::tuned;
 use alloc::vec::Vec;
 
-/// Requests compared with.
-const REQUESTS: usize = 12;
 /// Results whose state is remembered.
 const STATES: usize = 16;
 /// Answers remembered.
 const ANSWERS: usize = 16;
 /// Lighter requests say too little to be compared.
 const LIGHTEST: u32 = 6;
+/// Milliseconds from which the same question to the letter is asked in patience.
+const PATIENT: i64 = 300_000;
 /// What a rewording adds that nothing came of.
 pub(super) const WHOLE: u32 = 12;
 /// Words of an answer that are looked at, and the fewest of which the share of new ones says something.
@@ -48,10 +49,11 @@ struct Asked {
     round: Option<Key>,
     /// Sequence number of the chain's first request.
     chain: u64,
+    at: Time,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Asked { goal, call, points, times, mutations, round, chain, sighting, onset });
+codec!(struct Asked { goal, call, points, times, mutations, round, chain, at, sighting, onset });
 
 #[derive(Clone, Debug)]
 struct Known {
@@ -86,23 +88,25 @@ pub(super) enum Came {
     /// A text with few new words; one with new words.
     Stale,
     Text,
+    /// Another agent was asked, and what came of that is not told.
+    Untold,
 }
 codec!(enum Came {
     None: 0, Failed: 1, Otherwise: 2, Nothing: 3, Waiting: 4, Same: 5, Unmoved: 6, Acted: 7, Back: 8, Elsewhere: 9,
-    Moved: 10, Counted: 11, Stale: 12, Text: 13,
+    Moved: 10, Counted: 11, Stale: 12, Text: 13, Untold: 14,
 });
 
 impl Came {
     /// The share of a rewording's points that it leaves, in twelfths.
-    const fn leaves(self) -> u32 {
+    fn leaves(self) -> u32 {
         match self {
             Self::None | Self::Failed | Self::Nothing | Self::Same | Self::Unmoved => 12,
-            Self::Stale => 8,
-            Self::Acted | Self::Back | Self::Otherwise => 6,
-            Self::Text | Self::Counted => 5,
-            Self::Elsewhere => 4,
+            Self::Stale => tuned::CAME_STALE.get(),
+            Self::Acted | Self::Back | Self::Otherwise | Self::Untold => tuned::CAME_ACTED.get(),
+            Self::Text | Self::Counted => tuned::CAME_TEXT.get(),
+            Self::Elsewhere => tuned::CAME_ELSEWHERE.get(),
             Self::Waiting => 3,
-            Self::Moved => 0,
+            Self::Moved => tuned::CAME_MOVED.get(),
         }
     }
 
@@ -122,8 +126,20 @@ impl Came {
             Self::Counted => "after other figures",
             Self::Stale => "after an answer with hardly a new word",
             Self::Text => "after an answer",
+            Self::Untold => "without a measured step forward",
         }
     }
+}
+
+/// A request as it is made.
+pub(super) struct Asking<'a> {
+    pub(super) goal: &'a Goal,
+    /// Equal for requests that are equal to the letter.
+    pub(super) call: Key,
+    pub(super) round: Option<Key>,
+    pub(super) onset: Onset,
+    /// It is put to another agent, whose answer nobody tells.
+    pub(super) untold: bool,
 }
 
 /// A request that others before it have made.
@@ -138,24 +154,28 @@ pub(super) struct Reworded {
 
 impl Chain {
     /// Takes a request in; what it adds up to, where it is a rewording of an earlier one.
-    pub(super) fn asks(&mut self, call: &Call, goal: Goal, cx: &Cx<'_>) -> Option<Reworded> {
-        let leaves = if self.waiting { 3 } else { self.came.leaves() };
+    pub(super) fn asks(&mut self, asking: &Asking<'_>, cx: &Cx<'_>) -> Option<Reworded> {
+        let Asking { goal, call, round, onset, untold } = *asking;
+        let came = if untold { Came::Untold } else { self.came };
+        let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
         // A list that gets shorter is worked off where something came of the last request.
         let gained = matches!(
-            self.came,
+            came,
             Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale
         ) && !self.waiting;
-        self.waiting = true;
-        if goal.weight() < LIGHTEST || call.polling {
+        self.waiting |= !untold;
+        if goal.weight() < LIGHTEST {
             return None;
         }
         let mut best: Option<(u32, &Asked, Kinship)> = None;
         for before in self.requests.iter() {
-            if call.round.is_some() && before.round == call.round {
+            if round.is_some() && before.round == round {
                 continue;
             }
             let kinship = goal.kinship(&before.goal);
-            let polls = self.came == Came::Counted && before.call == call.key;
+            // Asked to the letter, and something else comes each time: somebody waits, as long as there is something to wait for.
+            let waited = before.at.zip(cx.run.now).is_some_and(|(then, now)| now.saturating_sub(then) >= PATIENT);
+            let polls = before.call == call && (came == Came::Counted || waited && came == Came::Text);
             let changed = before.mutations != cx.run.new_mutations;
             let base = if changed || polls { 0 } else { base(&kinship, gained) };
             let points = before.points.saturating_add(base * leaves / WHOLE);
@@ -168,23 +188,24 @@ impl Chain {
                 (points, before.times.saturating_add(1), before.chain, kinship)
             });
         let asked = Asked {
-            goal,
-            call: call.key,
+            goal: goal.clone(),
+            call,
             points,
             times,
             mutations: cx.run.new_mutations,
-            round: call.round,
+            round,
             chain,
+            at: cx.run.now.into(),
             sighting: cx.here,
-            onset: call.onset,
+            onset,
         };
-        self.requests.push(asked, REQUESTS);
+        self.requests.push(asked, tuned::REQUESTS_KEPT.get() as usize);
         (times > 1).then(|| Reworded {
             points,
             times,
             chain,
             kinship,
-            came: self.came,
+            came,
             seen: self
                 .requests
                 .iter()
@@ -257,7 +278,7 @@ impl Chain {
                 figure |= has_digit(word);
             }
         }
-        all >= FEW && (new * 4 >= all || figure)
+        all >= FEW && (new * tuned::ANSWER_NEWS.get() as usize >= all || figure)
     }
 
     pub(super) fn points(&self) -> u32 {
@@ -265,7 +286,7 @@ impl Chain {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.requests.len() <= REQUESTS
+        self.requests.len() <= tuned::REQUESTS_KEPT.get() as usize
             && self.requests.iter().all(|asked| asked.goal.fits())
             && self.states.len() <= STATES
             && self.states.iter().all(|known| known.state.fits())
@@ -279,6 +300,7 @@ fn base(kinship: &Kinship, gained: bool) -> u32 {
     if !Goal::shares(kinship) || kinship.refilled || kinship.plus && kinship.minus || kinship.minus && gained {
         return 0;
     }
-    let base = (kinship.alike.saturating_sub(10) / 5).min(WHOLE);
-    if kinship.plus { base * 8 / 12 } else { base }
+    let beyond = kinship.alike.saturating_sub(tuned::REWORDED_FROM.get());
+    let base = (beyond / tuned::REWORDED_STEP.get()).min(WHOLE);
+    if kinship.plus { base * tuned::REWORDED_PLUS.get() / WHOLE } else { base }
 }
