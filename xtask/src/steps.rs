@@ -263,7 +263,9 @@ fn lint(workspace: &Workspace, line: &mut Line, builds: &[&[&str]]) -> Result<Co
 
 /// The quick part of `native`.
 fn unit(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--lib", "--test=corpus"]))
+    let units = cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--lib"]))?;
+    let corpus = cargo_test(line, &mut workspace.cargo(["test", "--package=loopwarden", "--test=it", "corpus::"]))?;
+    Ok(units + corpus)
 }
 
 /// Unit tests, integration tests and the examples in the documentation.
