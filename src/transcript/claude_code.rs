@@ -31,7 +31,7 @@ pub(super) struct Reader {
 
 impl Reads for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
-        out.walk(document, Lists::All(&[]), |out, part| {
+        out.walk(document, Lists::All(&["loglines"]), |out, part| {
             if let Part::Entry(map) = part {
                 self.line(out, &map);
             }

@@ -86,15 +86,29 @@ impl Out {
     }
 
     /// Goes through the entries of a document: an object is an entry, or a document whose lists are; a list holds
-    /// entries, or lists of them. What is broken is told, and the rest goes on.
+    /// entries, lists of them, or documents. What is broken is told, and the rest goes on.
     pub(super) fn walk(&mut self, document: Piece<'_>, lists: Lists, mut read: impl FnMut(&mut Self, Part)) {
-        if document.is_list() {
-            self.list(document, "", 0, &mut read);
-            return;
-        }
+        self.walk_into(document, lists, &mut read);
+    }
+
+    fn walk_into(&mut self, document: Piece<'_>, lists: Lists, read: &mut dyn FnMut(&mut Self, Part)) {
         let keys = match lists {
             Lists::All(keys) | Lists::First(keys) => keys,
         };
+        if document.is_list() {
+            let inside = document.inside();
+            if !inside.pieces.first().is_some_and(|(_, first)| holds_list(*first, keys)) {
+                return self.list(document, "", 0, read);
+            }
+            self.several |= inside.pieces.len() > 1;
+            for (_, piece) in &inside.pieces {
+                self.walk_into(*piece, lists, read);
+            }
+            if !inside.closed {
+                self.cut_off(inside.pieces.last().map_or(document.line, |(_, last)| last.line));
+            }
+            return;
+        }
         let inside = document.is_object().then(|| document.inside());
         let found = |key: &str| {
             inside.iter().flat_map(|inside| &inside.pieces).find(|(name, piece)| *name == key && piece.is_list())
@@ -134,7 +148,7 @@ impl Out {
             read(self, Part::Head(head));
         }
         for (index, (key, piece)) in entries.iter().enumerate() {
-            self.list(*piece, key, if index == 0 { skip } else { 0 }, &mut read);
+            self.list(*piece, key, if index == 0 { skip } else { 0 }, read);
         }
         if !inside.closed && self.transcript.errors.len() == failures {
             self.cut_off(document.line);
@@ -143,8 +157,8 @@ impl Out {
 
     /// Enters a document, and tells how many of its entries are known already.
     fn enter(&mut self, head: &Map<String, Value>, entries: Option<Piece<'_>>) -> usize {
-        const NAMES: [&str; 7] =
-            ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "id"];
+        const NAMES: [&str; 8] =
+            ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "task_id", "id"];
         let entries: Vec<u64> = if self.several {
             entries.iter().flat_map(|list| list.inside().pieces).map(|(_, piece)| digest(piece)).collect()
         } else {
@@ -181,7 +195,7 @@ impl Out {
         0
     }
 
-    fn list(&mut self, list: Piece<'_>, name: &str, skip: usize, read: &mut impl FnMut(&mut Self, Part)) {
+    fn list(&mut self, list: Piece<'_>, name: &str, skip: usize, read: &mut dyn FnMut(&mut Self, Part)) {
         let inside = list.inside();
         let failures = self.transcript.errors.len();
         for (index, (_, piece)) in inside.pieces.iter().enumerate().skip(skip) {
@@ -368,6 +382,16 @@ pub(super) fn is_of_model(body: &Body) -> bool {
         Body::Message(message) => message.role == Role::Assistant,
         _ => false,
     }
+}
+
+/// Whether an element is a document with one of these lists, and no entry.
+fn holds_list(element: Piece<'_>, keys: &[&str]) -> bool {
+    if !element.is_object() || element.text.len() < 2 {
+        return false;
+    }
+    let members = element.inside().pieces;
+    !members.iter().any(|(key, _)| matches!(*key, "type" | "role"))
+        && members.iter().any(|(key, piece)| keys.contains(key) && piece.is_list())
 }
 
 /// `1767323045.678` as milliseconds, without floating point.
