@@ -9,6 +9,7 @@ use super::pieces::Piece;
 use super::usage::Usage;
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String, vec::Vec};
 use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_64;
 
 const MODES: [&str; 9] = [
     "\"updates\"",
@@ -89,7 +90,8 @@ pub(super) fn is_state(document: Piece<'_>) -> bool {
 /// The states of threads: each tells all messages so far, and a history of them the newest first.
 #[derive(Default)]
 pub(super) struct States {
-    told: BTreeSet<(Option<String>, String)>,
+    /// Digests of the messages told, with their thread.
+    told: BTreeSet<u64>,
 }
 
 impl States {
@@ -145,7 +147,8 @@ impl States {
                     let message = Value::Object(map);
                     // What has no id is known by its place.
                     let name = own_id(&message).unwrap_or_else(|| format!("{index}:{message}"));
-                    if self.told.insert((out.run.clone(), name)) {
+                    let thread = out.run.clone().unwrap_or_default();
+                    if self.told.insert(xxh3_64(format!("{thread}\n{name}").as_bytes())) {
                         entry(out, &message);
                     }
                 }
@@ -162,6 +165,7 @@ impl States {
 #[derive(Default)]
 pub(super) struct Stream {
     begun: bool,
+    updated: bool,
     told: Vec<(&'static str, u32, String)>,
 }
 
@@ -173,12 +177,12 @@ impl Stream {
             return false;
         }
         if let Some((mode, piece)) = mode(document) {
-            self.take(mode, piece);
+            self.take(out, mode, piece);
         } else if document.is_list() {
             let inside = document.inside();
             for (_, piece) in inside.pieces {
                 match mode(piece) {
-                    Some((mode, piece)) => self.take(mode, piece),
+                    Some((mode, piece)) => self.take(out, mode, piece),
                     None => broken(out, piece),
                 }
             }
@@ -191,9 +195,24 @@ impl Stream {
         true
     }
 
-    fn take(&mut self, mode: &'static str, piece: Piece<'_>) {
+    fn take(&mut self, out: &mut Out, mode: &'static str, piece: Piece<'_>) {
         // A mode that tells more makes the others needless.
-        const READ: [&str; 3] = ["updates", "values", "messages"];
+        const READ: [&str; 2] = ["values", "messages"];
+        if mode == "updates" {
+            // Nothing tells more, so it is read as it comes.
+            self.updated = true;
+            self.told.clear();
+            out.line = piece.line;
+            out.path.clear();
+            match piece.value() {
+                Ok(Value::Object(nodes)) => update(out, &nodes),
+                Ok(other) => out.fail(mode, "what a graph tells", Some(&other)),
+                Err(error) => out.transcript.fail(piece.line, error),
+            }
+        }
+        if self.updated {
+            return;
+        }
         let rank = |mode: &str| READ.iter().position(|read| *read == mode);
         let Some(new) = rank(mode) else { return };
         match self.told.first().and_then(|(known, ..)| rank(known)) {
@@ -219,7 +238,6 @@ impl Stream {
             out.line = line;
             out.path.clear();
             match (mode, value) {
-                ("updates", Value::Object(nodes)) => update(out, &nodes),
                 ("values", Value::Object(state)) => {
                     for message in list(&state, "messages") {
                         if seen.insert(identity(message)) {

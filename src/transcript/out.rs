@@ -32,7 +32,7 @@ pub(super) struct Out {
     /// The run that entries belong to.
     pub(super) run: Option<String>,
     /// Names of the tools called, by call id: a result often names only its call.
-    tools: BTreeMap<String, String>,
+    tools: Tools,
     rounds: u64,
     in_round: bool,
     known: Conversations,
@@ -42,6 +42,35 @@ pub(super) struct Out {
     pub(super) several: bool,
     /// Events that were handed over already.
     pub(super) gone: usize,
+}
+
+/// Which tool was called under which id, in little: of a long log all are kept.
+#[derive(Default)]
+struct Tools {
+    names: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+    /// By the digest of the id.
+    called: BTreeMap<u64, u32>,
+}
+
+impl Tools {
+    fn called(&mut self, id: &str, tool: &str) {
+        let number = match self.numbers.get(tool) {
+            Some(number) => *number,
+            None => {
+                let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+                self.names.push(tool.to_owned());
+                self.numbers.insert(tool.to_owned(), number);
+                number
+            }
+        };
+        self.called.insert(xxh3_64(id.as_bytes()), number);
+    }
+
+    fn of(&self, id: &str) -> Option<&String> {
+        let number = self.called.get(&xxh3_64(id.as_bytes()))?;
+        self.names.get(usize::try_from(*number).ok()?)
+    }
 }
 
 /// Where a model answers: a run and an agent.
@@ -70,7 +99,7 @@ impl Out {
             line: 0,
             path: String::new(),
             run: None,
-            tools: BTreeMap::new(),
+            tools: Tools::default(),
             rounds: 0,
             in_round: false,
             known: Conversations::default(),
@@ -340,7 +369,7 @@ impl Out {
         // Some providers leave ids empty, which name nothing.
         let call_id = call_id.filter(|id| !id.is_empty());
         if let Some(id) = &call_id {
-            self.tools.insert(id.clone(), tool.clone());
+            self.tools.called(id, &tool);
         }
         let (args, raw_args) = arguments(args);
         self.push(context, Body::ToolCall(ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() }));
@@ -350,7 +379,7 @@ impl Out {
     pub(super) fn result(&mut self, context: &Context, mut result: ToolResult) {
         result.call_id = result.call_id.filter(|id| !id.is_empty());
         if result.tool.is_none() {
-            result.tool = result.call_id.as_ref().and_then(|id| self.tools.get(id)).cloned();
+            result.tool = result.call_id.as_ref().and_then(|id| self.tools.of(id)).cloned();
         }
         self.push(context, Body::ToolResult(result));
     }

@@ -1,8 +1,6 @@
 //! Forms of logs that were found in public repositories and not in the documents of their vendors. All texts here are made
 //! up, in the form of the real ones.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
-
 use loopwarden::model::{Body, Config, Level, Outcome, Role};
 use loopwarden::transcript::{Format, Transcript, read};
 use loopwarden::{Detector, json};
