@@ -108,7 +108,7 @@ impl Items {
 /// What became of an item.
 fn result(item: &Map<String, Value>, call_id: String) -> ToolResult {
     let error = item.get("error").filter(|error| !error.is_null());
-    let error = error.map(|error| text_of(error));
+    let error = error.map(text_of);
     let output = text(item, "aggregated_output").map(str::to_owned);
     let output =
         output.or(error.clone()).unwrap_or_else(|| output_text(item.get("result").filter(|told| !told.is_null())));

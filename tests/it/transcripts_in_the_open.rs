@@ -139,7 +139,7 @@ fn a_history_of_states_tells_each_message_once() {
     assert_eq!(story(&sound(&stored.to_string(), Format::LangChain)).len(), 4);
     // A state that ends in the middle is told of, and its beginning is read.
     let whole = json!({ "values": { "messages": messages("Kemi", 2) } }).to_string();
-    let cut = read(&whole[..whole.len() - 60], None);
+    let cut = read(whole.get(..whole.len() - 60).unwrap(), None);
     assert_eq!(cut.format, Format::LangChain);
     assert!(!cut.errors.is_empty() && cut.events.len() >= 4);
 }
