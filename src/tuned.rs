@@ -52,7 +52,7 @@ tuned! {
     GOAL_WITHIN = 70, tried [60, 65, 75, 80];
     GOAL_WITHIN_ALIKE = 40, tried [32, 36, 44];
     /// A rewording is worth a point for each so many per cent beyond [`REWORDED_FROM`] that are shared.
-    REWORDED_STEP = 5, tried [4, 6, 7];
+    REWORDED_STEP = 4, tried [5, 6, 7];
     REWORDED_FROM = 10, tried [5, 15, 20];
     /// Of which so many twelfths are left where it names something more …
     REWORDED_PLUS = 8, tried [4, 6, 10, 12];
@@ -73,7 +73,7 @@ tuned! {
     TALK_LONGEST = 400, tried [300, 500, 700, 900, 1200, 1600];
     /// A message says something from this share of new words, in per cent, and is then worth so many twelfths …
     TALK_FRESH = 22, tried [16, 19, 25, 28];
-    TALK_NEWS = 4, tried [2, 3, 5, 6];
+    TALK_NEWS = 5, tried [2, 3, 4, 6];
     /// … and so many where the user named something.
     TALK_USER_NEWS = 1, tried [0, 2, 3];
     /// Share of tokens from which two attempts are one, in per cent.
@@ -84,6 +84,6 @@ tuned! {
     DELEGATION_ALIKE = 50, tried [44, 60, 70];
     /// A step that is new undoes as many that are not, in a long lap.
     LAP_NEW = 5, tried [3, 4, 7, 9];
-    /// Steps of the shortest lap that is looked for so.
-    LAP_SHORTEST = 5, tried [4, 7, 10];
+    /// Steps of the shortest lap that is looked for so: shorter ones are followed step by step.
+    LAP_SHORTEST = 11, tried [5, 15, 20];
 }

@@ -3,7 +3,7 @@
 //! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
 //! new change was made: each takes one lap off.
 //! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several;
-//! a longer lap is a stretch in which hardly a step is new ([`long`]).
+//! a longer lap is a stretch in which hardly a step is new ([`long`]), and only told.
 
 mod long;
 
@@ -200,14 +200,6 @@ impl Walk {
     }
 }
 
-/// What is followed step by step says more; where both see a lap it is one loop.
-fn joined(short: Option<Signal>, long: Option<Signal>) -> Option<Signal> {
-    match (short, long) {
-        (Some(short), Some(long)) => Some(Signal { identity: long.identity, ..short }),
-        (short, long) => short.or(long),
-    }
-}
-
 impl Rule for Cycle {
     const ID: &'static str = "cycle";
     const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap.";
@@ -221,15 +213,14 @@ impl Rule for Cycle {
             // Refusing one step of the lap would only move the loop to the others, so every one is named.
             Fact::Call(call, _) => {
                 let walks = state.own(call.agent).into_iter().chain(core::iter::once(&state.calls));
-                let short = walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx));
-                joined(short, state.long.goes_on(call, cx))
+                walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx))
             }
             Fact::Step(step, _) => {
                 let tool = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let long = state.long.step(step, cx);
                 if cx.run.alone {
                     state.calls.step(step, cx);
-                    return joined(state.calls.signal(tool, cx), long);
+                    return state.calls.signal(tool, cx).or(long);
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
@@ -241,7 +232,7 @@ impl Rule for Cycle {
                 let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
                 known.walk.step(step, cx);
                 // Each is told of its own.
-                let signal = joined(known.walk.signal(tool, cx).or(together), long);
+                let signal = known.walk.signal(tool, cx).or(together).or(long);
                 own.push(known, AGENTS);
                 signal
             }
@@ -282,7 +273,7 @@ mod tests {
         Script::new(ALONE).play("a:x b:y c:z a:x b:y c:z a:x b:y c:z").expect(RULE, &[(17, Nudge)]);
         Script::new(ALONE).play("a:x b:y a:x b:y a:x b:y a:x b:y a:x b:y").last(RULE, Block);
         let ten = "a:0 b:1 c:2 d:3 e:4 f:5 g:6 h:7 i:8 j:9 ";
-        Script::new(ALONE).play(&ten.repeat(3)).strongest(RULE, Nudge);
+        Script::new(ALONE).play(&ten.repeat(3)).last(RULE, Nudge);
         Script::new(ALONE).play(&ten.repeat(9)).last(RULE, Halt);
     }
 
