@@ -295,18 +295,22 @@ impl Around<'_> {
         ];
         const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
         const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
-        if start == 0 || !b" :=#'\"[(".contains(&self.byte(start - 1)) {
+        let parts = |byte: u8| matches!(byte, b' ' | b':' | b'=' | b'#' | b'\'' | b'"' | b'[' | b'(');
+        let mut end = start;
+        while end > 0 && start - end < 3 && parts(self.byte(end - 1)) {
+            end -= 1;
+        }
+        if end == start {
             return None;
         }
-        let before = self.bytes.get(start.saturating_sub(40)..start).unwrap_or_default();
-        let gap = before.iter().rev().take(3).take_while(|byte| b" :=#'\"[(".contains(byte)).count();
-        let before = before.get(..before.len() - gap)?;
         let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
         // Most words before a number are told by their last letter: all ids end in one.
-        let ends_label = |byte: u8| byte == b'd' || random && b"ten".contains(&byte);
-        if !before.last().is_some_and(|byte| ends_label(byte.to_ascii_lowercase()) || matches!(byte, b'_' | b'-')) {
+        let ends_label = |byte: u8| byte == b'd' || random && matches!(byte, b't' | b'e' | b'n');
+        let last = if end == 0 { 0 } else { self.byte(end - 1) };
+        if !ends_label(last.to_ascii_lowercase()) && !matches!(last, b'_' | b'-') {
             return None;
         }
+        let before = self.bytes.get(start.saturating_sub(40)..end).unwrap_or_default();
         let mut length =
             before.iter().rev().take_while(|byte| is(**byte, LETTER) || matches!(byte, b'_' | b'-')).count();
         let spelled = |length: usize| before.get(before.len().saturating_sub(length)..).unwrap_or_default();
