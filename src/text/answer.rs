@@ -349,10 +349,12 @@ pub(super) fn says(text: &str) -> Says {
         scan(head, &mut says);
         scan(tail, &mut says);
     }
+    if text.len() > SHORT_ANSWER {
+        return Says { negative: false, ..says };
+    }
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
     says.negative |=
         ["none", "null", "nil", "empty", "undefined", "nothing"].iter().any(|all| whole.eq_ignore_ascii_case(all));
-    says.negative &= text.len() <= SHORT_ANSWER;
     says
 }
 

@@ -18,7 +18,7 @@ const DEPTH: usize = 3;
 /// Stands for what was repeated.
 const MARK: &str = " § ";
 /// Fewer characters may well be an error's own words.
-const SHORTEST: u32 = 8;
+const SHORTEST: usize = 8;
 /// Words of the arguments whose presence is remembered, one bit each in so many.
 const KNOWN: u32 = 1024;
 const BITS: usize = 1024;
@@ -144,7 +144,7 @@ impl Echo {
             }
             // A plain word may as well be the error's own.
             let telling = || {
-                let word = bytes.get(last.start as usize..last.end as usize);
+                let word = bytes.get(last.start..last.end);
                 !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
             };
             if chars >= SHORTEST && self.runs.len() < RUNS && (count > 1 || telling()) {
@@ -171,7 +171,7 @@ impl Echo {
             let behind = words.next.map_or(word.hash, |behind| behind.hash);
             let repeated = if self.begins(word.hash, behind) { self.longest(word, &words, lengths) } else { None };
             let Some(after) = repeated else {
-                before = Some(word.end as usize);
+                before = Some(word.end);
                 continue;
             };
             // The punctuation on either side belongs to the argument as often as not.
@@ -180,7 +180,7 @@ impl Echo {
             if !out.ends_with(MARK) {
                 out.push_str(MARK);
             }
-            copied = after.next.map_or(text.len(), |word| word.start as usize);
+            copied = after.next.map_or(text.len(), |word| word.start);
             (found, before, words) = (true, None, after);
         }
         if found {
@@ -235,8 +235,8 @@ impl Words<'_> {
 /// A word, where it stands.
 #[derive(Clone, Copy, Debug)]
 struct Word {
-    start: u32,
-    end: u32,
+    start: usize,
+    end: usize,
     /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
     /// them.
     hash: u32,
@@ -245,16 +245,15 @@ struct Word {
 impl Word {
     /// What lies between it and a later one.
     fn range_to(&self, later: &Self) -> core::ops::Range<usize> {
-        self.end as usize..later.start as usize
+        self.end..later.start
     }
 
     /// The next of `words`, which are those of `text`.
     #[inline]
     fn next(text: &[u8], words: &mut Runs<'_, b'_'>) -> Option<Self> {
         let (start, end) = words.next()?;
-        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let hash = hash(text.get(start..).unwrap_or_default(), end - start);
-        Some(Self { start: place(start), end: place(end), hash })
+        Some(Self { start, end, hash })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Every question is answered by the bytes around one word, a bounded number of them.
 
-use super::words::{Sieve, listed, listed_name};
+use super::words::{Lexicon, Sieve, listed, listed_name};
 
 const PLAIN: u8 = 0;
 pub(super) const LETTER: u8 = 1;
@@ -295,6 +295,7 @@ impl Around<'_> {
         ];
         const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
         const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
+        static WORDS: Lexicon = Lexicon::of(&[&PROCESS, &IDS, &NAMES]);
         let parts = |byte: u8| matches!(byte, b' ' | b':' | b'=' | b'#' | b'\'' | b'"' | b'[' | b'(');
         let mut end = start;
         while end > 0 && start - end < 3 && parts(self.byte(end - 1)) {
@@ -324,7 +325,12 @@ impl Around<'_> {
         if !ends_label(last) {
             return None;
         }
-        let label = core::str::from_utf8(spelled(length)).ok()?;
+        let label = spelled(length);
+        // A word without separators is told by one look.
+        if length > 0 && label.iter().all(u8::is_ascii_alphabetic) && !WORDS.may_hold(label) {
+            return None;
+        }
+        let label = core::str::from_utf8(label).ok()?;
         if !LABELS.passes_name(label) {
             return None;
         }
