@@ -15,7 +15,8 @@ const hook = {
 /** The package itself, where it is bundled and not asked for by its name. */
 const own = {
   name: "own",
-  resolveId: (source: string) => (source === "loopwarden" ? fileURLToPath(new URL("src/api.ts", import.meta.url)) : null),
+  resolveId: (source: string) =>
+    source === "loopwarden" ? fileURLToPath(new URL("src/api.ts", import.meta.url)) : null,
 };
 
 /**
