@@ -12,7 +12,7 @@ use crate::rules::{Cx, Signal, only_told};
 use crate::state::{Call, Latest, Onset, Ring, Step};
 use crate::text::{Key, combine, evidence, mark, printable};
 use crate::tuned;
-use alloc::{format, vec::Vec};
+use alloc::{boxed::Box, format, vec::Vec};
 
 /// Agents whose steps are watched at once.
 const AGENTS: usize = 4;
@@ -39,7 +39,8 @@ struct Walker {
     /// Marks of the latest ones, two bytes each, the oldest first.
     recent: Vec<u8>,
     again: Ring<Place>,
-    stretch: Option<Stretch>,
+    /// Only where steps came round.
+    stretch: Option<Box<Stretch>>,
 }
 codec!(struct Walker { agent, steps, recent, again, stretch });
 
@@ -96,27 +97,28 @@ impl Walker {
         }
         self.recent.extend(mark.to_le_bytes());
         let Some(Place { last, times, .. }) = known else {
-            self.stretch = self.stretch.take().and_then(Stretch::strays);
+            if self.stretch.as_mut().is_some_and(|stretch| !stretch.strays()) {
+                self.stretch = None;
+            }
             return;
         };
         let times = times.saturating_add(1);
         self.again.push(Place { mark: key, last: now, times }, PLACES);
-        let stretch = self.stretch.get_or_insert_with(|| Stretch {
-            start: now,
-            first: key,
-            mutations: step.mutations_before,
-            onset: step.onset,
-            ..Stretch::default()
-        });
+        let stretch = self.stretch.get_or_insert_default();
+        if stretch.start == 0 {
+            (stretch.start, stretch.first) = (now, key);
+            (stretch.mutations, stretch.onset) = (step.mutations_before, step.onset);
+        }
         stretch.goes_on(step, now, last, times);
     }
 }
 
 impl Stretch {
-    /// A step that is new; `None` where there are too many.
-    fn strays(self) -> Option<Self> {
-        let credit = self.credit.checked_sub(tuned::LAP_NEW.get())?;
-        Some(Self { credit, ..self })
+    /// A step that is new; false where there are too many.
+    fn strays(&mut self) -> bool {
+        let credit = self.credit.checked_sub(tuned::LAP_NEW.get());
+        self.credit = credit.unwrap_or(0);
+        credit.is_some()
     }
 
     fn goes_on(&mut self, step: &Step, now: u32, last: u32, times: u32) {
