@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const MAGIC: &[u8; 4] = b"LWSN";
 /// Raised when the payload's layout changes.
-const FORMAT: u8 = 3;
+const FORMAT: u8 = 4;
 const CHECKSUM: usize = 8;
 const HEADER: usize = MAGIC.len() + 1 + 4 + CHECKSUM;
 

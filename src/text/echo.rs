@@ -72,7 +72,7 @@ impl Late<Echo> {
         let hopeless = answer.len() > LONGEST_ANSWER
             || match self {
                 Self::Unread(said) => few(said.text()),
-                Self::Read(echo) => echo.known.is_empty(),
+                Self::Read(echo, _) => echo.known.is_empty(),
             }
             || few(answer);
         !hopeless && self.get().holds(answer)

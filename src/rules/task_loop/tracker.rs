@@ -100,7 +100,7 @@ pub(super) struct Tracker {
     pub(super) failed: Option<String>,
     pub(super) at: Option<i64>,
 }
-codec!(struct Tracker { task, parent, failures, failing, risen, reading, checklist, since, marks, asked, failed, at });
+codec!(struct Tracker { task, parent, failures, failing, risen, reading, checklist, since, marks, asked, failed, at } raw);
 
 /// A failure that was recorded.
 #[derive(Clone, Debug)]
