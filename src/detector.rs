@@ -566,7 +566,18 @@ impl Judging<'_> {
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
-        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset, salt: self.scratch.salt };
+        let cx = Cx {
+            limits: any,
+            config,
+            task,
+            agent,
+            parent_task,
+            run,
+            flow,
+            here,
+            onset: self.onset,
+            salt: self.scratch.salt,
+        };
         self.run.rules.observe(fact, limits, cx, self.apart, &mut self.raised);
     }
 

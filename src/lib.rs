@@ -30,6 +30,7 @@ mod js;
 #[cfg(all(target_arch = "wasm32", any(feature = "component", feature = "js", feature = "tools")))]
 mod shim;
 #[cfg(all(any(test, feature = "js"), not(fuzzing)))]
+#[allow(unreachable_pub, reason = "the fuzzer is outside of the crate")]
 mod wire;
 // The fuzzer is outside of the crate and tries this door as well.
 #[cfg(fuzzing)]

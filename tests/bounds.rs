@@ -138,7 +138,7 @@ fn widest() -> String {
         let wide = |window: u32| json!({ rule.id: { "window": window } });
         let accepts = |window: u32| json::detector(&with(&wide(window))).is_ok();
         // The widest that is accepted: every narrower one down to the default is.
-        let (mut low, mut high) = (0, 1 << 20);
+        let (mut low, mut high) = (0_u32, 1_u32 << 20);
         while low < high {
             let middle = (low + high).div_ceil(2);
             if accepts(middle) { low = middle } else { high = middle - 1 }
@@ -181,7 +181,8 @@ fn what_is_counted_is_what_is_taken() {
 #[test]
 fn a_loop_outlives_a_crowd_that_takes_all() {
     let mut detector = json::detector(r#"{"memory": {"maxRuns": 1000000, "maxBytes": 1048576}}"#).unwrap();
-    let result = r#"{"type": "tool-result", "tool": "read", "outcome": "error", "output": "no such file", "run": "loop"}"#;
+    let result =
+        r#"{"type": "tool-result", "tool": "read", "outcome": "error", "output": "no such file", "run": "loop"}"#;
     let call = r#"{"type": "tool-call", "tool": "read", "args": {"path": "a.rs"}, "run": "loop"}"#;
     for _ in 0..4 {
         json::record(&mut detector, call).unwrap();

@@ -49,8 +49,8 @@ fn main() -> Result<(), Failure> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["run", events] => run(events.parse()?),
-        ["runs", runs] => runs(runs.parse()?),
+        ["run", most] => run(most.parse()?),
+        ["runs", most] => runs(most.parse()?),
         ["doors", events, seed] => doors(events.parse()?, seed.parse()?),
         ["events", events, seed] => events_out(events.parse()?, seed.parse()?),
         ["digest"] => digest_of_input(),

@@ -255,8 +255,8 @@ pub enum Payloads {
 pub struct Privacy {
     /// Whether payloads may leave.
     pub payloads: Payloads,
-    /// A secret of 8 to 256 bytes under which signatures and evidence of calls are made, so that nobody without it can try
-    /// arguments and outputs out against them, or make two that seem equal. Detectors with another one give other
+    /// A secret of 8 to 256 bytes under which signatures and evidence are made, so that nobody without it can try arguments,
+    /// outputs and other texts out against them, or make two that seem equal. Detectors with another one give other
     /// signatures and the same verdicts otherwise. A snapshot holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,

@@ -267,7 +267,8 @@ impl Task {
         self.times.retain(|times| policy.recent(times.at, cx.run.now));
         Times::add(&mut self.times, at);
         self.latest = at.or(self.latest).max(self.latest);
-        let (blockers, work) = (set_key("blockers", cx.salt, &attempt.blockers), set_key("work", cx.salt, &attempt.completed_work));
+        let (blockers, work) =
+            (set_key("blockers", cx.salt, &attempt.blockers), set_key("work", cx.salt, &attempt.completed_work));
         let (named, more) = listed(&attempt.blockers, NAMED);
         let seen = Seen {
             at,

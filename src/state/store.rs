@@ -354,7 +354,8 @@ impl Store {
     }
 
     pub(crate) fn fits(&self, memory: &Memory) -> bool {
-        self.len() <= memory.max_runs as usize && self.bytes <= most_bytes(memory)
+        self.len() <= memory.max_runs as usize
+            && self.bytes <= most_bytes(memory)
             && self.slots.iter().all(|slot| slot.bytes <= FULLEST && slot.run.fits())
     }
 }

@@ -756,7 +756,8 @@ impl Workflow {
             Body::Progress(progress) => forward = task.progress(progress, moment),
             // What is external ends no iteration of the work.
             Body::Failure(failure) => {
-                task.failures = task.failures.saturating_add(u32::from(!FailureFacts::of(failure, moment.salt).external));
+                task.failures =
+                    task.failures.saturating_add(u32::from(!FailureFacts::of(failure, moment.salt).external));
             }
             Body::Evaluation(_) => task.judged_to_progress(moment),
             _ => {}

@@ -115,10 +115,13 @@ mod tests {
     #[test]
     fn what_changes_by_itself_in_a_patch_does_not_count() {
         let patch_at = |time: &str, blob: &str, line: &str| {
-            patch(&format!(
-                "diff --git a/x.rs b/x.rs\nindex {blob}..0badcafe 100644\n--- a/x.rs\t{time}\n+++ b/x.rs\t{time}\n\
+            patch(
+                &format!(
+                    "diff --git a/x.rs b/x.rs\nindex {blob}..0badcafe 100644\n--- a/x.rs\t{time}\n+++ b/x.rs\t{time}\n\
                  @@ -1 +1 @@\n-old\n+{line}\n"
-            ), 0)
+                ),
+                0,
+            )
         };
         let first = patch_at("2026-01-05 10:00:00.000000000 +0100", "1234567", "new");
         assert_eq!(first, patch_at("2026-01-05 11:30:07.000000000 +0100", "89abcde", "new"));

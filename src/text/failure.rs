@@ -542,7 +542,10 @@ mod tests {
     #[test]
     fn the_context_is_the_trace() {
         let with = |trace: &str| Failure { message: "x".into(), stack_trace: Some(trace.into()), ..Failure::default() };
-        assert_eq!(FailureFacts::of(&with("at a\nat b"), 0).context, FailureFacts::of(&with("at a\nat b\n"), 0).context);
+        assert_eq!(
+            FailureFacts::of(&with("at a\nat b"), 0).context,
+            FailureFacts::of(&with("at a\nat b\n"), 0).context
+        );
         assert_ne!(FailureFacts::of(&with("at a"), 0).context, FailureFacts::of(&with("at b"), 0).context);
         assert_ne!(facts("boom\n  at a (x.js:1)").context, 0);
         assert_eq!(facts("boom").context, 0);

@@ -5,8 +5,7 @@ use alloc::{format, vec, vec::Vec};
 use serde_json::Value;
 
 pub(crate) const TYPES: [&str; KINDS] = ["tool-call", "tool-result", "delta", "message", "output"];
-pub(crate) const OUTCOMES: [&str; 7] =
-    ["ok", "error", "denied", "invalid", "unknown-tool", "not-executed", "timeout"];
+pub(crate) const OUTCOMES: [&str; 7] = ["ok", "error", "denied", "invalid", "unknown-tool", "not-executed", "timeout"];
 
 fn text(text: &str, out: &mut Vec<u8>) -> Option<()> {
     out.extend(u32::try_from(text.len()).ok()?.to_le_bytes());

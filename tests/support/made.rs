@@ -85,11 +85,18 @@ impl Maker {
                 1 => format!(r#"{{"type":"failure","message":"{} failed"{fields}}}"#, self.words(2)),
                 2 => {
                     let (failing, diff) = (self.draw(9), self.words(6));
-                    format!(r#"{{"type":"progress","diff":"{diff}","tests":{{"failing":{failing},"total":9}}{fields}}}"#)
+                    format!(
+                        r#"{{"type":"progress","diff":"{diff}","tests":{{"failing":{failing},"total":9}}{fields}}}"#
+                    )
                 }
                 3 => format!(r#"{{"type":"message","role":"user","text":"{}"{fields}}}"#, self.words(4)),
-                4 => format!(r#"{{"type":"attempt","status":"blocked","blockers":["{}"],"task":"t","run":"{run}"}}"#, self.word()),
-                _ => format!(r#"{{"type":"turn","node":"{}","finalMessage":"{}"{fields}}}"#, self.word(), self.words(5)),
+                4 => format!(
+                    r#"{{"type":"attempt","status":"blocked","blockers":["{}"],"task":"t","run":"{run}"}}"#,
+                    self.word()
+                ),
+                _ => {
+                    format!(r#"{{"type":"turn","node":"{}","finalMessage":"{}"{fields}}}"#, self.word(), self.words(5))
+                }
             },
             _ => {
                 let tool = TOOLS.get(self.draw(TOOLS.len() as u64) as usize).copied().unwrap_or("read_file").to_owned();
@@ -115,10 +122,10 @@ impl Maker {
     fn result(&mut self, place: u64, open: Open, fields: &str) -> String {
         let (tool, again) = (&open.tool, open.again);
         let outcome = if again > 0 || self.draw(8) == 0 { "error" } else { "ok" };
-        let output = if again > 0 { format!("no such thing as {}", open.args).replace('"', "'") } else { self.words(30) };
-        let text = format!(
-            r#"{{"type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}"{fields}}}"#
-        );
+        let output =
+            if again > 0 { format!("no such thing as {}", open.args).replace('"', "'") } else { self.words(30) };
+        let text =
+            format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}"{fields}}}"#);
         // A loop: the same call once more.
         if again > 1 {
             self.put(place, Open { again: again - 1, waits: false, ..open });

@@ -93,8 +93,7 @@ pub(crate) fn twice(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         "two builds of the component's module differ"
     );
     for (feature, name, level) in MODULES {
-        let (first, second) =
-            (npm_module(workspace, line, feature, level)?, npm_module(&again, line, feature, level)?);
+        let (first, second) = (npm_module(workspace, line, feature, level)?, npm_module(&again, line, feature, level)?);
         ensure!(first == second, "two builds of the module `{name}` differ");
     }
     fs::remove_dir_all(&again.target).with_context(|| format!("cannot remove {}", again.target.display()))?;

@@ -139,7 +139,9 @@ const CONSECUTIVE_ERRORS: Row = Row {
     see: |streaks, fact, cx| {
         let key = match fact {
             Fact::Step(step, _) if step.facts.class.is_some() => step.facts.light,
-            Fact::Event(Event { body: Body::Failure(failure), .. }) => salted("failure", cx.salt, failure.message.as_bytes()),
+            Fact::Event(Event { body: Body::Failure(failure), .. }) => {
+                salted("failure", cx.salt, failure.message.as_bytes())
+            }
             Fact::Step(step, _) if step.outcome == Outcome::Ok && !step.facts.failed => {
                 streaks.clear();
                 return None;
