@@ -128,7 +128,7 @@ fn no_digest_of_a_text_leaves_without_the_salt() {
     let (plain, other_text) = (leaving(None, 493_027), leaving(None, 502_118));
     // What a reader without the salt could try numbers out against.
     let telling: BTreeSet<_> = plain.difference(&other_text).collect();
-    assert!(telling.len() > 20, "{telling:?}");
+    assert!(telling.len() > 8, "{telling:?}");
     let (one, other) = (leaving(Some("first secret"), 493_027), leaving(Some("other secret"), 493_027));
     for digest in &telling {
         assert!(!one.contains(*digest) && !other.contains(*digest), "{digest} is the same with a salt");

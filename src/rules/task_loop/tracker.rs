@@ -31,7 +31,7 @@ pub(super) struct Counter {
     pub(super) reason: Reason,
     pub(super) at: Option<i64>,
 }
-codec!(struct Counter { task, name, count, looped, onset, gated, reason, at });
+codec!(struct Counter { task, name, count, looped, onset, gated, reason, at } raw);
 
 /// What was last said about the task.
 #[derive(Clone, Debug)]
