@@ -74,7 +74,7 @@ impl Late<Echo> {
                 buffer.take(said);
                 buffer
             }
-            Self::Read(echo) => echo,
+            Self::Read(echo, _) => echo,
         }
     }
 
