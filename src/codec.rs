@@ -96,6 +96,14 @@ impl<'a> Reader<'a> {
     pub(crate) fn number(&mut self) -> u64 {
         let first = self.byte();
         let more = first.leading_ones();
+        if more == 0 {
+            return first.into();
+        }
+        if let Some(next) = self.rest.first_chunk() {
+            let high = u64::from(first & 0x7f_u8.checked_shr(more).unwrap_or(0));
+            self.rest = self.rest.get(more as usize..).unwrap_or_default();
+            return high.checked_shl(8 * more).unwrap_or(0) | u64::from_be_bytes(*next) >> (64 - 8 * more);
+        }
         let high = u64::from(first & 0x7f_u8.checked_shr(more).unwrap_or(0));
         self.bytes(more as usize).iter().fold(high, |number, byte| (number << 8) | u64::from(*byte))
     }
@@ -117,16 +125,18 @@ impl<'a> Reader<'a> {
 #[inline(never)]
 fn put_number(number: u64, to: &mut Vec<u8>) {
     let more = length(number) - 1;
-    let bytes = number.to_be_bytes();
-    let begins = !0xff_u8.checked_shr(more as u32).unwrap_or(0);
-    match bytes.get(7_usize.wrapping_sub(more)..).and_then(<[u8]>::split_first) {
-        Some((high, low)) => {
-            to.push(begins | high);
-            to.extend_from_slice(low);
+    let end = to.len() + 1 + more;
+    match 7_usize.checked_sub(more) {
+        Some(7) => to.push(number as u8),
+        // Eight bytes are written whatever it takes: that is one store.
+        Some(free) => {
+            let begins = u64::from(!(0xff_u8 >> more)) << 56;
+            to.extend_from_slice(&(number << (8 * free) | begins).to_be_bytes());
+            to.truncate(end);
         }
         None => {
-            to.push(begins);
-            to.extend_from_slice(&bytes);
+            to.push(0xff);
+            to.extend_from_slice(&number.to_be_bytes());
         }
     }
 }

@@ -432,6 +432,11 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     }
     let (onset, raised, tool) = (run.onset(), Vec::new(), ToolSettings::default());
     let mut judging = Judging { settings, scratch, run, event, context, onset, apart, raised, tool, answers: None };
+    if matches!(event.body, Body::Delta(_)) && !context.synthetic {
+        // Of these there are most.
+        judging.show_all([&Fact::Tick, &Fact::Event(event)]);
+        return judging.end();
+    }
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
@@ -451,9 +456,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         Body::Custom(custom) => judging.custom(custom),
         _ => judging.show(&Fact::Event(event)),
     }
-    let judgement = judging.decide();
-    run.note_lost();
-    judgement
+    judging.end()
 }
 
 /// Where an event happened. A result that names no task is of its call's.
@@ -544,6 +547,11 @@ struct Judging<'a> {
 impl Judging<'_> {
     /// Shows a fact to the rules.
     fn show(&mut self, fact: &Fact<'_>) {
+        self.show_all([fact]);
+    }
+
+    /// Shows facts to the rules that come in the same surroundings.
+    fn show_all<const N: usize>(&mut self, facts: [&Fact<'_>; N]) {
         let limits = self.tool.limits(self.settings);
         let run = RunView::of(self.run);
         let here = self.sighting(0);
@@ -553,8 +561,10 @@ impl Judging<'_> {
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
-        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset };
-        self.run.rules.observe(fact, limits, cx, self.apart, &mut self.raised);
+        let mut cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset };
+        for fact in facts {
+            self.run.rules.observe(fact, limits, &mut cx, self.apart, &mut self.raised);
+        }
     }
 
     /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
@@ -724,7 +734,13 @@ impl Judging<'_> {
         self.run.workflow.halted(&verdict.records);
     }
 
-    fn decide(mut self) -> Judgement {
+    fn end(mut self) -> Judgement {
+        let judgement = self.decide();
+        self.run.note_lost();
+        judgement
+    }
+
+    fn decide(&mut self) -> Judgement {
         let context = self.context;
         let answers = self.answers.take();
         let answers =

@@ -520,7 +520,7 @@ macro_rules! registry {
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
-                cx: Cx<'a>,
+                cx: &mut Cx<'a>,
                 apart: bool,
                 raised: &mut Vec<Raised>,
             ) {
@@ -539,7 +539,7 @@ macro_rules! registry {
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
-                mut cx: Cx<'a>,
+                cx: &mut Cx<'a>,
                 apart: bool,
                 raised: &mut Vec<Raised>,
             ) {
@@ -554,12 +554,12 @@ macro_rules! registry {
                     {
                         cx.limits = limits;
                         if <$rule as Rule>::SEES.meets(kind) {
-                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, &cx) {
+                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, cx) {
                                 raised.push((index, signal));
                             }
                         } else {
                             #[cfg(test)]
-                            testing::assert_blind::<$rule>(&self.$name, fact, &cx);
+                            testing::assert_blind::<$rule>(&self.$name, fact, cx);
                         }
                     }
                 )*

@@ -287,6 +287,9 @@ impl Retold {
             return false;
         }
         let index = self.told.iter().position(|told| told.is_call(call));
+        if index.is_none() && !self.first.is_some_and(|first| first.is_call(call)) {
+            return false;
+        }
         let later = self.told.iter().skip(index.map_or(0, |index| index + 1));
         // Whether other calls with other ids came after it, and whether turns began with them.
         let (others, turns) = later.fold((false, false), |(others, turns), told| {

@@ -68,7 +68,8 @@ fn quoted(text: &str) -> (Cow<'_, str>, &str) {
             };
             return (text, tail.as_str());
         }
-        let own = own.get_or_insert_default();
+        // What is escaped takes no less where it stands.
+        let own = own.get_or_insert_with(|| String::with_capacity(rest.len().min(LONGEST)));
         own.push_str(plain);
         match tail.next() {
             Some('n') => own.push('\n'),
