@@ -8,7 +8,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
-use crate::text::{Asks, Goal, Key, combine, delegated, key};
+use crate::text::{Asks, Goal, Key, combine, delegated, salted};
 use crate::tuned;
 use alloc::format;
 
@@ -68,7 +68,7 @@ impl Rule for DuplicateDelegation {
         let Fact::Call(call, payload) = fact else { return None };
         // What is handed on is asked in words.
         let asked = (call.asks == Asks::Prose).then(|| delegated(payload, &payload.named))?;
-        let prompt = key("delegation", asked?.as_bytes());
+        let prompt = salted("delegation", cx.salt, asked?.as_bytes());
         // Whom it is handed to does not change what it is about.
         let goal = Goal::of(asked?, core::iter::empty());
         let exact = state.prompts.take(|known| known.prompt == prompt);

@@ -12,7 +12,7 @@ use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting};
-use crate::text::{Asks, Goal, Key, beside, combine, has_digit, key, printable, reads_as_prose, word_hashes};
+use crate::text::{Asks, Goal, Key, beside, combine, has_digit, printable, reads_as_prose, salted, word_hashes};
 use alloc::{boxed::Box, format, vec::Vec};
 use chain::{Asking, Chain, Reworded};
 
@@ -190,7 +190,7 @@ impl Rule for RewordedRequest {
                 }
                 // The same of several agents is a round of questions.
                 let goal = Goal::of(&asked.request, core::iter::once(beside("to", &asked.to)));
-                let call = key("collaboration", asked.request.as_bytes());
+                let call = salted("collaboration", cx.salt, asked.request.as_bytes());
                 let asking = Asking { goal: &goal, call, round: None, onset: cx.onset, untold: true };
                 let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
                 cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded))
