@@ -74,6 +74,7 @@ impl Detector {
     /// # Errors
     /// `invalid-config`, naming the field that contradicts another or can never be reached.
     pub fn new(config: Config) -> Result<Self, Error> {
+        let config = json::extended(config)?;
         let scratch = Scratch::salted(text::salt(config.privacy.salt.as_deref()));
         Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch })
     }

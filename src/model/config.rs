@@ -1,4 +1,4 @@
-use crate::model::{Attempts, Conventions, Failures, Graph, Level, OnStall, Phases, Requests};
+use crate::model::{Attempts, Conventions, Extends, Failures, Graph, Level, OnStall, Phases, Requests};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Config {
+    /// Begins with the settings of another detector, or of several, one after the other; what else stands here counts more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extends: Option<Extends>,
     /// The thresholds that the rest of this document changes.
     pub preset: Preset,
     /// The one switch that silences everything.
@@ -51,6 +54,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            extends: None,
             preset: Preset::default(),
             enabled: true,
             mode: Mode::default(),

@@ -1,11 +1,20 @@
+use crate::model::Counter;
+use alloc::{collections::BTreeMap, string::String};
 use serde::{Deserialize, Serialize};
 
 /// Ways of counting that other detectors have, for hosts that depend on their alarms. None is on by default: each either
 /// overlooks loops or takes honest work for one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Conventions {
+    /// Only what is named runs: the rules under `rules`, unless they are switched off there, counters, and the budgets
+    /// that are set.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub only_named: bool,
+    /// Counts of your own, by their names; at most 16.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, Counter>,
     /// A message of the role `user` ends no evidence: for runs into which machines put such messages.
     pub keep_on_user_message: bool,
     /// `blind-repeat` counts a call when it is made, whether or not it is ever answered, and compares it like every other
