@@ -5,6 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+const FOLDERS = [".", "test", "tools/binaryen", "tools/biome", "tools/jco", "tools/node", "adapters"];
 const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
 const PROCESSORS = ["arm64", "arm", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
@@ -35,7 +36,7 @@ function platform(name) {
   };
 }
 
-for (const folder of process.argv.length > 2 ? process.argv.slice(2) : [".", "adapters"]) {
+for (const folder of process.argv.length > 2 ? process.argv.slice(2) : FOLDERS) {
   const path = join(folder, "package-lock.json");
   const lock = JSON.parse(await readFile(path, "utf8"));
   let added = 0;

@@ -81,7 +81,7 @@ test("the version is the package's", async () => {
 
 test("wrong usage is answered with what was meant, and 2", async (t) => {
   const cases: [args: string[], message: RegExp][] = [
-    [[], /which command\?/],
+    [[], /which command\?\n\nUsage: loopwarden COMMAND/],
     [["reply"], /no command reply, did you mean replay\?/],
     [["toString"], /no command toString/],
     [["replay"], /replay: expected one file/],
@@ -101,7 +101,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
       assert.equal(code, 2);
       assert.equal(stdout, "");
       assert.match(stderr, message);
-      assert.match(stderr, /See loopwarden .*--help/);
+      assert.match(stderr, /See loopwarden .*--help|^Usage: loopwarden COMMAND/m);
     });
   }
 });
@@ -223,7 +223,9 @@ test("replay: broken lines are reported, the rest goes on", async () => {
 test("files that cannot be read: 1 and why", async () => {
   const cases: [name: string, message: RegExp][] = [
     ["missing.jsonl", /missing\.jsonl: no such file/],
-    [".", /is a folder/],
+    [".", /is a folder; .*--last/],
+    [await file("empty.jsonl", ""), /empty\.jsonl: is empty/],
+    [await file("blank.jsonl", " \n\n"), /blank\.jsonl: is empty/],
     [await file("cut.jsonl.gz", gzipSync(jsonLines(busy(50))).subarray(0, 60)), /cut\.jsonl\.gz: .*cut off/],
   ];
   for (const [name, message] of cases) {
@@ -520,7 +522,14 @@ test("doctor: a hook that calls what is not there is wrong", async () => {
   await writeFile(join(own, ".claude/settings.json"), JSON.stringify({ hooks }));
   const wrong = await there();
   assert.equal(wrong.code, 1);
-  assert.match(wrong.stdout, /✗ hooks .*calls .*node_modules\/\.bin\/loopwarden, which is not there/);
+  const missing = `calls ${own}/node_modules/.bin/loopwarden, which is not there`;
+  assert.ok(wrong.stdout.includes(missing) || process.platform === "win32", wrong.stdout);
+  assert.match(wrong.stdout, /✗ hooks .*calls .*node_modules.*loopwarden, which is not there/);
+  await mkdir(join(own, "node_modules/.bin"), { recursive: true });
+  await writeFile(join(own, "node_modules/.bin/loopwarden"), "");
+  const right = await there();
+  assert.match(right.stdout, /✓ hooks .*settings\.json: /);
+  assert.equal(right.code, 0, right.stdout);
 });
 
 test("schema prints what is published", async () => {

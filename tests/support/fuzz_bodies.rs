@@ -1,4 +1,4 @@
-//! What the fuzz targets hold against arbitrary bytes. `tests/crashers.rs` runs the same functions over every input
+//! What the fuzz targets hold against arbitrary bytes. `tests/it/crashers.rs` runs the same functions over every input
 //! that ever broke one, so a crash that was mended stays mended.
 
 use loopwarden::model::{Config, Scope, Verdict};

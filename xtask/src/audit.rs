@@ -33,7 +33,7 @@ fn crates(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 
 fn packages(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let mut counts = Counts::default();
-    for folder in [".", "adapters"] {
+    for folder in [".", "test", "tools/binaryen", "tools/biome", "tools/jco", "tools/node", "adapters"] {
         let (_, output) = line.try_run(&mut workspace.npm(["--prefix", folder, "audit", "--json"]))?;
         counts = counts
             + match verdict(&output) {

@@ -20,7 +20,8 @@ pub(crate) fn cli(workspace: &Workspace) -> Result<Command> {
     let text = fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let manifest: Value = serde_json::from_str(&text).with_context(|| format!("cannot read {}", manifest.display()))?;
     let script = manifest.pointer("/bin/loopwarden").and_then(Value::as_str).context("package.json names no `bin`")?;
-    let mut command = workspace.tool("node");
+    // The machine's own Node, as for everybody who uses the package.
+    let mut command = Command::new("node");
     command.arg(workspace.js().join(script));
     Ok(command)
 }

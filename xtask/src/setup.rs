@@ -4,7 +4,7 @@ use crate::counts::Counts;
 use crate::plan::Line;
 use crate::wasm::digest;
 use crate::workspace::Workspace;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,27 +40,65 @@ pub(crate) fn toolchain(_workspace: &Workspace, line: &mut Line) -> Result<Count
     Ok(Counts::default())
 }
 
+/// What `js/node_modules` may take. What only some steps need has a folder of its own: `js/test`, `js/tools`, `js/adapters`.
+const NODE_MODULES_BYTES: u64 = 250 << 20;
+
 /// Installs the npm package's locked development dependencies, where they are not installed yet.
+///
+/// # Errors
+/// What was installed is larger than everybody who clones the repository should have to wait for.
 pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    npm_ci(&workspace.js(), workspace, line)
+    if npm_ci(&workspace.js(), workspace, line)? == Installed::Now {
+        let bytes = size(&workspace.js().join("node_modules"))?;
+        let (megabytes, most) = (bytes >> 20, NODE_MODULES_BYTES >> 20);
+        ensure!(bytes <= NODE_MODULES_BYTES, "js/node_modules takes {megabytes} MB, more than {most}");
+        eprint!(" {megabytes} MB …");
+    }
+    Ok(Counts::default())
+}
+
+/// The bytes of the files below a folder.
+fn size(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        bytes += if kind.is_dir() { size(&entry.path())? } else { entry.metadata()?.len() };
+    }
+    Ok(bytes)
+}
+
+/// Installs what the tests of the npm package need besides: packages, and a Node that runs them where the machine's own is
+/// too old.
+pub(crate) fn test_tools(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    npm_ci(&workspace.js().join("test"), workspace, line)?;
+    line.run(workspace.tool("node").arg("--version")).map(|_| Counts::default())
 }
 
 /// Installs the frameworks of the adapters, which take several times as much as everything else, where they are not
 /// installed yet.
 pub(crate) fn frameworks(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    npm_ci(&workspace.js().join("adapters"), workspace, line)
+    npm_ci(&workspace.js().join("adapters"), workspace, line)?;
+    Ok(Counts::default())
 }
 
-fn npm_ci(folder: &Path, workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+#[derive(PartialEq, Eq)]
+enum Installed {
+    Before,
+    Now,
+}
+
+fn npm_ci(folder: &Path, workspace: &Workspace, line: &mut Line) -> Result<Installed> {
     let lock = folder.join("package-lock.json");
     let wanted = digest([fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?]);
     let stamp = folder.join("node_modules/.loopwarden-lock");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-        return Ok(Counts::default());
+        return Ok(Installed::Before);
     }
     line.run(workspace.npm(["ci"]).current_dir(folder))?;
+    // scripts/tool.mjs reads and writes it as well.
     fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
-    Ok(Counts::default())
+    Ok(Installed::Now)
 }
 
 /// The interpreter of a virtual environment with what the Python example needs; nothing where the machine has no

@@ -69,10 +69,18 @@ pub(crate) const ALL: &[Step] = &[
     Step {
         name: "npm-ci",
         label: "installing the npm tools",
-        usually: "40 s",
+        usually: "15 s",
         needs: &["toolchain"],
         reads: &[],
         action: setup::node_modules,
+    },
+    Step {
+        name: "test-tools",
+        label: "installing what the npm package's tests need",
+        usually: "30 s",
+        needs: &["npm-ci"],
+        reads: &[],
+        action: setup::test_tools,
     },
     Step {
         name: "audit",
@@ -86,7 +94,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "component",
         label: "building the component",
         usually: "3 min",
-        needs: &["npm-ci"],
+        needs: &["toolchain"],
         reads: &[],
         action: wasm::component,
     },
@@ -118,7 +126,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-types",
         label: "checking the npm package's types",
         usually: "",
-        needs: &["package"],
+        needs: &["package", "test-tools"],
         reads: &["js", "js/dist"],
         action: js_types,
     },
@@ -126,7 +134,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-test",
         label: "testing the npm package",
         usually: "",
-        needs: &["package"],
+        needs: &["package", "test-tools"],
         reads: &["js", "js/dist", "tests", "docs", "README.md"],
         action: js_test,
     },
@@ -134,7 +142,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-packaging",
         label: "installing the packed npm package",
         usually: "",
-        needs: &["package"],
+        needs: &["package", "test-tools"],
         reads: &["js", "js/dist", "docs", "README.md"],
         action: js_packaging,
     },
@@ -150,7 +158,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-adapters",
         label: "testing the framework adapters",
         usually: "",
-        needs: &["package", "frameworks"],
+        needs: &["package", "test-tools", "frameworks"],
         reads: &["js", "js/dist", "docs", "README.md"],
         action: js_adapters,
     },
@@ -191,7 +199,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-state",
         label: "keeping state in Redis and in Durable Objects",
         usually: "",
-        needs: &["package", "redis"],
+        needs: &["package", "test-tools", "redis"],
         reads: &["js", "js/dist"],
         action: js_state,
     },
@@ -207,7 +215,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-conformance",
         label: "comparing Node, jco, Chromium and workerd",
         usually: "",
-        needs: &["package", "component", "expected", "chromium"],
+        needs: &["package", "component", "expected", "test-tools", "chromium"],
         reads: &["js", "js/dist", "@component", "@expected"],
         action: js_conformance,
     },
@@ -215,7 +223,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-view",
         label: "opening the viewer's page in Chromium",
         usually: "",
-        needs: &["package", "chromium"],
+        needs: &["package", "test-tools", "chromium"],
         reads: &["js", "js/dist", "tests"],
         action: js_view,
     },
@@ -255,7 +263,9 @@ fn lint(workspace: &Workspace, line: &mut Line, builds: &[&[&str]]) -> Result<Co
 
 /// The quick part of `native`.
 fn unit(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--lib", "--test=corpus"]))
+    let units = cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--lib"]))?;
+    let corpus = cargo_test(line, &mut workspace.cargo(["test", "--package=loopwarden", "--test=it", "corpus::"]))?;
+    Ok(units + corpus)
 }
 
 /// Unit tests, integration tests and the examples in the documentation.

@@ -219,7 +219,7 @@ fn collect(folder: &Path, inputs: &mut Vec<Vec<u8>>) -> Result<()> {
 
 /// What else decides the bytes of an artefact: wasm-opt's options, and its version among the locked ones.
 fn tools(workspace: &Workspace) -> Result<Vec<u8>> {
-    let lock = workspace.js().join("package-lock.json");
+    let lock = workspace.js().join("tools/binaryen/package-lock.json");
     let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
     Ok([WASM_OPT.concat().into_bytes(), lock].concat())
 }

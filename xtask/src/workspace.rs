@@ -95,7 +95,7 @@ impl Workspace {
         command
     }
 
-    /// An `npm` command in the npm package's folder. Scripts find the package's own `node` and tools first.
+    /// An `npm` command in the npm package's folder. Scripts find the package's own tools first.
     pub(crate) fn npm<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
         command.current_dir(self.js()).env("PATH", self.path()).args(args);
@@ -103,10 +103,10 @@ impl Workspace {
         command
     }
 
-    /// A command from the npm package's development dependencies.
+    /// A tool that only some steps need; it is installed when it is first asked for.
     pub(crate) fn tool(&self, name: &str) -> Command {
-        let mut command = Command::new(self.js().join("node_modules/.bin").join(name));
-        command.env("PATH", self.path());
+        let mut command = Command::new("node");
+        command.arg(self.js().join("scripts/tool.mjs")).arg(name);
         plain(&mut command);
         command
     }

@@ -1,5 +1,4 @@
 // An agent on the AI SDK that asks the same question again and again: it is nudged, then refused, then ended.
-// Run it: node ai-sdk.ts
 import { generateText, isStepCount, jsonSchema, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { createLoopGuard, loopHalt } from "loopwarden/ai-sdk";

@@ -1,5 +1,4 @@
 // A session of the Claude Agent SDK that asks the same question again and again: it is nudged, then refused, then ended.
-// Run it: node claude-agent.ts
 import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { createServer } from "node:http";

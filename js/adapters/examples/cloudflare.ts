@@ -1,9 +1,5 @@
 // An agent on Cloudflare's Think that asks the same question again and again: it is nudged, then refused, then ended. What
-// was counted is in its Durable Object. Run it: npx wrangler dev, and open the page.
-//
-// wrangler.jsonc: { "main": "cloudflare.ts", "compatibility_date": "2026-07-01", "compatibility_flags": ["nodejs_compat"],
-// "durable_objects": { "bindings": [{ "name": "Assistant", "class_name": "Assistant" }] },
-// "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Assistant"] }] }
+// was counted is in its Durable Object.
 import { Think } from "@cloudflare/think";
 import { jsonSchema, type ToolSet, tool } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";

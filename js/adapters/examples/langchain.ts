@@ -1,5 +1,5 @@
 // A LangChain agent that asks the same question again and again: it is nudged, then refused, then ended. What was counted
-// follows from its messages, so that another process that goes on with the thread would go on counting. Run it: node langchain.ts
+// follows from its messages, so that another process that goes on with the thread would go on counting.
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { ChatResult } from "@langchain/core/outputs";
 import { MemorySaver } from "@langchain/langgraph";

@@ -1,5 +1,4 @@
 // A Mastra agent that asks the same question again and again: it is nudged, then refused, then ended.
-// Run it: node mastra.ts
 import { Agent, type AgentConfig } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
 import { MockLanguageModelV4 } from "ai/test";

@@ -1,5 +1,4 @@
 // An OpenAI agent that asks the same question again and again: it is nudged, then refused, then ended.
-// Run it: node openai-agents.ts
 import { Agent, run, setTracingDisabled, tool } from "@openai/agents";
 import { functionCall, modelResponder, ScriptedModel } from "@openai/agents/testing";
 import { createLoopGuard, loopHalt } from "loopwarden/openai-agents";

@@ -1,5 +1,4 @@
 // What a loop looks like in OpenTelemetry: an event of the tool's span, and two counters.
-// Run it: node otel.ts
 import {
   AggregationTemporality,
   InMemoryMetricExporter,

@@ -1,19 +1,20 @@
-// The complete examples of the documents, exactly as they are printed: each in an empty folder, with the line of npm that
+// The complete examples of the documents, exactly as they are printed: each in a new project, with the line of npm that
 // stands above it. Only the package itself comes from its tarball, and not from the registry.
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Background } from "../../test/support/background.ts";
 import { npm, pack } from "../../test/support/packed.ts";
 import { run } from "../../test/support/run.ts";
-import { thinkWorker } from "./think.ts";
 
 const folder = new URL("../../../docs/frameworks/", import.meta.url);
 /** The line of npm, the command, and the example. */
 const PRINTED = /```sh\nnpm install ([^\n]+)\nnode (\S+)\n```\n\n```ts\n(.*?)```\n/s;
-/** The same of a worker, which is no script. */
-const WORKER = /```sh\nnpm install ([^\n]+)\n```.*\n## A complete example\n.*?```ts\n(.*?)```\n/s;
+/** The same of a worker, which is no script: the line of npm, the settings of its server, the command, and the example. */
+const WORKER =
+  /```sh\nnpm install ([^\n]+)\n```\n\n`(\S+)`:\n\n```json\n(.*?)```\n\n`(\S+)`, below[^`]*```sh\nnpx wrangler dev\n```\n\n```ts\n(.*?)```\n/s;
 
 const pages = (await readdir(folder)).filter((name) => name !== "README.md");
 test("every page has a complete example", async () => {
@@ -27,6 +28,8 @@ test("every page has a complete example", async () => {
 async function installed(packages: string): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "loopwarden-printed-"));
   const { tarball } = await pack(project);
+  // As `npm init` writes it: a file of modules must say so itself.
+  await writeFile(join(project, "package.json"), '{"private":true,"type":"commonjs"}');
   const [own, ...names] = packages.split(" ");
   assert.equal(own, "loopwarden");
   await npm(["install", "--no-audit", "--no-fund", "--prefer-offline", tarball, ...names], project);
@@ -35,24 +38,26 @@ async function installed(packages: string): Promise<string> {
 
 const TOLD = [/^nudge: Loopwarden/m, /^block: Loopwarden/m, /^halt: /m, /^## Loop Detected/m];
 
-test("cloudflare.md: installed and run as printed, in workerd", async () => {
+test("cloudflare.md: installed and run as printed, by wrangler", async () => {
   const page = await readFile(new URL("cloudflare.md", folder), "utf8");
-  const [, packages = "", example = ""] = WORKER.exec(page) ?? [];
+  const [, packages = "", settings = "", config = "", file = "", example = ""] = WORKER.exec(page) ?? [];
   const project = await installed(packages);
   try {
-    await writeFile(join(project, "cloudflare.ts"), example);
-    const code = 'export { default, Assistant } from "./cloudflare.ts";';
-    const runtime = await thinkWorker(code, ["Assistant"], join(project, "storage"), project);
-    try {
-      const response = await runtime.dispatchFetch("http://localhost/");
-      const text = await response.text();
-      assert.equal(response.status, 200, text);
-      for (const line of TOLD) assert.match(text, line);
-    } finally {
-      await runtime.dispose();
-    }
+    await writeFile(join(project, settings), config);
+    await writeFile(join(project, file), example);
+    const script = join(project, "node_modules/wrangler/bin/wrangler.js");
+    const env = { CI: "1", WRANGLER_SEND_METRICS: "false", XDG_CONFIG_HOME: project };
+    // Any free port: what it says in the end tells which.
+    await using server = new Background(process.execPath, [script, "dev", "--port", "0"], { cwd: project, env });
+    await server.until(/Ready on http:\S+/, "stdout", 120_000);
+    const response = await fetch(/Ready on (http:\S+)/.exec(server.stdout)?.[1] ?? "");
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    for (const line of TOLD) assert.match(text, line);
+    // Ctrl-C, so that it ends what it has started.
+    await server.stop();
   } finally {
-    await rm(project, { recursive: true });
+    await rm(project, { recursive: true, maxRetries: 3 });
   }
 });
 

@@ -3,8 +3,9 @@ import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "esbuild";
-import type { Miniflare } from "miniflare";
 import { bundleWorker, miniflare } from "../../test/support/worker.ts";
+
+type Miniflare = Awaited<ReturnType<typeof miniflare>>;
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

@@ -109,8 +109,10 @@ function* commandsOf(value: unknown): Generator<string> {
 /** Whether what a hook calls is there. */
 async function called(file: string, command: string): Promise<Finding> {
   const what = "hooks";
-  const words = [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? "");
+  // A word may be quoted in part: "$CLAUDE_PROJECT_DIR"/node_modules is one.
+  const words = command.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
   const paths = words
+    .map((word) => word.replaceAll(/["']/g, ""))
     .map((word) => word.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, process.cwd()))
     .filter((word) => /[\\/]/.test(word) && !word.startsWith("-") && /loopwarden|\.js$/.test(word));
   for (const path of paths) {

@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, readFileSync, statSync } from "node:fs";
 import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -49,7 +49,10 @@ async function source(file: string): Promise<AsyncIterable<Uint8Array>> {
     await handle.close();
     if (info.isDirectory()) {
       const files = await eventFiles(file);
-      if (files === undefined) throw new InputError(`${file}: is a folder`);
+      if (files === undefined)
+        throw new InputError(
+          `${file}: is a folder; name a file in it, or take --last for the newest session on this machine`,
+        );
       return joined(files);
     }
     size = info.size;
@@ -205,9 +208,21 @@ export const tracesOf = (file: string, complain: Complain, format?: TranscriptFo
 
 /** @throws {InputError} always. */
 export function nothing(file: string): never {
+  if (isBlank(file)) throw new InputError(`${file}: is empty`);
   throw new InputError(
     `${file}: holds no event that can be read. Formats that are read: ${FORMATS.join(", ")}; --format names one`,
   );
+}
+
+/** Whether a file holds nothing but white space: there is no format to speak of. */
+function isBlank(file: string): boolean {
+  try {
+    const { size } = statSync(file);
+    return size === 0 || (size < 4096 && readFileSync(file, "utf8").trim() === "");
+  } catch {
+    // The standard input, or a file that is gone: what else is wrong is told.
+    return false;
+  }
 }
 
 /** Files of a project that hold settings and no run. */

@@ -65,7 +65,10 @@ NO_COLOR=1 turns colours off, FORCE_COLOR=1 on; without either they are only use
 `;
 
 async function main([name, ...args]: string[]): Promise<number> {
-  if (name === undefined) throw new UsageError("which command?");
+  if (name === undefined) {
+    tell(`loopwarden: which command?\n\n${HELP.trimEnd()}`);
+    return 2;
+  }
   if (name === "--version" || name === "-v" || name === "-V") {
     const [own, rules] = version().split("+rules.");
     if (args.includes("--json")) printJson({ version: own, rules: Number(rules) });

@@ -245,7 +245,10 @@ class Story {
   end(detector: LoopDetector, events: number, unread: number): void {
     const count = cost({ events, ...this.#spent });
     if (this.#scopes.size === 0) {
-      const part = unread === 0 ? "" : ` in what could be read; ${unread} lines or events could not`;
+      const part =
+        unread === 0
+          ? ""
+          : ` in what could be read; ${unread} ${unread === 1 ? "line or event" : "lines or events"} could not`;
       print(`\nNo loop found in ${count}${part}.`);
       return;
     }

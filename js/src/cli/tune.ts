@@ -109,9 +109,6 @@ export const options: Options = OWN;
 /** What runs without a label can be said to be. */
 const UNLABELLED = ["honest", "loop", "skip"] as const;
 type Unlabelled = (typeof UNLABELLED)[number];
-/** Runs without a label among which a majority means something. */
-const SOME = 3;
-
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
   if (positionals.length === 0) throw new UsageError("tune: which files or folders?");
@@ -134,7 +131,7 @@ export async function run(args: string[]): Promise<number> {
 
   let tuning = new Tuning(runs, config, least, rate);
   const { all, alarmed } = tuning.unlabelled();
-  if (unlabelled === undefined && all >= SOME && alarmed * 2 > all && !tuning.isMet) {
+  if (unlabelled === undefined && alarmed * 2 > all && !tuning.isMet) {
     unlabelled = await asked(all, alarmed, least);
     if (unlabelled === undefined) {
       progress(undefined);

@@ -16,9 +16,9 @@ test("the component, transpiled by jco: the bytes of the native library", async 
   const folder = await mkdtemp(join(tmpdir(), "loopwarden-component-"));
   try {
     await writeFile(join(folder, "package.json"), '{"type":"module"}');
-    const jco = join(js, "node_modules/@bytecodealliance/jco/dist/jco.js");
+    const jco = join(js, "scripts/tool.mjs");
     const args = ["transpile", given("LOOPWARDEN_COMPONENT"), "-o", folder, "--name", "detector", "--no-wasi-shim"];
-    const { code, stdout, stderr } = await run(process.execPath, [jco, ...args]);
+    const { code, stdout, stderr } = await run(process.execPath, [jco, "jco", ...args]);
     assert.equal(code, 0, stdout + stderr);
     const module: { detection: Detection } = await import(pathToFileURL(join(folder, "detector.js")).href);
     const schema = JSON.parse(await readFile(join(js, "schema/event.schema.json"), "utf8"));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -9,7 +10,8 @@ import { run } from "../support/run.ts";
 /** The script behind a command of the development dependencies, run without a shell on every platform. */
 function script(name: string, bin: string): string {
   const require = createRequire(join(js, "package.json"));
-  const path = join(js, "node_modules", name, "package.json");
+  const folders = [js, join(js, "test")].map((folder) => join(folder, "node_modules", name, "package.json"));
+  const path = folders.find(existsSync) ?? assert.fail(`${name} is not installed`);
   const { bin: bins } = require(path);
   return join(dirname(path), typeof bins === "string" ? bins : bins[bin]);
 }

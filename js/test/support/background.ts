@@ -25,8 +25,12 @@ export class Background implements AsyncDisposable {
   }
 
   /** Waits until the program has written what is wanted; fails with all it wrote where that does not come. */
-  async until(wanted: RegExp | (() => boolean), name: "stdout" | "stderr" = "stdout"): Promise<void> {
-    const late = Date.now() + 20_000;
+  async until(
+    wanted: RegExp | (() => boolean),
+    name: "stdout" | "stderr" = "stdout",
+    milliseconds = 20_000,
+  ): Promise<void> {
+    const late = Date.now() + milliseconds;
     while (typeof wanted === "function" ? !wanted() : !wanted.test(this[name])) {
       const hasEnded = this.child.exitCode !== null || this.child.signalCode !== null;
       if (hasEnded || Date.now() > late)

@@ -1,0 +1,100 @@
+//! The rules about calls as a host sees them: what is asked before a call runs, what settles a call, who is meant.
+
+use crate::kit::{detector, record};
+use loopwarden::model::{Level, Recommendation, Verdict};
+use loopwarden::{Detector, json};
+
+/// The rules of a verdict's findings, with the level of each.
+fn found(verdict: &Verdict) -> Vec<(&str, Level)> {
+    verdict.findings.iter().map(|finding| (finding.rule.as_str(), finding.level)).collect()
+}
+
+const CALL: &str = r#"{"type":"tool-call","tool":"deploy","args":{"stage":"production"}}"#;
+
+#[test]
+fn a_refused_call_is_refused_before_a_person_is_asked_again() {
+    let mut detector = detector("{}");
+    for _ in 0..3 {
+        record(&mut detector, CALL);
+        record(&mut detector, r#"{"type":"tool-result","tool":"deploy","outcome":"denied","output":""}"#);
+    }
+    let verdict = detector.check(&json::event(CALL).unwrap()).unwrap();
+    assert_eq!(found(&verdict).first(), Some(&("denied-call", Level::Block)));
+    assert_eq!(verdict.recommendation, Recommendation::UnblockAuthority);
+    let other = CALL.replace("production", "staging");
+    assert_eq!(detector.check(&json::event(&other).unwrap()).unwrap().level, Level::Continue);
+}
+
+#[test]
+fn an_answer_of_the_hosts_own_settles_a_call() {
+    let mut detector = detector("{}");
+    for _ in 0..6 {
+        assert_eq!(record(&mut detector, CALL).level, Level::Continue);
+        let cached = r#"{"type":"tool-result","tool":"deploy","outcome":"ok","output":"cached","synthetic":true}"#;
+        assert_eq!(record(&mut detector, cached).level, Level::Continue);
+    }
+}
+
+#[test]
+fn a_call_that_never_ran_is_no_outcome() {
+    let mut detector = detector("{}");
+    let rejected =
+        |text: &str| format!(r#"{{"type":"tool-result","tool":"deploy","outcome":"not-executed","output":"{text}"}}"#);
+    // Without a word from the harness it is nothing at all.
+    for _ in 0..8 {
+        record(&mut detector, CALL);
+        assert_eq!(record(&mut detector, rejected("")).level, Level::Continue);
+    }
+    let mut strongest = Level::Continue;
+    for _ in 0..30 {
+        record(&mut detector, CALL);
+        let verdict = record(&mut detector, rejected("exactly one action, please"));
+        assert!(found(&verdict).iter().all(|(rule, _)| *rule == "harness-rejection"));
+        strongest = strongest.max(verdict.level);
+    }
+    assert_eq!(strongest, Level::Nudge);
+}
+
+#[test]
+fn results_that_do_not_say_whose_they_are() {
+    let mut detector = detector("{}");
+    for turn in 0..5 {
+        let call = CALL.replacen('{', r#"{"agent":"planner","#, 1);
+        assert_eq!(record(&mut detector, &call).level, Level::Continue, "{turn}");
+        let result =
+            format!(r#"{{"type":"tool-result","tool":"deploy","outcome":"ok","output":"stage {turn} is up"}}"#);
+        assert_eq!(record(&mut detector, &result).level, Level::Continue, "{turn}");
+    }
+}
+
+#[test]
+fn findings_name_no_arguments() {
+    let mut detector = detector("{}");
+    let secret = r#"{"type":"tool-call","tool":"ask_expert","args":{"question":"the password is hunter2 or not"}}"#;
+    let refused =
+        r#"{"type":"tool-result","tool":"ask_expert","outcome":"invalid","output":"unexpected argument hunter2"}"#;
+    for _ in 0..8 {
+        record(&mut detector, secret);
+        let verdict = record(&mut detector, refused);
+        assert!(!json::to_string(&verdict).contains("hunter2"));
+    }
+    assert!(!String::from_utf8_lossy(&detector.snapshot()).contains("hunter2"));
+}
+
+#[test]
+fn a_snapshot_goes_on_where_it_was_taken() {
+    let events: Vec<String> = (0..24)
+        .map(|turn| match turn % 4 {
+            0 => CALL.to_string(),
+            1 => r#"{"type":"tool-result","tool":"deploy","outcome":"denied","output":""}"#.to_string(),
+            2 => format!(r#"{{"type":"tool-call","tool":"ask","args":{{"query":"old words in turn {turn}"}}}}"#),
+            _ => r#"{"type":"failure","message":"503 overloaded","task":"t"}"#.to_string(),
+        })
+        .collect();
+    let mut straight = detector("{}");
+    let mut restored = detector("{}");
+    for event in &events {
+        restored = Detector::restore(&restored.snapshot()).unwrap();
+        assert_eq!(record(&mut straight, event), record(&mut restored, event));
+    }
+}

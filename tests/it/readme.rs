@@ -1,0 +1,40 @@
+//! The README says what the code does: its configuration is valid, its wasmtime example is the beginning of the one that
+//! is built and run. The table of rules in docs/rules.md is made from the core, and held to it here too.
+
+use loopwarden::{json, rules};
+
+const README: &str = include_str!("../../README.md");
+
+fn between(begin: &str, end: &str) -> &'static str {
+    let (_, rest) = README.split_once(begin).unwrap();
+    rest.split_once(end).unwrap().0
+}
+
+#[test]
+fn the_configuration_is_valid() {
+    let config = between("<!-- test: config -->\n```json\n", "```");
+    json::detector(config).unwrap();
+}
+
+#[test]
+fn the_wasmtime_example_is_part_of_the_one_that_runs() {
+    let embedding = include_str!("../../host-tests/examples/embed.rs");
+    for line in between("<!-- test: wasmtime -->\n```rs\n", "```").lines() {
+        assert!(embedding.contains(line), "not in examples/embed.rs: {line}");
+    }
+}
+
+#[test]
+fn the_page_about_rules_has_each_with_its_words() {
+    let page = include_str!("../../docs/rules.md");
+    let rows: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 8).collect();
+    let rules = rules();
+    assert_eq!(rows.len(), rules.len(), "`cargo xtask schema` writes docs/rules.md");
+    for (row, rule) in rows.iter().zip(rules) {
+        let begin = format!("| `{}` | {} | {} |", rule.id, rule.about, rule.unit);
+        assert!(row.starts_with(&begin), "{row}: `cargo xtask schema` writes it anew");
+    }
+    let said = format!("{} rules, each for one way", rows.len());
+    assert!(README.contains(&said), "the README does not say {said:?}");
+}
