@@ -112,6 +112,7 @@ pub fn goals(events: &str) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::goals;
+    use alloc::{string::ToString, vec::Vec};
     use serde_json::{Value, from_str, json};
 
     fn told(texts: &[&str]) -> Vec<Value> {

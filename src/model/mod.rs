@@ -20,7 +20,8 @@ mod verdict;
 
 pub use attempts::{Attempts, AttemptsPreset};
 pub use config::{
-    Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Privacy, RuleConfig, SignaturePattern, ToolConfig,
+    Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Prices, Privacy, RuleConfig, SignaturePattern,
+    ToolConfig,
 };
 pub use conventions::Conventions;
 pub use counters::{Apart, Counted, Counter, Ends, Same};

@@ -1,9 +1,9 @@
-use crate::model::{Budgets, Config, Counted, Error, ErrorCode, Level, Same, ToolConfig};
+use crate::model::{Budgets, Config, Context, Counted, Error, ErrorCode, Level, Same, ToolConfig};
 use crate::rules::counter::{Counters, TRAIL, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
-use crate::text::{Signatures, Volatile, nearest};
+use crate::text::{Signatures, Volatile, cost_of, millionths, nearest};
 use alloc::{format, string::String, vec::Vec};
 use regex::{Regex, RegexSet};
 
@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) signatures: Signatures,
     /// The configured workflow.
     pub(crate) graph: Option<Graph>,
+    /// What a million tokens cost, in millionths.
+    token_price: Option<u64>,
 }
 
 /// What the configuration says about one tool.
@@ -111,6 +113,7 @@ impl Settings {
                 .map_err(|error: Error| error.with(passage));
         }
         counters(&config)?;
+        let token_price = token_price(&config)?;
         let similarity = config.collaboration.similarity;
         if !(500..1000).contains(&similarity) {
             return fail("collaboration.similarity", "expected 500 to 999 per mille")
@@ -143,8 +146,14 @@ impl Settings {
             volatile: Volatile::compile(&config.patterns.volatile)?,
             signatures: Signatures::compile(&config.patterns.signatures)?,
             graph: graph.transpose()?,
+            token_price,
             config,
         })
+    }
+
+    /// What an event cost, in millionths: what it says itself, or what its tokens cost where the user gave a price.
+    pub(crate) fn cost(&self, context: &Context) -> Option<u64> {
+        context.cost_micros.or_else(|| Some(cost_of(context.tokens?, self.token_price?)))
     }
 
     pub(crate) fn limits(&self) -> &Table {
@@ -205,6 +214,19 @@ fn limits(config: &Config) -> Result<Table, Error> {
         }
     }
     Ok(table)
+}
+
+/// The price of a million tokens in millionths.
+fn token_price(config: &Config) -> Result<Option<u64>, Error> {
+    let Some(price) = &config.prices.million_tokens else { return Ok(None) };
+    let plain = price.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match millionths(price).filter(|_| plain && price.len() <= 20) {
+        Some(price) => Ok(Some(price)),
+        None => {
+            let error = Error::new(ErrorCode::InvalidConfig, "expected a decimal such as \"2.50\"");
+            Err(error.at("prices.millionTokens").with(price))
+        }
+    }
 }
 
 /// Refuses counters that contradict themselves or can never come to their thresholds.
@@ -485,6 +507,10 @@ mod tests {
             (r#"{"conventions":{"counters":{"a":{"same":["text"]}}}}"#, "conventions.counters.a.same"),
             (r#"{"conventions":{"counters":{"a":{"ahead":true}}}}"#, "conventions.counters.a.ahead"),
             (r#"{"conventions":{"counters":{"a":{"tools":[""]}}}}"#, "conventions.counters.a.tools"),
+            (r#"{"prices":{"millionTokens":"two"}}"#, "prices.millionTokens"),
+            (r#"{"prices":{"millionTokens":"-1"}}"#, "prices.millionTokens"),
+            (r#"{"prices":{"millionTokens":"1e3"}}"#, "prices.millionTokens"),
+            (r#"{"prices":{"millionTokens":2.5}}"#, "prices.millionTokens"),
             (r#"{"extends":"openhand"}"#, "extends"),
             (r#"{"extends":["goose",7]}"#, "extends[1]"),
             (r#"{"extends":["goose","gosse"]}"#, "extends[1]"),

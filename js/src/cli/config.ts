@@ -64,7 +64,12 @@ async function show(file: string, values: { json: boolean; tool?: string }): Pro
   }
   for (const [name, counter] of Object.entries(force.config.conventions?.counters ?? {})) {
     const { nudge, block, gate, halt } = counter;
-    print(row(`counter ${name}`, [nudge, block, gate, halt].map((threshold) => rung(threshold ?? 0))));
+    print(
+      row(
+        `counter ${name}`,
+        [nudge, block, gate, halt].map((threshold) => rung(threshold ?? 0)),
+      ),
+    );
   }
   return 0;
 }

@@ -283,7 +283,11 @@ class Explanation {
       goals: found.flatMap((goal, index) => {
         if (goal === null) return [];
         const { about, moved } = goal;
-        return { seq: seqOf(index), about, ...(moved === undefined ? {} : { moved: { ...moved, since: seqOf(moved.since) } }) };
+        return {
+          seq: seqOf(index),
+          about,
+          ...(moved === undefined ? {} : { moved: { ...moved, since: seqOf(moved.since) } }),
+        };
       }),
     };
   }
