@@ -1,9 +1,22 @@
+import { fileURLToPath } from "node:url";
 import type { UserConfig } from "tsdown";
 
 /** The edge runtimes take a module from a `.wasm` import of their own: that import must reach them as it is written. */
 const keepWasmImport = {
   name: "keep-wasm-import",
   resolveId: (source: string) => (/^\.\/(core|tools)\.wasm/.test(source) ? { id: source, external: true } : null),
+};
+
+/** A hook of the command is one file: what it needs is not shared with the rest, which would be a file for each part. */
+const hook = {
+  name: "hook",
+  resolveId: (source: string) => (source === "./hook/run.ts" ? { id: "./hook-run.js", external: true } : null),
+};
+/** The package itself, where it is bundled and not asked for by its name. */
+const own = {
+  name: "own",
+  resolveId: (source: string) =>
+    source === "loopwarden" ? fileURLToPath(new URL("src/api.ts", import.meta.url)) : null,
 };
 
 /**
@@ -58,9 +71,10 @@ const builds: UserConfig[] = [
       "tools.node": "src/entry/tools.node.ts",
       "tools.workerd": "src/entry/tools.workerd.ts",
       "tools.edge-light": "src/entry/tools.edge-light.ts",
-      cli: "src/cli/main.ts",
+      cli: "src/cli/start.ts",
     },
     format: "esm",
+    plugins: [keepWasmImport, hook],
     // What the command line bundles for itself may have a form for Node alone.
     inputOptions: { resolve: { mainFields: ["module", "main"], conditionNames: ["node", "import", "default"] } },
     dts: { entry: ["src/entry/inline.ts", "src/entry/slim.ts", "src/entry/tools.ts"] },
@@ -72,6 +86,16 @@ const builds: UserConfig[] = [
       { from: "glue/loopwarden_bg.wasm", to: "dist", rename: "core.wasm" },
       { from: "glue/tools_bg.wasm", to: "dist", rename: "tools.wasm" },
     ],
+  },
+  {
+    ...shared,
+    entry: { "hook-run": "src/cli/hook/run.ts" },
+    format: "esm",
+    dts: false,
+    clean: false,
+    plugins: [own],
+    deps: { neverBundle: [/^node:/], alwaysBundle: ["jsonc-parser"] },
+    outputOptions: { comments: false, chunkFileNames: "hook-[name].js" },
   },
   {
     ...shared,

@@ -29,15 +29,34 @@ pub(crate) fn root_error(output: &str) -> Option<Key> {
     let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
-    let last = || tail.lines().rev().map(str::trim).filter(said).take(LAST);
-    let marked = last().find(|line| is_marked(line));
-    let marked =
-        marked.or_else(|| head.lines().map(str::trim).filter(said).take(FIRST).filter(|line| is_marked(line)).last());
+    // A label on a line of its own names nothing: the error is what follows it.
+    let mut after = None;
+    let mut marked = None;
+    for line in tail.lines().rev().map(str::trim).filter(said).take(LAST) {
+        if is_marked(line) {
+            marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
+            break;
+        }
+        after = Some(line);
+    }
+    let marked = marked.or_else(|| {
+        let mut lines = head.lines().map(str::trim).filter(said);
+        let first: [Option<&str>; FIRST + 1] = core::array::from_fn(|_| lines.next());
+        first.windows(2).rev().find_map(|pair| match pair {
+            [Some(line), next] if is_marked(line) => Some(next.filter(|_| is_label(line)).unwrap_or(line)),
+            _ => None,
+        })
+    });
     let line = marked?;
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     // What begins with a figure is a listing.
     (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then(|| mistake(line))
+}
+
+/// Whether a line is a mark and nothing else, such as `ERROR:`.
+fn is_label(line: &str) -> bool {
+    line.ends_with(':') && !line.contains(char::is_whitespace) && listed(&MARKS, line.trim_end_matches(':'))
 }
 
 fn is_marked(line: &str) -> bool {
@@ -215,6 +234,11 @@ mod tests {
         assert!(root(&alloc::format!("{} was a VALUEERROR, FATAL", "word ".repeat(40))).is_some());
         assert_eq!(root("infallible xcel exceptions errors failedly"), None);
         assert_eq!(root("12 lines with an error"), None);
+        // A label alone names nothing.
+        assert_ne!(root("ERROR:\nno text to replace was given"), root("ERROR:\nthe text stands there twice"));
+        assert_eq!(root("ERROR:\nno text to replace was given"), root("ERROR:\n\nno text to replace was given"));
+        assert_ne!(root("Error:\nno such cell\nit is\nall gone"), root("Error:\nno such row\nit is\nall gone"));
+        assert!(root("ERROR:").is_some());
         assert_eq!(root("<html> error"), None);
         assert_eq!(root(""), None);
     }

@@ -2,28 +2,49 @@
 //! those for models, whose `content` does.
 
 use super::content::{content_text, failed, flag, list, output_text, text, text_at, told};
-use super::devtools;
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
+use super::{Reads, ai_sdk_stream, devtools};
 use crate::model::{Context, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
-pub(super) fn read(out: &mut Out, document: Piece<'_>) {
-    if devtools::read(out, document) {
-        return;
-    }
-    out.walk(document, Lists::All(&["messages"]), |out, part| match part {
-        Part::Head(map) => {
-            let context = out.context();
-            out.said(&context, Role::System, "system", map.get("system"));
+/// Reads messages, and the pieces that they are streamed in.
+#[derive(Default)]
+pub(super) struct Reader {
+    stream: ai_sdk_stream::Stream,
+}
+
+impl Reads for Reader {
+    fn document(&mut self, out: &mut Out, document: Piece<'_>) {
+        if devtools::read(out, document) {
+            return;
         }
-        Part::Entry(map) => message(out, &map),
-    });
+        out.walk(document, Lists::All(&["messages"]), |out, part| match part {
+            Part::Head(map) => {
+                let context = out.context();
+                out.said(&context, Role::System, "system", map.get("system"));
+            }
+            Part::Entry(map) if self.stream.piece(out, &map) => {}
+            Part::Entry(map) => message(out, &map),
+        });
+    }
+
+    fn end(&mut self, out: &mut Out) {
+        self.stream.end(out);
+    }
+}
+
+/// A message that a program keeps in a record of its own.
+pub(super) fn kept(map: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    map.get("message")?.as_object().filter(|message| !map.contains_key("role") && message.contains_key("role"))
 }
 
 pub(super) fn message(out: &mut Out, map: &Map<String, Value>) {
+    if let Some(inner) = kept(map) {
+        return message(out, inner);
+    }
     let mut context = out.context();
     context.at = out.time("createdAt", map.get("createdAt"));
     let role = match map.get("role") {

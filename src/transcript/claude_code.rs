@@ -18,20 +18,21 @@ use alloc::{
     string::{String, ToString},
 };
 use serde_json::{Map, Value};
+use xxhash_rust::xxh3::xxh3_64;
 
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Ids of the lines read: continued sessions repeat lines.
-    seen: BTreeSet<String>,
+    /// Digests of the ids of the lines read: continued sessions repeat lines.
+    seen: BTreeSet<u64>,
     /// How many events there were after the last boundary: it and the summary that follows are one compaction.
     compacted: Option<usize>,
-    /// What was told of an answer, by its id: each of its lines repeats the figures, the last one the final ones.
-    used: BTreeMap<String, Usage>,
+    /// What was told of an answer, by the digest of its id: each of its lines repeats the figures, the last one the final ones.
+    used: BTreeMap<u64, Usage>,
 }
 
 impl Reads for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
-        out.walk(document, Lists::All(&[]), |out, part| {
+        out.walk(document, Lists::All(&["loglines"]), |out, part| {
             if let Part::Entry(map) = part {
                 self.line(out, &map);
             }
@@ -42,7 +43,7 @@ impl Reads for Reader {
 impl Reader {
     fn line(&mut self, out: &mut Out, map: &Map<String, Value>) {
         if let Some(uuid) = text(map, "uuid")
-            && !self.seen.insert(uuid.to_owned())
+            && !self.seen.insert(xxh3_64(uuid.as_bytes()))
         {
             return;
         }
@@ -90,7 +91,7 @@ impl Reader {
         let mut usage = Usage::of(message.get("usage"));
         usage.cost_micros = usage.cost_micros.or_else(|| micros(map.get("costUSD")));
         if let Some(id) = &context.round {
-            usage = usage.beyond(self.used.entry(id.clone()).or_default());
+            usage = usage.beyond(self.used.entry(xxh3_64(id.as_bytes())).or_default());
         }
         out.spends(&context, usage);
         in_message(out, |out| anthropic::assistant(out, &context, message.get("content")));

@@ -1,7 +1,7 @@
 //! What a text is, by its first entries.
 
 use super::pieces::Piece;
-use super::{Format, devtools, langgraph, logs, otel, spans};
+use super::{Format, ai_sdk_stream, codex_exec, devtools, langgraph, logs, openai_chunks, otel, spans};
 use crate::json;
 use crate::model::ErrorCode;
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
@@ -10,11 +10,14 @@ use serde_json::{Map, Value};
 /// Documents, and entries of each, that may decide.
 pub(super) const LOOKED_AT: usize = 100;
 
+/// Elements of a list that are looked into, where they may be documents themselves.
+const LOOKED_INTO: usize = 3;
+
 /// Longer members of a document are not parsed to tell what it is.
 const SMALL: usize = 4096;
 
 /// Lists that hold entries, in any format.
-const LISTS: [&str; 16] = [
+const LISTS: [&str; 19] = [
     "messages",
     "trajectory",
     "history",
@@ -31,6 +34,9 @@ const LISTS: [&str; 16] = [
     "data",
     "post",
     "patch",
+    "traces",
+    "traj",
+    "loglines",
 ];
 
 /// Whether an entry looks like one of a format.
@@ -57,7 +63,7 @@ const SIGNS: [(Format, Sign); 11] = [
 pub(super) fn detect(documents: &[Piece<'_>]) -> Format {
     let mut messages = false;
     for document in documents.iter().take(LOOKED_AT) {
-        if langgraph::is_tuple(*document) {
+        if langgraph::is_tuple(*document) || langgraph::is_state(*document) {
             return Format::LangChain;
         }
         for map in samples(*document) {
@@ -95,13 +101,34 @@ fn samples(document: Piece<'_>) -> Vec<Map<String, Value>> {
     }
     let lists = document.inside().pieces.into_iter().filter(|(key, piece)| LISTS.contains(key) && piece.is_list());
     let lists = if document.is_list() { alloc::vec![document] } else { lists.map(|(_, piece)| piece).collect() };
+    let mut looked_into = 0;
     for list in lists {
         for (_, entry) in list.inside().pieces.into_iter().take(LOOKED_AT) {
             let entries = if entry.is_list() { entry.inside().pieces } else { alloc::vec![("", entry)] };
             samples.extend(entries.into_iter().filter_map(|(_, entry)| entry.object().ok()));
+            if document.is_list() && looked_into < LOOKED_INTO {
+                looked_into += 1;
+                samples.extend(entries_of(entry));
+            }
         }
     }
     samples
+}
+
+/// The first entries of an element that is no entry itself, but a document with a list of them.
+fn entries_of(element: Piece<'_>) -> Vec<Map<String, Value>> {
+    if !element.is_object() {
+        return Vec::new();
+    }
+    let members = element.inside().pieces;
+    if members.iter().any(|(key, _)| matches!(*key, "type" | "role")) {
+        return Vec::new();
+    }
+    let lists = members.into_iter().filter(|(key, piece)| LISTS.contains(key) && piece.is_list());
+    lists
+        .flat_map(|(_, list)| list.inside().pieces.into_iter().take(3))
+        .filter_map(|(_, entry)| entry.object().ok())
+        .collect()
 }
 
 fn is_text(map: &Map<String, Value>, key: &str) -> bool {
@@ -193,6 +220,7 @@ fn open_hands(map: &Map<String, Value>) -> bool {
 }
 
 fn lang_chain(map: &Map<String, Value>) -> bool {
+    const MESSAGES: [&str; 8] = ["human", "ai", "tool", "system", "function", "chat", "remove", "generic"];
     const TYPES: [&str; 11] = [
         "human",
         "ai",
@@ -210,7 +238,7 @@ fn lang_chain(map: &Map<String, Value>) -> bool {
     let called = |call: &Value| call.get("args").is_some();
     let node = |node: &Value| node.get("messages").and_then(Value::as_array).is_some();
     (map.contains_key("lc") && map.contains_key("kwargs"))
-        || (is_text(map, "type") && held("data"))
+        || (MESSAGES.contains(&word(map, "type")) && held("data"))
         || (TYPES.contains(&word(map, "type")) && map.contains_key("content"))
         || elements(map, "tool_calls").iter().any(called)
         || map.contains_key("invalid_tool_calls")
@@ -224,6 +252,8 @@ fn typed(parts: &[Value]) -> bool {
 
 fn ai_sdk(map: &Map<String, Value>) -> bool {
     devtools::is_one(map)
+        || ai_sdk_stream::is_one(map)
+        || super::ai_sdk::kept(map).is_some_and(ai_sdk)
         || is_text(map, "role")
             && (typed(elements(map, "parts"))
                 || map.get("toolInvocations").is_some_and(Value::is_array)
@@ -247,6 +277,8 @@ fn open_ai(map: &Map<String, Value>) -> bool {
     let kind = word(map, "type");
     let function = |call: &Value| call.get("function").or_else(|| call.get("custom")).is_some();
     (LINES.contains(&kind) && map.contains_key("payload"))
+        || codex_exec::is_one(map)
+        || openai_chunks::is_one(map)
         || ITEMS.contains(&kind)
         || (kind.starts_with("response.") && has_any(map, &["response", "item", "sequence_number"]))
         || kind.ends_with("_call_output")

@@ -10,9 +10,17 @@ use alloc::{
     string::String,
     vec::Vec,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Where calls and results meet: a run and an agent.
 type Place = (Option<String>, Option<String>);
+
+/// A call's id in its run, in short.
+type Key = u64;
+
+fn key(run: Option<&String>, id: &str) -> Key {
+    xxh3_64(id.as_bytes()) ^ run.map_or(0, |run| xxh3_64(run.as_bytes()).rotate_left(17))
+}
 
 /// What is known of a log across the windows that it is read in.
 #[derive(Default)]
@@ -20,8 +28,8 @@ pub(super) struct Finish {
     pub(super) documents: usize,
     /// Whether anything was told so far, and whether anything was wrong.
     pub(super) told: bool,
-    /// How the calls of each id stand.
-    called: BTreeMap<(Option<String>, String), Waiting>,
+    /// How the calls of each id stand; of a long log all are kept.
+    called: BTreeMap<Key, Waiting>,
     pairs: usize,
     rationales: rationale::Found,
 }
@@ -32,16 +40,17 @@ impl Finish {
     /// than half would be.
     pub(super) fn whole(&self, transcript: &Transcript) -> usize {
         let mut open: BTreeMap<Place, VecDeque<(usize, String, Option<String>)>> = BTreeMap::new();
-        let mut early: BTreeMap<(Option<String>, String), usize> = BTreeMap::new();
-        let mut called: BTreeSet<(Option<String>, &str)> = BTreeSet::new();
+        let mut early: BTreeMap<Key, usize> = BTreeMap::new();
+        let mut called: BTreeSet<Key> = BTreeSet::new();
         for (index, traced) in transcript.events.iter().enumerate() {
             let context = &traced.event.context;
             let place = || (context.run.clone(), context.agent.clone());
             match &traced.event.body {
                 Body::ToolCall(call) => match &call.call_id {
                     Some(id) => {
-                        early.remove(&(context.run.clone(), id.clone()));
-                        called.insert((context.run.clone(), id));
+                        let key = key(context.run.as_ref(), id);
+                        early.remove(&key);
+                        called.insert(key);
                     }
                     None => {
                         let waiting = open.entry(place()).or_default();
@@ -51,9 +60,9 @@ impl Finish {
                 },
                 Body::ToolResult(result) => match &result.call_id {
                     Some(id) => {
-                        let key = (context.run.clone(), id.clone());
+                        let key = key(context.run.as_ref(), id);
                         let before = self.called.get(&key).is_some_and(|waiting| waiting.calls > 0);
-                        if !before && !called.contains(&(context.run.clone(), id.as_str())) {
+                        if !before && !called.contains(&key) {
                             early.entry(key).or_insert(index);
                         }
                     }
@@ -105,17 +114,17 @@ struct Waiting {
 }
 
 /// Puts a result that was written before its call behind it: hosts that run calls at once write what ends first.
-fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<(Option<String>, String), Waiting>) {
+fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<Key, Waiting>) {
     // Results that came too early, by what they wait for.
-    let mut early: BTreeMap<(Option<String>, String), Vec<usize>> = BTreeMap::new();
+    let mut early: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     let mut moved: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, traced) in transcript.events.iter().enumerate() {
-        let run = || traced.event.context.run.clone();
+        let run = traced.event.context.run.as_ref();
         match &traced.event.body {
             Body::ToolCall(call) => {
-                let Some(id) = call.call_id.clone() else { continue };
-                let key = (run(), id);
-                let waiting = called.entry(key.clone()).or_default();
+                let Some(id) = &call.call_id else { continue };
+                let key = key(run, id);
+                let waiting = called.entry(key).or_default();
                 waiting.calls = waiting.calls.saturating_add(1);
                 if let Some(results) = early.remove(&key) {
                     waiting.early = true;
@@ -123,9 +132,9 @@ fn calls_before_results(transcript: &mut Transcript, called: &mut BTreeMap<(Opti
                 }
             }
             Body::ToolResult(result) => {
-                let Some(id) = result.call_id.clone() else { continue };
-                let key = (run(), id);
-                let waiting = called.entry(key.clone()).or_default();
+                let Some(id) = &result.call_id else { continue };
+                let key = key(run, id);
+                let waiting = called.entry(key).or_default();
                 if waiting.calls == 0 || waiting.early && waiting.results >= waiting.calls {
                     early.entry(key).or_default().push(index);
                 }

@@ -2,7 +2,7 @@
 //! and plain; alone, in lists, or in the state that LangGraph writes after each node.
 
 use super::Reads;
-use super::content::{self, failed, list, output_text, text, told};
+use super::content::{self, failed, list, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
@@ -18,11 +18,12 @@ const NO_NODES: [&str; 6] = ["values", "channel_values", "data", "output", "inpu
 #[derive(Default)]
 pub(super) struct Reader {
     stream: langgraph::Stream,
+    states: langgraph::States,
 }
 
 impl Reads for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
-        if self.stream.document(out, document) {
+        if self.stream.document(out, document) || self.states.document(out, document) {
             return;
         }
         out.walk(document, Lists::All(&["messages"]), |out, part| {
@@ -95,6 +96,8 @@ fn message(out: &mut Out, mut context: Context, kind: &str, map: &Map<String, Va
                 context.agent = Some(name.to_owned());
             }
             out.spends(&context, used(map));
+            let raw = map.get("additional_kwargs").unwrap_or(&Value::Null);
+            out.reasoning(&context, text_at(raw, &["reasoning_content"]));
             said(out, &context, content);
             calls(out, &context, map);
         }

@@ -1,13 +1,15 @@
 //! What LangGraph streams: pairs of a mode and what it tells, one a line or in a list; triples where the graph of a node
-//! is named first. Of several modes the one that tells most at least length is read.
+//! is named first, and pairs without a mode where there was only one. Of several modes the one that tells most at least
+//! length is read. And the state of a thread, as its interface answers it, alone or in a list.
 
-use super::content::{content_text, id, list, text};
+use super::content::{at, content_text, id, list, text};
 use super::langchain;
 use super::out::Out;
 use super::pieces::Piece;
 use super::usage::Usage;
-use alloc::{borrow::ToOwned, collections::BTreeSet, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String, vec::Vec};
 use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_64;
 
 const MODES: [&str; 9] = [
     "\"updates\"",
@@ -34,6 +36,12 @@ fn mode<'a>(piece: Piece<'a>) -> Option<(&'static str, Piece<'a>)> {
     }
     let inside = piece.inside().pieces;
     let (name, told) = match inside.as_slice() {
+        // A stream of messages alone, and one of several graphs.
+        [(_, message), (_, about)] if is_about_message(*message, *about) => return Some(("messages", piece)),
+        [(_, graph), (_, told)] if is_graph(*graph) => match told.inside().pieces.as_slice() {
+            [(_, message), (_, about)] if is_about_message(*message, *about) => return Some(("messages", *told)),
+            _ => return None,
+        },
         [(_, name), (_, told)] => (name, told),
         [(_, graph), (_, name), (_, told)] if graph.is_list() => (name, told),
         _ => return None,
@@ -42,10 +50,122 @@ fn mode<'a>(piece: Piece<'a>) -> Option<(&'static str, Piece<'a>)> {
     Some((known.trim_matches('"'), *told))
 }
 
+/// The path of a graph within graphs.
+fn is_graph(piece: Piece<'_>) -> bool {
+    piece.is_list() && piece.inside().pieces.iter().all(|(_, name)| name.text.starts_with('"'))
+}
+
+/// Whether the second of two objects says where in a graph the first was written.
+fn is_about_message(message: Piece<'_>, about: Piece<'_>) -> bool {
+    message.is_object()
+        && about.is_object()
+        && about.inside().pieces.iter().any(|(key, _)| matches!(*key, "langgraph_node" | "langgraph_step"))
+}
+
+/// Where the messages of a thread's state stand: in an answer of the interface, and in a checkpoint.
+const STATES: [&[&str]; 4] =
+    [&["values"], &["channel_values"], &["checkpoint", "channel_values"], &["state", "values"]];
+
+/// The messages of a document that is the state of a thread.
+fn messages_of_state<'a>(document: Piece<'a>) -> Option<Piece<'a>> {
+    let member = |piece: Piece<'a>, key: &str| {
+        piece.inside().pieces.into_iter().find(|(name, _)| *name == key).map(|(_, member)| member)
+    };
+    if !document.is_object() || !document.text.contains("values\"") {
+        return None;
+    }
+    let state = STATES.iter().find_map(|path| {
+        path.iter().try_fold(document, |piece, key| member(piece, key).filter(|inner| inner.is_object()))
+    })?;
+    member(state, "messages").filter(|messages| messages.is_list())
+}
+
+/// Whether a document is the state of a thread, or a list of them.
+pub(super) fn is_state(document: Piece<'_>) -> bool {
+    messages_of_state(document).is_some()
+        || (document.is_list()
+            && document.inside().pieces.first().is_some_and(|(_, first)| messages_of_state(*first).is_some()))
+}
+
+/// The states of threads: each tells all messages so far, and a history of them the newest first.
+#[derive(Default)]
+pub(super) struct States {
+    /// Digests of the messages told, with their thread.
+    told: BTreeSet<u64>,
+}
+
+impl States {
+    /// Takes a document; false where it is no state.
+    pub(super) fn document(&mut self, out: &mut Out, document: Piece<'_>) -> bool {
+        if !is_state(document) {
+            return false;
+        }
+        if !document.is_list() {
+            self.state(out, document);
+            return true;
+        }
+        let inside = document.inside();
+        for (_, piece) in &inside.pieces {
+            self.state(out, *piece);
+        }
+        if !inside.closed {
+            out.cut_off(inside.pieces.last().map_or(document.line, |(_, last)| last.line));
+        }
+        true
+    }
+
+    fn state(&mut self, out: &mut Out, document: Piece<'_>) {
+        out.line = document.line;
+        out.path.clear();
+        let Some(messages) = messages_of_state(document) else {
+            if let Err(error) = document.object() {
+                out.transcript.fail(document.line, error);
+            }
+            return;
+        };
+        let members = document.inside();
+        let small = |key: &str| {
+            let (_, piece) = members.pieces.iter().find(|(name, _)| *name == key)?;
+            piece.value().ok()
+        };
+        let thread = ["thread_id"].iter().find_map(|key| id(small(key).as_ref())).or_else(|| {
+            let within = |key: &str, path: &[&str]| id(at(&small(key)?, path));
+            within("checkpoint", &["thread_id"])
+                .or_else(|| within("config", &["configurable", "thread_id"]))
+                .or_else(|| within("metadata", &["thread_id"]))
+        });
+        if out.run != thread {
+            out.end_round();
+            out.run = thread;
+        }
+        let inside = messages.inside();
+        for (index, (_, piece)) in inside.pieces.iter().enumerate() {
+            out.line = piece.line;
+            out.path = format!("messages[{index}].");
+            match piece.object() {
+                Ok(map) => {
+                    let message = Value::Object(map);
+                    // What has no id is known by its place.
+                    let name = own_id(&message).unwrap_or_else(|| format!("{index}:{message}"));
+                    let thread = out.run.clone().unwrap_or_default();
+                    if self.told.insert(xxh3_64(format!("{thread}\n{name}").as_bytes())) {
+                        entry(out, &message);
+                    }
+                }
+                Err(error) => out.transcript.fail(piece.line, error),
+            }
+        }
+        if !inside.closed || !members.closed {
+            out.cut_off(inside.pieces.last().map_or(messages.line, |(_, last)| last.line));
+        }
+    }
+}
+
 /// What a stream told so far: of its modes one is read, so it is known whole only at its end.
 #[derive(Default)]
 pub(super) struct Stream {
     begun: bool,
+    updated: bool,
     told: Vec<(&'static str, u32, String)>,
 }
 
@@ -57,12 +177,12 @@ impl Stream {
             return false;
         }
         if let Some((mode, piece)) = mode(document) {
-            self.take(mode, piece);
+            self.take(out, mode, piece);
         } else if document.is_list() {
             let inside = document.inside();
             for (_, piece) in inside.pieces {
                 match mode(piece) {
-                    Some((mode, piece)) => self.take(mode, piece),
+                    Some((mode, piece)) => self.take(out, mode, piece),
                     None => broken(out, piece),
                 }
             }
@@ -75,9 +195,24 @@ impl Stream {
         true
     }
 
-    fn take(&mut self, mode: &'static str, piece: Piece<'_>) {
+    fn take(&mut self, out: &mut Out, mode: &'static str, piece: Piece<'_>) {
         // A mode that tells more makes the others needless.
-        const READ: [&str; 3] = ["updates", "values", "messages"];
+        const READ: [&str; 2] = ["values", "messages"];
+        if mode == "updates" {
+            // Nothing tells more, so it is read as it comes.
+            self.updated = true;
+            self.told.clear();
+            out.line = piece.line;
+            out.path.clear();
+            match piece.value() {
+                Ok(Value::Object(nodes)) => update(out, &nodes),
+                Ok(other) => out.fail(mode, "what a graph tells", Some(&other)),
+                Err(error) => out.transcript.fail(piece.line, error),
+            }
+        }
+        if self.updated {
+            return;
+        }
         let rank = |mode: &str| READ.iter().position(|read| *read == mode);
         let Some(new) = rank(mode) else { return };
         match self.told.first().and_then(|(known, ..)| rank(known)) {
@@ -91,7 +226,7 @@ impl Stream {
     /// Reads what was told.
     pub(super) fn end(&mut self, out: &mut Out) {
         let mut seen = BTreeSet::new();
-        let mut stream = Streamed::default();
+        let mut stream = Streams::default();
         for (mode, line, text) in core::mem::take(&mut self.told) {
             let value = match (Piece { line, text: &text }).value() {
                 Ok(value) => value,
@@ -103,7 +238,6 @@ impl Stream {
             out.line = line;
             out.path.clear();
             match (mode, value) {
-                ("updates", Value::Object(nodes)) => update(out, &nodes),
                 ("values", Value::Object(state)) => {
                     for message in list(&state, "messages") {
                         if seen.insert(identity(message)) {
@@ -113,13 +247,16 @@ impl Stream {
                 }
                 ("messages", Value::Array(pair)) => {
                     if let Some(Value::Object(chunk)) = pair.first() {
-                        stream.chunk(out, chunk);
+                        let about = pair.get(1).unwrap_or(&Value::Null);
+                        let graph = ["langgraph_checkpoint_ns", "checkpoint_ns", "langgraph_node"];
+                        let graph = graph.iter().find_map(|key| id(about.get(*key))).unwrap_or_default();
+                        stream.chunk(out, &graph, chunk);
                     }
                 }
                 (_, other) => out.fail(mode, "what a graph tells", Some(&other)),
             }
         }
-        stream.end(out);
+        stream.end(out, |_| true);
     }
 }
 
@@ -163,56 +300,88 @@ fn entry(out: &mut Out, message: &Value) {
 
 /// A message's id, or all of it.
 fn identity(message: &Value) -> String {
-    let fields = message.get("kwargs").or_else(|| message.get("data")).unwrap_or(message);
-    id(fields.get("id")).unwrap_or_else(|| crate::json::to_string(message))
+    own_id(message).unwrap_or_else(|| crate::json::to_string(message))
 }
+
+fn own_id(message: &Value) -> Option<String> {
+    id(message.get("kwargs").or_else(|| message.get("data")).unwrap_or(message).get("id"))
+}
+
+/// Messages that come in pieces; those of several graphs take turns.
+#[derive(Default)]
+struct Streams(Vec<Streamed>);
 
 /// A message that comes in pieces.
 #[derive(Default)]
 struct Streamed {
+    /// The graph that it is written in.
+    graph: String,
     id: Option<String>,
+    line: u32,
     text: String,
-    /// Id, name and the text of the arguments.
-    calls: Vec<(Option<String>, String, String)>,
+    /// Where it stands in the message, its id, name and the text of the arguments.
+    calls: Vec<(Option<i64>, Option<String>, String, String)>,
     /// Each piece tells what it adds.
     usage: Usage,
 }
 
-impl Streamed {
-    fn chunk(&mut self, out: &mut Out, chunk: &Map<String, Value>) {
+impl Streams {
+    fn chunk(&mut self, out: &mut Out, graph: &str, chunk: &Map<String, Value>) {
         let fields = chunk.get("kwargs").and_then(Value::as_object).unwrap_or(chunk);
         let class = chunk.get("id").and_then(|id| id.as_array()?.last()?.as_str());
         let kind = class.or_else(|| text(fields, "type")).unwrap_or_default();
         let message = id(fields.get("id"));
-        if !kind.ends_with("Chunk") || message != self.id {
-            self.end(out);
-        }
         if !kind.ends_with("Chunk") {
+            // A whole message: what its graph said before is whole, and so is what it answers.
+            let answered = text(fields, "tool_call_id");
+            self.end(out, |open| {
+                open.graph == graph || open.calls.iter().any(|(_, id, ..)| id.is_some() && id.as_deref() == answered)
+            });
             return entry(out, &Value::Object(chunk.clone()));
         }
-        self.id = message;
-        self.usage.add(langchain::used(fields));
-        self.text.push_str(&fields.get("content").and_then(content_text).unwrap_or_default());
+        let same = |open: &Streamed| open.graph == graph && (message.is_none() || open.id == message);
+        let found = match self.0.iter().position(same) {
+            Some(found) => found,
+            None => {
+                self.end(out, |open| open.graph == graph);
+                let (graph, line) = (graph.to_owned(), out.line);
+                self.0.push(Streamed { graph, id: message, line, ..Streamed::default() });
+                self.0.len() - 1
+            }
+        };
+        let Some(open) = self.0.get_mut(found) else { return };
+        open.usage.add(langchain::used(fields));
+        open.text.push_str(&fields.get("content").and_then(content_text).unwrap_or_default());
         for part in list(fields, "tool_call_chunks") {
             let name = part.get("name").and_then(Value::as_str).unwrap_or_default();
             let args = part.get("args").and_then(Value::as_str).unwrap_or_default();
-            if !name.is_empty() || self.calls.is_empty() {
-                self.calls.push((id(part.get("id")), name.to_owned(), args.to_owned()));
-            } else if let Some((.., before)) = self.calls.last_mut() {
-                before.push_str(args);
+            let index = part.get("index").and_then(Value::as_i64);
+            let before = open.calls.iter_mut().rev().find(|(place, ..)| index.is_none() || *place == index);
+            match before {
+                Some((.., before)) if name.is_empty() => before.push_str(args),
+                _ => open.calls.push((index, id(part.get("id")), name.to_owned(), args.to_owned())),
             }
         }
     }
 
-    /// The message is whole.
-    fn end(&mut self, out: &mut Out) {
-        let Self { text, calls, usage, .. } = core::mem::take(self);
-        out.spends(&out.context(), usage);
-        if text.is_empty() && calls.is_empty() {
-            return;
+    /// The messages that these are, are whole.
+    fn end(&mut self, out: &mut Out, whole: impl Fn(&Streamed) -> bool) {
+        let line = out.line;
+        for open in core::mem::take(&mut self.0) {
+            if !whole(&open) {
+                self.0.push(open);
+                continue;
+            }
+            out.line = open.line;
+            out.spends(&out.context(), open.usage);
+            if open.text.is_empty() && open.calls.is_empty() {
+                continue;
+            }
+            let calls = open.calls.into_iter();
+            let calls: Vec<Value> =
+                calls.map(|(_, id, name, args)| json!({ "id": id, "name": name, "args": args })).collect();
+            entry(out, &json!({ "type": "ai", "content": open.text, "tool_calls": calls }));
         }
-        let calls: Vec<Value> =
-            calls.into_iter().map(|(id, name, args)| json!({ "id": id, "name": name, "args": args })).collect();
-        entry(out, &json!({ "type": "ai", "content": text, "tool_calls": calls }));
+        out.line = line;
     }
 }

@@ -3,8 +3,10 @@
 //! A line that cannot be read is reported with its number, and the rest goes on.
 
 mod ai_sdk;
+mod ai_sdk_stream;
 mod anthropic;
 mod claude_code;
+mod codex_exec;
 mod content;
 mod detect;
 mod devtools;
@@ -13,7 +15,9 @@ mod gemini_cli;
 mod langchain;
 mod langgraph;
 mod logs;
+mod monocle;
 mod openai;
+mod openai_chunks;
 mod openhands;
 mod otel;
 mod out;

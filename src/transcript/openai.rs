@@ -3,11 +3,11 @@
 //!
 //! Neither form tells whether a tool failed, so an output that begins as errors do counts as one.
 
-use super::Reads;
 use super::content::{self, code, list, number_after, output_text, text, text_at, told};
 use super::out::{Lists, Out, Part};
 use super::pieces::Piece;
 use super::usage::Usage;
+use super::{Reads, codex_exec, openai_chunks};
 use crate::json;
 use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
@@ -20,6 +20,9 @@ const SYNTHETIC: [&str; 4] =
 /// Fields of an item of a built-in tool that are not its arguments.
 const NO_ARGUMENTS: [&str; 8] = ["type", "id", "call_id", "status", "results", "outputs", "result", "output"];
 
+/// Lists of messages and items, in requests, answers and records of runs.
+const LISTS: [&str; 6] = ["messages", "items", "input", "output", "choices", "traj"];
+
 /// Reads messages and items.
 #[derive(Default)]
 pub(super) struct Reader {
@@ -29,11 +32,23 @@ pub(super) struct Reader {
     answer: Usage,
     /// What a Codex session has taken so far, by its own count.
     session: Option<Usage>,
+    /// What a Codex session without a screen prints.
+    exec: codex_exec::Items,
+    chunks: openai_chunks::Chunks,
 }
 
 impl Reads for Reader {
     fn document(&mut self, out: &mut Out, document: Piece<'_>) {
-        out.walk(document, Lists::All(&["messages", "items", "input", "output", "choices"]), |out, part| match part {
+        if document.is_object()
+            && let Some(map) = chunk(document)
+        {
+            for (message, usage) in self.chunks.take(&map) {
+                out.line = document.line;
+                whole(out, &message, usage);
+            }
+            return;
+        }
+        out.walk(document, Lists::All(&LISTS), |out, part| match part {
             Part::Head(map) => {
                 let context = out.context();
                 out.said(&context, Role::System, "instructions", map.get("instructions"));
@@ -46,6 +61,17 @@ impl Reads for Reader {
             }
             Part::Entry(map) => match text(&map, "type").and_then(|kind| kind.strip_prefix("response.")) {
                 Some(kind) => self.streamed(out, kind, &map),
+                None if self.exec.takes(&map) => {
+                    if let Some(item) = self.exec.line(out, &map) {
+                        let context = out.context();
+                        entry(out, context, item);
+                    }
+                }
+                None if openai_chunks::is_one(&map) => {
+                    for (message, usage) in self.chunks.take(&map) {
+                        whole(out, &message, usage);
+                    }
+                }
                 None => {
                     let context = out.context();
                     if is_choice(&map) {
@@ -60,6 +86,29 @@ impl Reads for Reader {
         let run = out.run.clone();
         out.spent_in_all(run.as_ref(), core::mem::take(&mut self.answer));
     }
+
+    fn end(&mut self, out: &mut Out) {
+        for (message, usage) in self.chunks.end() {
+            whole(out, &message, usage);
+        }
+    }
+}
+
+/// A chunk of a streamed answer: its choices are no entries.
+fn chunk(document: Piece<'_>) -> Option<Map<String, Value>> {
+    let choices = || document.inside().pieces.into_iter().find(|(key, piece)| *key == "choices" && piece.is_list());
+    (document.text.contains("\"delta\"") || document.text.contains("chat.completion.chunk"))
+        .then(choices)?
+        .and_then(|_| document.object().ok())
+        .filter(openai_chunks::is_one)
+}
+
+/// An answer that was streamed.
+fn whole(out: &mut Out, answer: &Map<String, Value>, usage: Usage) {
+    out.path.clear();
+    let context = out.context();
+    out.spends(&context, usage);
+    message(out, context, answer);
 }
 
 /// Whether an entry is an answer of a chat model as its interface wraps it.

@@ -9,13 +9,13 @@ use super::content::{self, arguments, at, content_text, failed, output_text, tex
 use super::out::{self, Out};
 use super::pieces::Piece;
 use super::usage::{Usage, count, micros};
-use super::{Reads, logs, spans, unexpected};
+use super::{Reads, logs, monocle, spans, unexpected};
 use crate::model::{
     Body, Channel, Context, Error, ErrorCode, Event, Message, Outcome, Role, ToolCall, ToolResult, TraceEvent,
 };
 use alloc::{
     borrow::ToOwned,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     format,
     string::String,
     vec::Vec,
@@ -42,10 +42,10 @@ pub(super) const CONTAINERS: [&str; 11] = [
 ];
 
 /// Keys of lists in what the interfaces of tracing tools answer.
-const LISTS: [&str; 5] = ["observations", "runs", "data", "post", "patch"];
+const LISTS: [&str; 6] = ["observations", "runs", "data", "post", "patch", "traces"];
 
-/// Below a run stand the runs it made.
-const CHILDREN: &str = "child_runs";
+/// Below a run or a span stand those that it made.
+const CHILDREN: [&str; 2] = ["child_runs", "child_spans"];
 
 const TOOL: [&str; 4] = ["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "traceloop.entity.name"];
 const CALL_ID: [&str; 4] = ["gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id"];
@@ -168,6 +168,7 @@ pub(super) enum Kind {
 }
 
 /// Finds the spans in a piece: it is one, or holds lists of them.
+/// Answers and batches may stand in a list.
 fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Spans, depth: u32) {
     // As deep as resources, scopes and spans go, twice.
     if depth > 8 {
@@ -179,10 +180,10 @@ fn collect(out: &mut Out, piece: Piece<'_>, spans: &mut Spans, depth: u32) {
     for (key, inner) in &inside.pieces {
         if piece.is_list() {
             collect(out, *inner, spans, depth + 1);
-        } else if (CONTAINERS.contains(key) || (depth == 0 && LISTS.contains(key))) && inner.is_list() {
+        } else if (CONTAINERS.contains(key) || (depth <= 1 && LISTS.contains(key))) && inner.is_list() {
             container = true;
             collect(out, *inner, spans, depth + 1);
-        } else if *key == CHILDREN && inner.is_list() {
+        } else if CHILDREN.contains(key) && inner.is_list() {
             collect(out, *inner, spans, depth + 1);
         }
     }
@@ -217,6 +218,9 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     let found = found.or_else(|| whole([&["context", "spanId"], &["spanContext", "spanId"], &["context.span_id"]]));
     let id = content::id(found).ok_or(("spanId", found))?;
     let mut attributes = attributes(map.get("attributes"));
+    if attributes.is_empty() {
+        attributes = self::attributes(map.get("span_attributes"));
+    }
     // Tables of spans have a column for each attribute.
     for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
         if let Some(name) = key.strip_prefix("attributes.") {
@@ -244,6 +248,7 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     for event in content::list(map, "events") {
         said_in_event(&mut attributes, event);
     }
+    monocle::complete(&mut attributes, content::list(map, "events"));
     let error = (failed || kind.is_some()).then(|| {
         let text = message.filter(|text| !text.is_empty()).map(str::to_owned).or(exception);
         text.or_else(|| kind.clone()).unwrap_or_default()
@@ -251,14 +256,14 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     Ok(Span {
         line,
         id,
-        name: map.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        name: name_of(map).to_owned(),
         parent: name([&["parentSpanId"], &["parent_id"], &["parent_span_id"]])
             .or_else(|| name([&["parentId"], &["parentSpanContext", "spanId"], &["parent", "span_id"]]))
             .unwrap_or_default(),
         trace: name([&["traceId"], &["trace_id"], &["context", "trace_id"]])
             .or_else(|| name([&["context", "traceId"], &["spanContext", "traceId"], &["context.trace_id"]]))
             .unwrap_or_default(),
-        start: nanos(whole([&["startTimeUnixNano"], &["start_time"], &["startTime"]])),
+        start: nanos(whole([&["startTimeUnixNano"], &["start_time"], &["startTime"]]).or_else(|| map.get("timestamp"))),
         end: nanos(whole([&["endTimeUnixNano"], &["end_time"], &["endTime"]])),
         kind: kind_of(map, &attributes),
         attributes,
@@ -266,12 +271,20 @@ fn span(line: u32, map: &Map<String, Value>) -> Result<Span, (&'static str, Opti
     })
 }
 
+fn name_of(map: &Map<String, Value>) -> &str {
+    ["name", "span_name"].iter().find_map(|key| map.get(*key)?.as_str()).unwrap_or_default()
+}
+
 fn kind_of(map: &Map<String, Value>, attributes: &Map<String, Value>) -> Kind {
     let given = |key: &str| lookup(attributes, key).and_then(Value::as_str);
-    let name = map.get("name").and_then(Value::as_str).unwrap_or_default();
+    let name = name_of(map);
     let column = ["span_kind", "spanKind", "kind"].iter().find_map(|key| map.get(*key)?.as_str());
     let told = given("gen_ai.operation.name").or_else(|| given("openinference.span.kind"));
-    let told = told.or_else(|| given("traceloop.span.kind")).or(column).unwrap_or_default();
+    let told = told
+        .or_else(|| given("traceloop.span.kind"))
+        .or_else(|| monocle::kind(attributes))
+        .or(column)
+        .unwrap_or_default();
     match told.to_ascii_lowercase().as_str() {
         "execute_tool" | "tool" => Kind::Tool,
         "chat" | "text_completion" | "generate_content" | "llm" => Kind::Model,
@@ -419,6 +432,8 @@ struct Reader<'a> {
     models: BTreeMap<&'a str, &'a str>,
     /// Messages told already, by run: each request repeats the conversation.
     told: BTreeSet<(String, u64)>,
+    /// Calls of messages that wait for an answer, by run and tool: not every answer names its call.
+    open: BTreeMap<(String, String), VecDeque<String>>,
     /// Time and event.
     events: Vec<(Option<i64>, u32, TraceEvent)>,
     /// When an answer ended that told no event, in which run, and what it took.
@@ -446,6 +461,7 @@ impl<'a> Reader<'a> {
             chats: spans.iter().any(|span| span.kind == Kind::Model),
             models: BTreeMap::new(),
             told: BTreeSet::new(),
+            open: BTreeMap::new(),
             events: Vec::new(),
             spent: Vec::new(),
         }
@@ -555,7 +571,7 @@ impl<'a> Reader<'a> {
             self.models.insert(&span.trace, &span.id);
         }
         let inputs = messages(span, INPUT);
-        let outputs = messages(span, OUTPUT);
+        let outputs = joined(messages(span, OUTPUT));
         let usage = used(&span.attributes);
         let before = self.events.len();
         for (of_model, list) in [(false, inputs), (true, outputs)] {
@@ -591,7 +607,7 @@ impl<'a> Reader<'a> {
         // The finish reason stands only beside an output: the parts alone are what later inputs repeat.
         let digest =
             xxh3_64((crate::json::to_string(&parts) + text_at(message, &["role"]).unwrap_or_default()).as_bytes());
-        let known = !self.told.insert((run, digest));
+        let known = !self.told.insert((run.clone(), digest));
         // What the model says again is said again; what a request repeats is not.
         if known && !of_model {
             return;
@@ -603,6 +619,9 @@ impl<'a> Reader<'a> {
                     let (args, raw_args) = arguments(part.get("arguments"));
                     let (tool, call_id) =
                         (content::id(part.get("name")).unwrap_or_default(), content::id(part.get("id")));
+                    if let Some(id) = &call_id {
+                        self.open.entry((run.clone(), tool.clone())).or_default().push_back(id.clone());
+                    }
                     let call = ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() };
                     self.push(nanos, span.line, &context, Body::ToolCall(call));
                 }
@@ -610,8 +629,18 @@ impl<'a> Reader<'a> {
                     let answer = part.get("response").or_else(|| part.get("result"));
                     let failed = part.get("is_error") == Some(&Value::Bool(true));
                     let outcome = if failed { Outcome::Error } else { answer.map_or(Outcome::Ok, content::told) };
-                    let (call_id, output) = (content::id(part.get("id")), output_text(answer));
-                    let result = ToolResult { call_id, outcome, output, ..ToolResult::default() };
+                    let tool = text_at(part, &["name"]).map(str::to_owned);
+                    let mut waiting = tool.as_ref().and_then(|tool| self.open.get_mut(&(run.clone(), tool.clone())));
+                    let call_id = match (content::id(part.get("id")), &mut waiting) {
+                        (None, Some(waiting)) => waiting.pop_front(),
+                        (Some(id), Some(waiting)) => {
+                            waiting.retain(|open| *open != id);
+                            Some(id)
+                        }
+                        (id, None) => id,
+                    };
+                    let output = output_text(answer);
+                    let result = ToolResult { call_id, tool, outcome, output, ..ToolResult::default() };
                     self.push(nanos, span.line, &context, Body::ToolResult(result));
                 }
                 Some("tool_call" | "tool_call_response") => {}
@@ -625,6 +654,32 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+    }
+}
+
+/// The messages of one answer, with texts that follow each other as one: some record every piece that was streamed.
+fn joined(messages: Vec<Value>) -> Vec<Value> {
+    let mut joined: Vec<Value> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (joined.last_mut().and_then(text_of), text_of(&mut message.clone())) {
+            (Some(before), Some(text)) => before.push_str(text),
+            _ => joined.push(message),
+        }
+    }
+    joined
+}
+
+/// The text of a message of the assistant's that is nothing else.
+fn text_of(message: &mut Value) -> Option<&mut String> {
+    if text_at(message, &["role"]) != Some("assistant") {
+        return None;
+    }
+    match message.get_mut("parts")?.as_array_mut()?.as_mut_slice() {
+        [part] if text_at(part, &["type"]) == Some("text") => match part.get_mut("content")? {
+            Value::String(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

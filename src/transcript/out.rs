@@ -32,7 +32,7 @@ pub(super) struct Out {
     /// The run that entries belong to.
     pub(super) run: Option<String>,
     /// Names of the tools called, by call id: a result often names only its call.
-    tools: BTreeMap<String, String>,
+    tools: Tools,
     rounds: u64,
     in_round: bool,
     known: Conversations,
@@ -42,6 +42,35 @@ pub(super) struct Out {
     pub(super) several: bool,
     /// Events that were handed over already.
     pub(super) gone: usize,
+}
+
+/// Which tool was called under which id, in little: of a long log all are kept.
+#[derive(Default)]
+struct Tools {
+    names: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+    /// By the digest of the id.
+    called: BTreeMap<u64, u32>,
+}
+
+impl Tools {
+    fn called(&mut self, id: &str, tool: &str) {
+        let number = match self.numbers.get(tool) {
+            Some(number) => *number,
+            None => {
+                let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+                self.names.push(tool.to_owned());
+                self.numbers.insert(tool.to_owned(), number);
+                number
+            }
+        };
+        self.called.insert(xxh3_64(id.as_bytes()), number);
+    }
+
+    fn of(&self, id: &str) -> Option<&String> {
+        let number = self.called.get(&xxh3_64(id.as_bytes()))?;
+        self.names.get(usize::try_from(*number).ok()?)
+    }
 }
 
 /// Where a model answers: a run and an agent.
@@ -70,7 +99,7 @@ impl Out {
             line: 0,
             path: String::new(),
             run: None,
-            tools: BTreeMap::new(),
+            tools: Tools::default(),
             rounds: 0,
             in_round: false,
             known: Conversations::default(),
@@ -86,15 +115,29 @@ impl Out {
     }
 
     /// Goes through the entries of a document: an object is an entry, or a document whose lists are; a list holds
-    /// entries, or lists of them. What is broken is told, and the rest goes on.
+    /// entries, lists of them, or documents. What is broken is told, and the rest goes on.
     pub(super) fn walk(&mut self, document: Piece<'_>, lists: Lists, mut read: impl FnMut(&mut Self, Part)) {
-        if document.is_list() {
-            self.list(document, "", 0, &mut read);
-            return;
-        }
+        self.walk_into(document, lists, &mut read);
+    }
+
+    fn walk_into(&mut self, document: Piece<'_>, lists: Lists, read: &mut dyn FnMut(&mut Self, Part)) {
         let keys = match lists {
             Lists::All(keys) | Lists::First(keys) => keys,
         };
+        if document.is_list() {
+            let inside = document.inside();
+            if !inside.pieces.first().is_some_and(|(_, first)| holds_list(*first, keys)) {
+                return self.list(document, "", 0, read);
+            }
+            self.several |= inside.pieces.len() > 1;
+            for (_, piece) in &inside.pieces {
+                self.walk_into(*piece, lists, read);
+            }
+            if !inside.closed {
+                self.cut_off(inside.pieces.last().map_or(document.line, |(_, last)| last.line));
+            }
+            return;
+        }
         let inside = document.is_object().then(|| document.inside());
         let found = |key: &str| {
             inside.iter().flat_map(|inside| &inside.pieces).find(|(name, piece)| *name == key && piece.is_list())
@@ -134,7 +177,7 @@ impl Out {
             read(self, Part::Head(head));
         }
         for (index, (key, piece)) in entries.iter().enumerate() {
-            self.list(*piece, key, if index == 0 { skip } else { 0 }, &mut read);
+            self.list(*piece, key, if index == 0 { skip } else { 0 }, read);
         }
         if !inside.closed && self.transcript.errors.len() == failures {
             self.cut_off(document.line);
@@ -143,8 +186,8 @@ impl Out {
 
     /// Enters a document, and tells how many of its entries are known already.
     fn enter(&mut self, head: &Map<String, Value>, entries: Option<Piece<'_>>) -> usize {
-        const NAMES: [&str; 7] =
-            ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "id"];
+        const NAMES: [&str; 8] =
+            ["sessionId", "session_id", "conversation_id", "thread_id", "chat_id", "instance_id", "task_id", "id"];
         let entries: Vec<u64> = if self.several {
             entries.iter().flat_map(|list| list.inside().pieces).map(|(_, piece)| digest(piece)).collect()
         } else {
@@ -181,7 +224,7 @@ impl Out {
         0
     }
 
-    fn list(&mut self, list: Piece<'_>, name: &str, skip: usize, read: &mut impl FnMut(&mut Self, Part)) {
+    fn list(&mut self, list: Piece<'_>, name: &str, skip: usize, read: &mut dyn FnMut(&mut Self, Part)) {
         let inside = list.inside();
         let failures = self.transcript.errors.len();
         for (index, (_, piece)) in inside.pieces.iter().enumerate().skip(skip) {
@@ -326,7 +369,7 @@ impl Out {
         // Some providers leave ids empty, which name nothing.
         let call_id = call_id.filter(|id| !id.is_empty());
         if let Some(id) = &call_id {
-            self.tools.insert(id.clone(), tool.clone());
+            self.tools.called(id, &tool);
         }
         let (args, raw_args) = arguments(args);
         self.push(context, Body::ToolCall(ToolCall { tool, args, raw_args, call_id, ..ToolCall::default() }));
@@ -336,7 +379,7 @@ impl Out {
     pub(super) fn result(&mut self, context: &Context, mut result: ToolResult) {
         result.call_id = result.call_id.filter(|id| !id.is_empty());
         if result.tool.is_none() {
-            result.tool = result.call_id.as_ref().and_then(|id| self.tools.get(id)).cloned();
+            result.tool = result.call_id.as_ref().and_then(|id| self.tools.of(id)).cloned();
         }
         self.push(context, Body::ToolResult(result));
     }
@@ -368,6 +411,16 @@ pub(super) fn is_of_model(body: &Body) -> bool {
         Body::Message(message) => message.role == Role::Assistant,
         _ => false,
     }
+}
+
+/// Whether an element is a document with one of these lists, and no entry.
+fn holds_list(element: Piece<'_>, keys: &[&str]) -> bool {
+    if !element.is_object() || element.text.len() < 2 {
+        return false;
+    }
+    let members = element.inside().pieces;
+    !members.iter().any(|(key, _)| matches!(*key, "type" | "role"))
+        && members.iter().any(|(key, piece)| keys.contains(key) && piece.is_list())
 }
 
 /// `1767323045.678` as milliseconds, without floating point.

@@ -53,8 +53,9 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
     };
     let [input, output] = ["input", "output"].map(|key| unpacked(map.get(key)));
     let name = text(map, "name").unwrap_or_default();
+    let mut failed = text(map, "level") == Some("ERROR");
     match text(map, "type") {
-        Some("TOOL" | "RETRIEVER") => tool(&mut attributes, name, input, output),
+        Some("TOOL" | "RETRIEVER") => failed |= tool(&mut attributes, name, input, output),
         Some("GENERATION") => {
             model(&mut attributes, input, output);
             let records = ["usageDetails", "usage_details", "usage"].map(|key| map.get(key));
@@ -68,8 +69,10 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
         Some("AGENT") => {
             attributes.entry("gen_ai.operation.name").or_insert_with(|| "invoke_agent".into());
         }
-        // Older exports tell only in their attributes what a span is.
-        _ if super::otel::is_tool(name, &attributes) => tool(&mut attributes, name, input, output),
+        // Older exports tell only in their attributes what a span is, or by what it gave.
+        _ if super::otel::is_tool(name, &attributes) || is_of_tool(&output) => {
+            failed |= tool(&mut attributes, name, input, output);
+        }
         _ => {}
     }
     let mut span = plain_span(
@@ -80,7 +83,7 @@ fn observation(map: &Map<String, Value>) -> Map<String, Value> {
         either(&["endTime", "end_time"]),
     );
     span.insert("name".to_owned(), name.into());
-    if text(map, "level") == Some("ERROR") {
+    if failed {
         let message = either(&["statusMessage", "status_message"]).unwrap_or_default();
         span.insert("status".to_owned(), json!({ "code": "ERROR", "message": message }));
     }
@@ -111,19 +114,9 @@ pub(super) fn run(map: &Map<String, Value>) -> Map<String, Value> {
     match text(map, "run_type") {
         Some("tool" | "retriever") => {
             let answer = alone(outputs, &["output", "outputs"]);
-            if let Some(message) = answer.as_object().map(|answer| fields(answer).1) {
-                if let Some(call) = id(message.get("tool_call_id")) {
-                    attributes.insert("gen_ai.tool.call.id".to_owned(), call.into());
-                }
-                if text(message, "status") == Some("error") && failed.is_none() {
-                    failed = Some(String::new());
-                }
+            if tool(&mut attributes, name, alone(inputs, &["input"]), answer) && failed.is_none() {
+                failed = Some(String::new());
             }
-            let answer = match answer.as_object().map(|answer| fields(answer).1) {
-                Some(message) if message.contains_key("content") => message.get("content").cloned().unwrap_or_default(),
-                _ => answer,
-            };
-            tool(&mut attributes, name, alone(inputs, &["input"]), answer);
         }
         Some("llm" | "chat_model") => {
             let usage = Usage::first([flat_usage(map).as_ref(), at(&outputs, &["llm_output", "token_usage"])]);
@@ -206,14 +199,34 @@ fn plain_span(
     fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
-fn tool(attributes: &mut Map<String, Value>, name: &str, input: Value, output: Value) {
+/// Notes a call of a tool, and tells whether the message that it gave, if it did, says that it failed.
+fn tool(attributes: &mut Map<String, Value>, name: &str, input: Value, output: Value) -> bool {
     attributes.insert("gen_ai.operation.name".to_owned(), "execute_tool".into());
     attributes.entry("gen_ai.tool.name").or_insert_with(|| name.into());
+    let (mut output, mut failed) = (output, false);
+    if let Some((_, message)) = output.as_object().map(fields) {
+        if let Some(call) = id(message.get("tool_call_id")) {
+            attributes.insert("gen_ai.tool.call.id".to_owned(), call.into());
+        }
+        failed = text(message, "status") == Some("error");
+        if let Some(content) = message.get("content").cloned() {
+            output = content;
+        }
+    }
     for (key, value) in [("gen_ai.tool.call.arguments", input), ("gen_ai.tool.call.result", output)] {
         if !value.is_null() {
             attributes.entry(key).or_insert(value);
         }
     }
+    failed
+}
+
+/// Whether a value is the message of a tool: what gave it is one.
+fn is_of_tool(value: &Value) -> bool {
+    value.as_object().is_some_and(|map| {
+        let (kind, message) = fields(map);
+        kind.is_some_and(|kind| matches!(kind, "tool" | "ToolMessage")) && message.contains_key("tool_call_id")
+    })
 }
 
 fn model(attributes: &mut Map<String, Value>, input: Value, output: Value) {
@@ -317,11 +330,19 @@ pub(super) fn message(value: &Value, role: &str) -> Option<Value> {
         "system" | "developer" => "system",
         "tool" | "function" => "tool",
         "ai" | "assistant" | "model" | "agent" => "assistant",
+        // Messages of LangChain that name the tool where others have the role.
+        _ if fields.contains_key("additional_kwargs") && text(fields, "role").is_some() => "tool",
         _ => return None,
     };
     let own = fields.get("parts").or_else(|| fields.get("content"));
-    let calls = list(fields, "tool_calls");
-    let calls = if calls.is_empty() { list(fields, "toolCalls") } else { calls };
+    // Some write the tools that a model may call among its messages.
+    if role == "tool" && own.is_some_and(|own| text_at(own, &["type"]) == Some("function")) {
+        return None;
+    }
+    let raw = fields.get("additional_kwargs").and_then(Value::as_object);
+    let calls =
+        [Some(fields), raw].into_iter().flatten().flat_map(|of| ["tool_calls", "toolCalls"].map(|key| list(of, key)));
+    let calls = calls.into_iter().find(|calls| !calls.is_empty()).unwrap_or_default();
     if own.is_none() && calls.is_empty() && !fields.contains_key("function_call") {
         return None;
     }
@@ -337,7 +358,10 @@ pub(super) fn message(value: &Value, role: &str) -> Option<Value> {
             let Some(Value::Array(blocks)) = own else { return None };
             blocks.iter().find_map(|block| id(part(block)?.get("id")))
         });
-        parts.push(json!({ "type": "tool_call_response", "id": call, "response": answer }));
+        let named = || own?.as_array()?.iter().find_map(|block| text_at(block, &["name"]));
+        let of_role = || text(fields, "role").filter(|role| !matches!(*role, "tool" | "function"));
+        let name = text(fields, "name").or_else(of_role).or_else(named);
+        parts.push(json!({ "type": "tool_call_response", "id": call, "name": name, "response": answer }));
         return Some(json!({ "role": "tool", "parts": parts }));
     }
     match own {
@@ -420,7 +444,7 @@ fn call(value: &Value) -> Option<Value> {
     let function = value.get("function").unwrap_or(value);
     let name = ["name", "toolName"].iter().find_map(|key| function.get(*key).or_else(|| value.get(*key)))?;
     let args = ["arguments", "args", "input"].iter().find_map(|key| function.get(*key).or_else(|| value.get(*key)));
-    let id = ["id", "call_id", "toolCallId"].iter().find_map(|key| value.get(*key));
+    let id = ["call_id", "id", "toolCallId"].iter().find_map(|key| value.get(*key));
     Some(json!({ "type": "tool_call", "id": id, "name": name, "arguments": args }))
 }
 

@@ -174,7 +174,7 @@ impl Reader {
             Format::ClaudeCode => Box::new(claude_code::Reader::default()),
             Format::OpenAi => Box::new(openai::Reader::default()),
             Format::Anthropic => Box::new(anthropic::read),
-            Format::AiSdk => Box::new(ai_sdk::read),
+            Format::AiSdk => Box::new(ai_sdk::Reader::default()),
             Format::LangChain => Box::new(langchain::Reader::default()),
             Format::SweAgent => Box::new(swe_agent::Reader::default()),
             Format::OpenHands => Box::new(openhands::Reader::default()),

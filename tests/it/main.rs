@@ -52,5 +52,6 @@ mod streams;
 mod tasks;
 mod transcripts;
 mod transcripts_as_written;
+mod transcripts_in_the_open;
 mod usage;
 mod variations;

@@ -181,7 +181,7 @@ pub(crate) const ALL: &[Step] = &[
     Step {
         name: "embed",
         label: "building the wasmtime embedding",
-        usually: "",
+        usually: "5 min",
         needs: &["component"],
         reads: &[],
         action: embed,
@@ -278,8 +278,12 @@ fn xtask(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn embed(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let mut command = workspace.cargo(["build", "--package=loopwarden-host-tests", "--example=embed"]);
-    line.run(&mut command).map(|_| Counts::default())
+    line.run(&mut embedding(workspace)).map(|_| Counts::default())
+}
+
+/// The build of the embedding example, which compiles wasmtime.
+pub(crate) fn embedding(workspace: &Workspace) -> Command {
+    workspace.cargo(["build", "--package=loopwarden-host-tests", "--example=embed"])
 }
 
 fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {

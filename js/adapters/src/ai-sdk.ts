@@ -151,8 +151,8 @@ export class AiSdkGuard extends LoopGuard {
   }
 
   /** The same tools, judged: a blocked call is answered with the guidance instead of being run. */
-  tools<TOOLS extends Record<string, Any>>(tools: TOOLS): TOOLS {
-    if (!this.guard.enabled) return tools;
+  tools<TOOLS extends Record<string, Any> | undefined>(tools: TOOLS): TOOLS {
+    if (!this.guard.enabled || tools === undefined) return tools;
     const wrapped = Object.entries(tools).map(([name, tool]) => {
       const { execute, toModelOutput } = tool as { execute?: Execute; toModelOutput?: ToModelOutput };
       if (!execute) {

@@ -347,3 +347,8 @@ test("ai-sdk: without stopWhen the halt is thrown", async () => {
     (error) => error instanceof LoopHalt && error.level === "halt",
   );
 });
+
+test("a request without tools has none to judge", () => {
+  const tools: Record<string, never> | undefined = undefined;
+  assert.equal(createLoopGuard().tools(tools), undefined);
+});

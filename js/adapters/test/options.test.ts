@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { LoopwardenError } from "loopwarden";
+import { LoopDetector, LoopwardenError } from "loopwarden";
 import { Guard, type LoopHalt } from "../../src/adapters/guard.ts";
 import { checked } from "../../src/adapters/options.ts";
 
-const refused = (options: object, message: RegExp, foreign?: Record<string, string>) =>
+const refused = (options: unknown, message: RegExp, foreign?: Record<string, string>) =>
   assert.throws(
-    () => checked(options, foreign),
+    () => checked(options as object, foreign),
     (error) => error instanceof LoopwardenError && error.code === "invalid-config" && message.test(error.message),
   );
 
@@ -17,6 +17,9 @@ test("an option that does not exist is an error that names the one that was mean
   refused({ maxrefusals: 3 }, /did you mean `maxRefusals`\?/);
   refused({ ruels: {} }, /did you mean `config: \{ rules: … \}`\?/);
   refused({ somethingElse: 1 }, /is no option$/);
+  refused("shadow", /`options`: must be an object, got `shadow`/);
+  refused({ config: "shadow" }, /`config`: must be an object, got `shadow`/);
+  refused({ config: {}, detector: new LoopDetector() }, /`config`: is not for a guard with a `detector`/);
   // What the configuration knows belongs there, every bit of it.
   const schema = JSON.parse(await readFile(new URL("../../schema/config.schema.json", import.meta.url), "utf8"));
   for (const name of Object.keys(schema.properties).filter((key) => key !== "enabled" && key !== "$schema"))

@@ -51,6 +51,7 @@ export function checked<OPTIONS extends object>(
   options: OPTIONS,
   foreign: Readonly<Record<string, string>> = {},
 ): OPTIONS {
+  if (!isRecord(options)) throw wrong("options", "must be an object", options);
   for (const [name, value] of Object.entries(options)) {
     const reason = foreign[name];
     if (reason !== undefined && value !== undefined) throw wrong(name, reason);
@@ -63,7 +64,10 @@ export function checked<OPTIONS extends object>(
     const hint = near && (CONFIG.includes(near.known) ? `config: { ${near.known}: … }` : near.known);
     throw wrong(name, `is no option${hint === undefined ? "" : `; did you mean \`${hint}\`?`}`);
   }
-  const { prompts, maxRefusals } = options as { prompts?: unknown; maxRefusals?: unknown };
+  const { config, detector, prompts, maxRefusals } = options as Readonly<Record<string, unknown>>;
+  if (config !== undefined && !isRecord(config)) throw wrong("config", "must be an object", config);
+  if (config !== undefined && detector !== undefined)
+    throw wrong("config", "is not for a guard with a `detector`, which has its own");
   if (prompts !== undefined && prompts !== "human" && prompts !== "host")
     throw wrong("prompts", 'must be "human" or "host"', prompts);
   if (maxRefusals !== undefined && !(Number.isSafeInteger(maxRefusals) && Number(maxRefusals) >= 0))
@@ -82,6 +86,9 @@ export function supported(entry: string, needs: string, framework: object, names
   const message = `loopwarden/${entry} needs ${needs}; the version that is installed has no ${missing.map(String).join(", ")}`;
   throw new LoopwardenError({ code: "invalid-config", message });
 }
+
+const isRecord = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function wrong(field: string, message: string, value?: unknown): LoopwardenError {
   const told = value === undefined ? undefined : String(value).slice(0, 80);

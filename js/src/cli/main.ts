@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import "./modules.ts";
 import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";

@@ -134,11 +134,18 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** Millionths of a currency unit as money, cut off and not rounded, as reports do it: one sum is one figure everywhere. */
+export function money(micros: number): string {
+  const units = Math.floor(micros / 1e6).toLocaleString("en");
+  const rest = String(micros % 1e6).padStart(6, "0");
+  return `${units}.${micros < 10_000 ? rest : rest.slice(0, 2)} of your currency`;
+}
+
 /** What a loop has cost since its onset. */
 export function cost({ events, milliseconds, tokens, costMicros }: Wasted): string {
   const parts = [number(events, "event")];
   if (milliseconds !== undefined) parts.push(duration(milliseconds));
   if (tokens !== undefined) parts.push(number(tokens, "token"));
-  if (costMicros !== undefined) parts.push(`${(costMicros / 1e6).toFixed(2)} of your currency`);
+  if (costMicros !== undefined) parts.push(money(costMicros));
   return parts.join(", ");
 }

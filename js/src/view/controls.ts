@@ -3,7 +3,7 @@
 import { RULES, type RuleInfo } from "../generated/rules.ts";
 import type { Config, Preset } from "../generated/types.ts";
 import { rulesOf } from "../replay/settings.ts";
-import { h } from "./dom.ts";
+import { h, ticked } from "./dom.ts";
 import { PRESETS, type Rung, refusal, thresholds, withRule } from "./settings.ts";
 
 /** The panel of settings. */
@@ -133,7 +133,7 @@ export class Controls {
           h("code", {}, rule.id),
         ),
       ),
-      h("p", { class: "about" }, rule.about),
+      h("p", { class: "about" }, ...ticked(rule.about)),
       sliders,
     );
     draw();

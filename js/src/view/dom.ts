@@ -55,3 +55,8 @@ export async function copy(text: string, otherwise: (text: string) => void): Pro
     return false;
   }
 }
+
+/** A sentence of the core, with what it puts between backticks as code. */
+export function ticked(text: string): (string | HTMLElement)[] {
+  return text.split(/(`[^`]+`)/).map((part) => (/^`[^`]+`$/.test(part) ? h("code", {}, part.slice(1, -1)) : part));
+}

@@ -68,6 +68,25 @@ export function common(list: readonly Told[]): HTMLElement[] {
   return [h("p", { class: "note" }, "The same in all of them: ", ...told)];
 }
 
+/**
+ * The message of a loop, with the name of the target where the core, which keeps no payloads, says only that it is one: what
+ * all occurrences ask for, whatever each tool calls it.
+ */
+export function worded(trace: Trace, layout: Layout, loop: Loop): string {
+  const { message } = loop.finding;
+  if (!message.startsWith(TARGET)) return message;
+  const [first, ...others] = occurrences(trace, layout, loop);
+  const shared = (first?.asked ?? []).flatMap(([, value]) =>
+    value !== "" && others.every(({ asked }) => asked.some(([, other]) => other === value)) ? [value] : [],
+  );
+  const target = shared.find((value) => /^[^\s`]*[\\/.:][^\s`]*$/.test(value));
+  if (target === undefined) return message;
+  const name = Array.from(target).length > 40 ? `…/${target.split(/[\\/]/).slice(-2).join("/")}` : target;
+  return `\`${short(name, 60)}\`${message.slice(TARGET.length)}`;
+}
+
+const TARGET = "one target";
+
 /** Both occurrences, with what they share and what they do not. */
 export function compare(
   trace: Trace,

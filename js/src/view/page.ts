@@ -9,8 +9,8 @@ import { tools } from "../tools.ts";
 import { readTranscript } from "../transcript.ts";
 import { exemptions } from "./alarms.ts";
 import { Controls } from "./controls.ts";
-import { copy, h, save, the } from "./dom.ts";
-import { common, compare, occurrences, visible } from "./evidence.ts";
+import { copy, h, save, the, ticked } from "./dom.ts";
+import { common, compare, occurrences, visible, worded } from "./evidence.ts";
 import { example, workflow } from "./example.ts";
 import { listed, QUICK } from "./find.ts";
 import { graph, trend, walk } from "./graph.ts";
@@ -42,6 +42,7 @@ import {
   duration,
   headline,
   MEANING,
+  money,
   number,
   place,
   plain,
@@ -310,9 +311,9 @@ function showAbout({ name, format, events, errors }: Trace): void {
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
   const tokens = events.reduce((sum, event) => sum + (event.tokens ?? 0), 0);
-  const money = events.reduce((sum, event) => sum + (costOf(event as Event, config) ?? 0), 0);
+  const spent = events.reduce((sum, event) => sum + (costOf(event as Event, config) ?? 0), 0);
   if (tokens > 0) parts.push(number(tokens, "token"));
-  if (money > 0) parts.push(`${(money / 1e6).toFixed(2)} of your currency`);
+  if (spent > 0) parts.push(money(spent));
   the("about").textContent = parts.join(" · ");
   const unreadable = the("unread");
   unreadable.hidden = errors.length === 0;
@@ -332,6 +333,8 @@ function showHeadline(run: Trace): void {
   const open = analysis.loops.filter((loop) => !falseAlarms.includes(loopKey(loop)));
   const marked = analysis.loops.length - open.length;
   const head = headline(run, marked > 0 ? { ...analysis, loops: open } : analysis, open[0], marked);
+  const [first] = open;
+  const what = first && head.what?.replace(first.finding.message, () => worded(run, layout, first));
   card.className = `card headline ${head.level}`;
   const fact = (name: string, text: string, detail: string, event?: number) =>
     h(
@@ -355,9 +358,7 @@ function showHeadline(run: Trace): void {
       h("span", { class: "meaning" }, MEANING[head.level]),
     ),
     h("h1", { id: "headline-title" }, head.title),
-    ...(head.what === undefined
-      ? [h("p", { class: "what" }, head.action.detail)]
-      : [h("p", { class: "what" }, ...ticked(head.what))]),
+    h("p", { class: "what" }, ...(what === undefined ? [head.action.detail] : ticked(what))),
     ...(head.quote === undefined ? [] : [h("p", { class: "quote" }, "It keeps getting: ", h("q", {}, head.quote))]),
     ...(head.since === undefined
       ? []
@@ -384,11 +385,6 @@ function showHeadline(run: Trace): void {
   );
 }
 
-/** A sentence of the core, with what it puts between backticks as code. */
-function ticked(text: string): (string | HTMLElement)[] {
-  return text.split(/(`[^`]+`)/).map((part) => (/^`[^`]+`$/.test(part) ? h("code", {}, part.slice(1, -1)) : part));
-}
-
 function showLoops(run: Trace): void {
   const loops = analysis?.loops ?? [];
   the("loops").replaceChildren(
@@ -406,7 +402,7 @@ function showLoops(run: Trace): void {
             click: () => focus(loop),
           },
           h("span", { class: `chip ${loop.peak}` }, `${SIGN[loop.peak]} ${loop.peak}`),
-          h("span", { class: "loop-text" }, ...ticked(loop.finding.message)),
+          h("span", { class: "loop-text" }, ...ticked(worded(run, layout, loop))),
           h(
             "span",
             { class: "loop-more" },
@@ -425,14 +421,13 @@ function showEvidence(run: Trace): void {
   card.hidden = chosen === undefined;
   if (chosen === undefined || analysis === undefined) return;
   const found = occurrences(run, layout, chosen);
-  if (sides === undefined) {
-    // The first one, and the latest that was not asked in the very same words: what differs says most.
-    const words = (index: number) => JSON.stringify(found[index]?.asked).replaceAll(/\s|\\[nt]/g, "");
-    const other = found.findLastIndex((_, index) => words(index) !== words(0));
-    sides = [0, other > 0 ? other : found.length - 1];
-  }
+  // The first one, and the latest that was not asked in the very same words: what differs says most.
+  const words = (index: number) => JSON.stringify(found[index]?.asked).replaceAll(/\s|\\[nt]/g, "");
+  const other = found.findLastIndex((_, index) => words(index) !== words(0));
+  const differ = other > 0;
+  sides ??= [0, differ ? other : found.length - 1];
   the("evidence").replaceChildren(
-    ...evidenceWords(chosen, found.length),
+    ...evidenceWords(chosen, found.length, differ),
     ...common(found),
     compare(
       run,
@@ -448,7 +443,7 @@ function showEvidence(run: Trace): void {
 }
 
 /** What was counted, in words, and why what is shown is shown. */
-function evidenceWords({ rule, finding }: Loop, events: number): HTMLElement[] {
+function evidenceWords({ rule, finding }: Loop, events: number, differ: boolean): HTMLElement[] {
   const unit = ruleInfo(rule)?.unit ?? "sightings";
   const counted = `${finding.count} ${unit}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
@@ -456,7 +451,7 @@ function evidenceWords({ rule, finding }: Loop, events: number): HTMLElement[] {
   const why =
     events < 2
       ? ""
-      : `${number(events, "event")} of the run belong to it. Side by side are the first and the latest that was asked in other words; the lists above the texts choose others.`;
+      : `${number(events, "event")} of the run belong to it. Side by side are the first and the latest${differ ? " that was asked in other words" : ""}; the lists above the texts choose others.`;
   return [
     h("p", { class: "what-rule" }, h("code", {}, rule), told),
     ...(why === "" ? [] : [h("p", { class: "note" }, why)]),
@@ -585,7 +580,7 @@ function took(run: Trace, index: number, partner: number | undefined): HTMLEleme
     ...(since === undefined ? [] : [`${clock(since)} into the run`]),
     ...(span === undefined ? [] : [`answered in ${duration(span)}`]),
     ...(tokens > 0 ? [number(tokens, "token")] : []),
-    ...(costMicros > 0 ? [`${(costMicros / 1e6).toFixed(2)} of your currency`] : []),
+    ...(costMicros > 0 ? [money(costMicros)] : []),
   ];
   return parts.length === 0 ? [] : [h("p", { class: "detail" }, parts.join(" · "))];
 }
@@ -669,7 +664,7 @@ function agents(events: readonly TraceEvent[]): HTMLElement[] {
         )
         .map(({ id, name, events, tokens, costMicros, first }) => {
           const told = [number(events, "event"), ...(tokens > 0 ? [number(tokens, "token")] : [])];
-          if (costMicros > 0) told.push(`${(costMicros / 1e6).toFixed(2)} of your currency`);
+          if (costMicros > 0) told.push(money(costMicros));
           return h(
             "li",
             {},
@@ -896,13 +891,16 @@ async function bring(name: string, text: string, from: State = {}): Promise<void
     complain(error.message);
     return;
   }
-  const errors = read.errors.map(({ line, error }) => ({ line, message: new LoopwardenError(error).message }));
+  const errors = read.errors.map(({ line, error }) => {
+    const { code, message } = new LoopwardenError(error);
+    return { line, message: code === "invalid-json" ? `no JSON: ${message}` : message };
+  });
   if (read.events.length === 0) {
     const [first] = errors;
     complain(
       first === undefined
         ? `There is no event in ${name}. It was read as ${read.format}; the list below tells what can be read.`
-        : `There is no event that can be read in it (it looked most like ${read.format}). Line ${first.line}: ${first.message}`,
+        : `There is no event that can be read in it${read.format === "trace" ? "" : ` (it looked most like ${read.format})`}. Line ${first.line}: ${first.message}`,
     );
     the<HTMLDetailsElement>("formats").open = true;
     return;

@@ -41,6 +41,10 @@ export class Timeline {
   #drawn: [number, number] = [0, -1];
   #select: (event: number) => void;
   #rows = new Map<Loop, number>();
+  /** The figures below, each with where it begins. */
+  #ticks: { text: SVGElement; x: number }[] = [];
+  /** The names that stand before their bars, as long as there is room in sight. */
+  #names: { text: SVGElement; start: number; end: number; wide: number }[] = [];
 
   constructor(select: (event: number) => void) {
     this.#select = select;
@@ -122,6 +126,7 @@ export class Timeline {
   #scrolled(): void {
     requestAnimationFrame(() => {
       this.#draw(false);
+      this.#settleNames();
       this.#drawSight();
     });
   }
@@ -136,7 +141,23 @@ export class Timeline {
     const [from, to] = this.#drawn;
     if (!anew && first >= from && last <= to) return;
     this.#drawn = [Math.max(0, first - inSight), Math.min(layout.columns - 1, last + inSight)];
+    [this.#names, this.#ticks] = [[], []];
     this.#canvas.replaceChildren(this.#picture(...this.#drawn));
+    this.#settleNames();
+  }
+
+  /** A name that stands before its bar moves into it while its own place is out of sight; half a figure is none. */
+  #settleNames(): void {
+    const { scrollLeft, clientWidth } = this.#scroller;
+    for (const { text, x } of this.#ticks) text.toggleAttribute("hidden", x < scrollLeft);
+    for (const { text, start, end, wide } of this.#names) {
+      const isCut = start - 5 - wide < scrollLeft;
+      const fits = start >= scrollLeft && Math.min(end, scrollLeft + clientWidth) - start > wide + 6;
+      const where = isCut && fits ? "inside" : "before";
+      text.setAttribute("class", where);
+      text.setAttribute("x", String(where === "inside" ? start + 6 : start - 5));
+      text.setAttribute("text-anchor", where === "inside" ? "start" : "end");
+    }
   }
 
   #picture(from: number, to: number): SVGSVGElement {
@@ -206,7 +227,9 @@ export class Timeline {
     const place = named(start, end, wide, (this.#scene?.layout.columns ?? 0) * this.#width);
     const name = (x: number, where: string) =>
       s("text", { class: where, x, y: y + 10.5, "text-anchor": where === "before" ? "end" : "start" }, loop.rule);
-    group.append(name(place.x, place.where));
+    const text = name(place.x, place.where);
+    group.append(text);
+    if (place.where === "before") this.#names.push({ text, start, end, wide });
     // A bar that is longer than the window names itself again where the first name is out of sight.
     const sight = Math.max(200, this.#scroller.clientWidth);
     for (let x = start + sight; x < end - wide; x += sight) group.append(name(x, "inside"));
@@ -273,7 +296,7 @@ export class Timeline {
     for (let column = Math.ceil(from / every) * every; column <= to; column += every) {
       const start = this.#scene?.layout.starts[column] ?? 0;
       if ((column + 1) * this.#width > layoutWidth - 20 && column > 0) continue;
-      group.append(s("text", { x: column * this.#width + 2, y: height - 22 }, String(start)));
+      group.append(this.#tick(column, height - 22, "", String(start)));
     }
     // The time since the run began, where the events tell it; a time needs the room of two numbers.
     const events = this.#scene?.events ?? [];
@@ -282,9 +305,16 @@ export class Timeline {
       const since = between(events, 0, start);
       if (since === undefined || ((column + 2) * this.#width > layoutWidth && column > 0)) continue;
       const text = column === 0 ? (time(events, 0) ?? "") : `+${duration(since)}`;
-      group.append(s("text", { class: "time", x: column * this.#width + 2, y: height - 7 }, text));
+      group.append(this.#tick(column, height - 7, "time", text));
     }
     return group;
+  }
+
+  #tick(column: number, y: number, kind: string, said: string): SVGElement {
+    const x = column * this.#width + 2;
+    const text = s("text", { class: kind, x, y }, said);
+    this.#ticks.push({ text, x });
+    return text;
   }
 
   #drawOverview(): void {

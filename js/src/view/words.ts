@@ -6,7 +6,7 @@ import { cost, duration, number, short, summary, title } from "../replay/summari
 import type { Analysis, Loop, Trace } from "./model.ts";
 
 export { serious } from "../replay/levels.ts";
-export { cost, duration, failed, listed, number, plain, short, summary, title } from "../replay/summarise.ts";
+export { cost, duration, failed, listed, money, number, plain, short, summary, title } from "../replay/summarise.ts";
 
 /** What a level means to somebody who has never heard of it. */
 export const MEANING: Readonly<Record<Level, string>> = {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { js, project } from "../support/packed.ts";
+import { js, npm, pack, project } from "../support/packed.ts";
 import { run } from "../support/run.ts";
 
 /** The script behind a command of the development dependencies, run without a shell on every platform. */
@@ -24,6 +25,22 @@ async function tool(name: string, bin: string, args: string[], cwd: string = js)
 
 test("publint --strict has nothing to say", async () => {
   assert.match(await tool("publint", "publint", ["--strict"]), /All good!/);
+});
+
+test("npm would publish the tarball", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "loopwarden-publish-"));
+  try {
+    const { tarball, files } = await pack(folder);
+    const [, json] =
+      /^(\{.*^\})/ms.exec(await npm(["publish", tarball, "--dry-run", "--access", "public", "--json"], folder)) ?? [];
+    const told = JSON.parse(json ?? "");
+    const { version } = JSON.parse(await readFile(join(js, "package.json"), "utf8"));
+    const published = told.loopwarden ?? told;
+    assert.equal(published.id, `loopwarden@${version}`);
+    assert.equal(published.files.length, files.length);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test("attw: the types are right for every resolution that has subpaths", async () => {

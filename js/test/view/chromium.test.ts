@@ -162,6 +162,25 @@ for (const [name, viewport] of [
   }
 }
 
+test("a finding about one target says which", async () => {
+  await using page = await open("demo.html");
+  await judged(page);
+  assert.match(await page.locator("#loops").innerText(), /report\.py failed 4 times in the same way/);
+});
+
+test("the names of loops are whole on a phone, wherever the timeline is scrolled to", async () => {
+  await using page = await open("demo.html", { viewport: PHONE });
+  await judged(page);
+  const scroller = page.locator("#timeline .scroller");
+  const window = await scroller.boundingBox();
+  const names = page.locator("#timeline .span text");
+  assert.ok(window && (await names.count()) >= 2);
+  for (const name of await names.all()) {
+    const box = await name.boundingBox();
+    assert.ok(box && box.x >= window.x && box.x + box.width <= window.x + window.width, await name.innerHTML());
+  }
+});
+
 test("the colour schemes are two", async () => {
   const papers = new Set<string>();
   for (const colorScheme of ["light", "dark"] as const) {

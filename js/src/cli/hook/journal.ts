@@ -9,7 +9,6 @@
 // A segment ends with a seal. What is appended behind it does not count and is appended again to the next one by the hook
 // that finds it there; so a hook has told what it has to tell as soon as its record stands before any seal. Answers stand
 // beside the state, for a hook whose record another one has folded in meanwhile.
-import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -87,7 +86,7 @@ export class Journal<A> {
    */
   add(entry: Entry, fold: (state: string | undefined, entries: Entry[]) => Folded<A>): A {
     makeFolder(this.#folder);
-    const id = randomUUID();
+    const id = unique();
     const record = `\n${MARK}"hook","id":${JSON.stringify(id)},"entry":${JSON.stringify(entry)}}\n`;
     for (let turn = 0; turn < TURNS; turn++) {
       const open = this.#open();
@@ -192,7 +191,7 @@ export class Journal<A> {
   #keep(known: Known<A>): void {
     const before = this.#list();
     if (before.states.some((state) => compare(state, known) >= 0)) return;
-    const whole = join(this.#folder, `${randomUUID()}.tmp`);
+    const whole = join(this.#folder, `${unique()}.tmp`);
     const text = `${MARK}"state","state":${JSON.stringify(known.state)},"answers":${JSON.stringify(known.answers)}}\n`;
     try {
       // Not synced with the disk: what a machine that loses its power forgets is said by the next hook, and the wait would
@@ -419,4 +418,10 @@ function isOurs(name: string, path: string): boolean {
   } finally {
     closeSync(file);
   }
+}
+
+/** A name that no other hook has. Nobody gains by guessing it, so that it is not worth loading cryptography for. */
+function unique(): string {
+  const parts = [process.pid, Date.now(), Math.floor(Math.random() * 2 ** 52)];
+  return parts.map((part) => part.toString(36)).join("-");
 }

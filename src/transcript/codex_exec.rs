@@ -1,0 +1,131 @@
+//! What `codex exec --json` prints: threads, turns, and items that begin, change and end.
+
+use super::content::{code, id, output_text, text};
+use super::out::Out;
+use super::usage::Usage;
+use crate::model::{Context, HostKind, Outcome, Role, ToolResult};
+use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String};
+use serde_json::{Map, Value, json};
+
+/// Whether an entry is such a line.
+pub(super) fn is_one(map: &Map<String, Value>) -> bool {
+    match text(map, "type") {
+        Some("thread.started") => map.contains_key("thread_id"),
+        Some("turn.completed") => map.contains_key("usage"),
+        Some("item.started" | "item.updated" | "item.completed") => map.get("item").is_some_and(Value::is_object),
+        _ => false,
+    }
+}
+
+/// The items that have begun.
+#[derive(Default)]
+pub(super) struct Items {
+    begun: bool,
+    called: BTreeSet<String>,
+    /// Numbers the calls of the file: each thread counts its items anew.
+    threads: usize,
+}
+
+impl Items {
+    /// Takes a line. The item in it is answered where it is one of the Responses interface; nothing of other lines.
+    pub(super) fn line<'a>(&mut self, out: &mut Out, map: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {
+        let context = out.context();
+        match text(map, "type")? {
+            "thread.started" => {
+                out.run = id(map.get("thread_id"));
+                out.end_round();
+                self.threads += 1;
+                self.called.clear();
+            }
+            "turn.started" => out.end_round(),
+            "turn.completed" => out.spent(&context, Usage::of(map.get("usage"))),
+            "turn.failed" => out.host(&context, HostKind::Intervention, Some("turn-failed")),
+            kind @ ("item.started" | "item.completed") => {
+                let item = map.get("item")?.as_object()?;
+                return self.item(out, &context, kind == "item.completed", item);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Whether lines of this kind were seen.
+    pub(super) fn takes(&mut self, map: &Map<String, Value>) -> bool {
+        self.begun |= is_one(map);
+        self.begun
+            && text(map, "type")
+                .is_some_and(|kind| ["thread.", "turn.", "item."].iter().any(|with| kind.starts_with(with)))
+    }
+
+    fn item<'a>(
+        &mut self,
+        out: &mut Out,
+        context: &Context,
+        ended: bool,
+        item: &'a Map<String, Value>,
+    ) -> Option<&'a Map<String, Value>> {
+        let said = text(item, "text");
+        let (tool, args) = match text(item, "type")? {
+            "agent_message" | "assistant_message" if ended => {
+                let context = Context { round: Some(out.round()), ..context.clone() };
+                out.said(&context, Role::Assistant, "item.text", item.get("text"));
+                return None;
+            }
+            "reasoning" if ended && said.is_some() => {
+                let context = Context { round: Some(out.round()), ..context.clone() };
+                out.reasoning(&context, said);
+                return None;
+            }
+            "command_execution" => ("shell".to_owned(), json!({ "command": item.get("command") })),
+            "file_change" => ("apply_patch".to_owned(), json!({ "changes": item.get("changes") })),
+            "mcp_tool_call" | "collab_tool_call" => {
+                let tool = text(item, "tool").unwrap_or_default();
+                let tool = text(item, "server").map_or_else(|| tool.to_owned(), |server| format!("{server}.{tool}"));
+                (tool, item.get("arguments").or_else(|| item.get("prompt")).cloned().unwrap_or_default())
+            }
+            "web_search" => ("web_search".to_owned(), json!({ "query": item.get("query") })),
+            "agent_message" | "assistant_message" | "reasoning" | "todo_list" | "error" => return None,
+            _ => return ended.then_some(item),
+        };
+        let call_id = format!("{}:{}", self.threads, id(item.get("id"))?);
+        if self.called.insert(call_id.clone()) {
+            // What a search looks for is known when it has ended.
+            if !ended && tool == "web_search" {
+                self.called.remove(&call_id);
+                return None;
+            }
+            let context = Context { round: Some(out.round()), ..context.clone() };
+            out.call(&context, tool, Some(&args), Some(call_id.clone()));
+        }
+        if ended {
+            out.result(context, result(item, call_id));
+            out.end_round();
+        }
+        None
+    }
+}
+
+/// What became of an item.
+fn result(item: &Map<String, Value>, call_id: String) -> ToolResult {
+    let error = item.get("error").filter(|error| !error.is_null());
+    let error = error.map(text_of);
+    let output = text(item, "aggregated_output").map(str::to_owned);
+    let output =
+        output.or(error.clone()).unwrap_or_else(|| output_text(item.get("result").filter(|told| !told.is_null())));
+    let exit_code = code(item.get("exit_code"));
+    let outcome = match text(item, "status") {
+        Some("declined") => Outcome::Denied,
+        _ if error.is_some() => Outcome::Error,
+        // An exit code is judged by the core.
+        Some("failed") if exit_code.is_none() => Outcome::Error,
+        _ => Outcome::Ok,
+    };
+    // What was searched or changed leaves no output: its answer is equal to no other.
+    let details =
+        (output.is_empty() && exit_code.is_none() && outcome == Outcome::Ok).then(|| json!({ "item": call_id }));
+    ToolResult { call_id: Some(call_id), outcome, output, exit_code, details, ..ToolResult::default() }
+}
+
+fn text_of(error: &Value) -> String {
+    error.get("message").and_then(Value::as_str).map_or_else(|| output_text(Some(error)), str::to_owned)
+}

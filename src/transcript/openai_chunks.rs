@@ -1,0 +1,106 @@
+//! The chunks in which a chat model streams its answer.
+
+use super::content::{id, list, text, text_at};
+use super::usage::Usage;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use serde_json::{Map, Value, json};
+
+/// Whether an entry is such a chunk.
+pub(super) fn is_one(map: &Map<String, Value>) -> bool {
+    text(map, "object") == Some("chat.completion.chunk")
+        || (!map.contains_key("role") && list(map, "choices").iter().any(|choice| choice.get("delta").is_some()))
+}
+
+/// Answers that are not whole yet: requests may run at once.
+#[derive(Default)]
+pub(super) struct Chunks(Vec<Answer>);
+
+#[derive(Default)]
+struct Answer {
+    id: Option<String>,
+    text: String,
+    reasoning: String,
+    /// Where a call stands, its id, name and the text of its arguments.
+    calls: Vec<(Option<i64>, Option<String>, String, String)>,
+    ended: bool,
+    usage: Usage,
+}
+
+impl Chunks {
+    /// Takes a chunk, and tells the answers that are whole by now, each as a message.
+    pub(super) fn take(&mut self, map: &Map<String, Value>) -> Vec<(Map<String, Value>, Usage)> {
+        let name = id(map.get("id"));
+        // After its end an answer may tell what it took.
+        let mut whole = self.whole(|answer| answer.ended && answer.id != name);
+        let found = self.0.iter().position(|answer| answer.id == name || name.is_none());
+        let index = found.unwrap_or_else(|| {
+            self.0.push(Answer { id: name, ..Answer::default() });
+            self.0.len() - 1
+        });
+        let Some(answer) = self.0.get_mut(index) else { return whole };
+        let usage = Usage::of(map.get("usage"));
+        if !usage.is_nothing() {
+            answer.usage = usage;
+        }
+        // Of several choices the first is the one that goes on.
+        let first = |choice: &&Value| choice.get("index").and_then(Value::as_i64).unwrap_or(0) == 0;
+        for choice in list(map, "choices").iter().filter(first) {
+            let delta = choice.get("delta").unwrap_or(&Value::Null);
+            answer.text.push_str(text_at(delta, &["content"]).unwrap_or_default());
+            let thought = text_at(delta, &["reasoning_content"]).or_else(|| text_at(delta, &["reasoning"]));
+            answer.reasoning.push_str(thought.unwrap_or_default());
+            for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+                answer.call(call);
+            }
+            answer.ended |= choice.get("finish_reason").is_some_and(Value::is_string);
+        }
+        whole.extend(self.whole(|answer| answer.ended && !answer.usage.is_nothing()));
+        whole
+    }
+
+    /// Takes out what is whole.
+    fn whole(&mut self, is_whole: impl Fn(&Answer) -> bool) -> Vec<(Map<String, Value>, Usage)> {
+        let (whole, rest) = core::mem::take(&mut self.0).into_iter().partition(|answer| is_whole(answer));
+        self.0 = rest;
+        let whole: Vec<Answer> = whole;
+        whole.into_iter().map(Answer::message).collect()
+    }
+
+    /// There are no more chunks.
+    pub(super) fn end(&mut self) -> Vec<(Map<String, Value>, Usage)> {
+        self.whole(|_| true)
+    }
+}
+
+impl Answer {
+    fn call(&mut self, call: &Value) {
+        let index = call.get("index").and_then(Value::as_i64);
+        let (name, args) = (text_at(call, &["function", "name"]), text_at(call, &["function", "arguments"]));
+        let id = id(call.get("id")).filter(|id| !id.is_empty());
+        let before =
+            self.calls.iter_mut().rev().find(|(place, known, ..)| *place == index && (id.is_none() || *known == id));
+        match before {
+            Some((_, _, known, before)) => {
+                if known.is_empty() {
+                    known.push_str(name.unwrap_or_default());
+                }
+                before.push_str(args.unwrap_or_default());
+            }
+            None => {
+                self.calls.push((index, id, name.unwrap_or_default().to_owned(), args.unwrap_or_default().to_owned()))
+            }
+        }
+    }
+
+    fn message(self) -> (Map<String, Value>, Usage) {
+        let calls = self.calls.into_iter().map(|(_, id, name, args)| {
+            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": args } })
+        });
+        let mut message = Map::new();
+        message.insert("role".to_owned(), "assistant".into());
+        message.insert("content".to_owned(), self.text.into());
+        message.insert("reasoning_content".to_owned(), self.reasoning.into());
+        message.insert("tool_calls".to_owned(), calls.collect());
+        (message, self.usage)
+    }
+}
