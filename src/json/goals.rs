@@ -59,7 +59,8 @@ impl Request {
     }
 
     fn moved<'a>(&'a self, since: usize, before: &'a Self, kinship: &Kinship) -> Moved<'a> {
-        let ((kept, added), (_, left)) = (self.goal.split(&before.goal), before.goal.split(&self.goal));
+        let (kept, added) = (self.goal.parts_in(&before.goal, true), self.goal.parts_in(&before.goal, false));
+        let left = before.goal.parts_in(&self.goal, false);
         let slot = match kinship {
             Kinship { refilled: true, .. } => "refilled",
             Kinship { plus: true, minus: true, .. } => "other",

@@ -200,9 +200,9 @@ impl Goal {
         self.words.len() <= MOST
     }
 
-    /// The kept words that are in the other as well, and those that are not, with what each weighs.
-    pub(crate) fn split(&self, other: &Self) -> (Vec<(u32, u32)>, Vec<(u32, u32)>) {
-        self.parts().partition(|(word, _)| other.find(*word).is_some())
+    /// The kept words that are, or are not, in the other as well, with what each weighs.
+    pub(crate) fn parts_in(&self, other: &Self, there: bool) -> Vec<(u32, u32)> {
+        self.parts().filter(|(word, _)| other.find(*word).is_some() == there).collect()
     }
 
     fn find(&self, word: u32) -> Option<u32> {
