@@ -102,7 +102,14 @@ impl Detector {
         let cut_short = core::mem::take(&mut self.scratch.cut_short);
         metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
         metrics::tally(metrics, &judgement, event, &self.settings.config);
+        self.settle();
         Ok(judgement.verdict)
+    }
+
+    /// Keeps what all runs take together within its bound, after one has changed.
+    fn settle(&mut self) {
+        let forgotten = self.state.store.settle(self.state.seq, &self.settings.config.memory);
+        metrics::forgot(&mut self.state.metrics, forgotten);
     }
 
     /// Judges an event that has not happened yet and changes nothing: equal to `clone().record(event)`.
@@ -201,6 +208,7 @@ impl Detector {
         if human && task.is_none() && !run.workflow.is_declared() {
             self.state.store.remove(scope);
         }
+        self.settle();
         records
     }
 
@@ -224,6 +232,7 @@ impl Detector {
             run.workflow.declare(graph);
         }
         metrics::forgot(&mut self.state.metrics, forgotten);
+        self.settle();
         Ok(())
     }
 
@@ -245,7 +254,9 @@ impl Detector {
                 run.stopped = false;
                 let cleared = run.rules.clear_loops(whose.task, true);
                 run.start_over(whose.task, true);
-                return Ok(metrics::set_back(metrics, cleared, true, "Human intervention", run.now));
+                let records = metrics::set_back(metrics, cleared, true, "Human intervention", run.now);
+                self.settle();
+                return Ok(records);
             }
             Decision::Stop => run.stopped = true,
             Decision::Exempt { rule, signature, until } => {
@@ -257,6 +268,7 @@ impl Detector {
                 counters.acknowledged = counters.acknowledged.saturating_add(1);
             }
         }
+        self.settle();
         Ok(Vec::new())
     }
 
@@ -298,7 +310,7 @@ impl Detector {
     /// Counters for dashboards.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        metrics::shown(&self.state.metrics, self.state.store.len())
+        metrics::shown(&self.state.metrics, &self.state.store)
     }
 
     /// Refuses what contradicts an earlier event of the run.
@@ -415,6 +427,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
                 iterations: run.standings.iteration(),
                 task: owner,
                 cost_micros: settings.cost(context),
+                salt: scratch.salt,
             };
             if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
                 run.advance(task, parent);
@@ -433,6 +446,11 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     }
     let (onset, raised, tool) = (run.onset(), Vec::new(), ToolSettings::default());
     let mut judging = Judging { settings, scratch, run, event, context, onset, apart, raised, tool, answers: None };
+    if matches!(event.body, Body::Delta(_)) && !context.synthetic {
+        // Of these there are most.
+        judging.show_all([&Fact::Tick, &Fact::Event(event)]);
+        return judging.end();
+    }
     judging.show(&Fact::Tick);
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
@@ -452,9 +470,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         Body::Custom(custom) => judging.custom(custom),
         _ => judging.show(&Fact::Event(event)),
     }
-    let judgement = judging.decide();
-    run.note_lost();
-    judgement
+    judging.end()
 }
 
 /// Where an event happened. A result that names no task is of its call's.
@@ -545,6 +561,11 @@ struct Judging<'a> {
 impl Judging<'_> {
     /// Shows a fact to the rules.
     fn show(&mut self, fact: &Fact<'_>) {
+        self.show_all([fact]);
+    }
+
+    /// Shows facts to the rules that come in the same surroundings.
+    fn show_all<const N: usize>(&mut self, facts: [&Fact<'_>; N]) {
         let limits = self.tool.limits(self.settings);
         let run = RunView::of(self.run);
         let here = self.sighting(0);
@@ -554,8 +575,21 @@ impl Judging<'_> {
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
-        let cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset };
-        self.run.rules.observe(fact, limits, cx, self.apart, &mut self.raised);
+        let mut cx = Cx {
+            limits: any,
+            config,
+            task,
+            agent,
+            parent_task,
+            run,
+            flow,
+            here,
+            onset: self.onset,
+            salt: self.scratch.salt,
+        };
+        for fact in facts {
+            self.run.rules.observe(fact, limits, &mut cx, self.apart, &mut self.raised);
+        }
     }
 
     /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
@@ -725,7 +759,13 @@ impl Judging<'_> {
         self.run.workflow.halted(&verdict.records);
     }
 
-    fn decide(mut self) -> Judgement {
+    fn end(mut self) -> Judgement {
+        let judgement = self.decide();
+        self.run.note_lost();
+        judgement
+    }
+
+    fn decide(&mut self) -> Judgement {
         let context = self.context;
         let answers = self.answers.take();
         let answers =

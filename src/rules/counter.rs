@@ -10,7 +10,7 @@ use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Re
 use crate::rules::streak::{Streak, Told, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step, agent};
-use crate::text::{Key, Refusal, combine, key, mark, printable};
+use crate::text::{Key, Refusal, combine, key, mark, printable, salted};
 use alloc::{format, string::String, vec::Vec};
 
 /// Events looked back at: the most that any count can come to.
@@ -471,7 +471,8 @@ impl Rule for Counters {
                 let (event, message) = fact.spoken()?;
                 state.events = state.events.saturating_add(1);
                 let words: Vec<&str> = message.text.split_whitespace().collect();
-                let text = if words.is_empty() { 0 } else { mark(key("counter/text", words.join(" ").as_bytes())) };
+                let said = salted("counter/text", cx.salt, words.join(" ").as_bytes());
+                let text = if words.is_empty() { 0 } else { mark(said) };
                 let entry = Entry {
                     kind: Kind::Message,
                     agent: mark(agent(&event.context)),

@@ -241,6 +241,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) here: Sighting,
     /// The event as a possible onset.
     pub(crate) onset: Onset,
+    /// The detector's, for keys of what strangers write.
+    pub(crate) salt: u64,
 }
 
 /// The figures of the run that rules need.
@@ -504,6 +506,12 @@ macro_rules! registry {
         }
 
         impl Codec for States {
+            const SIZE: usize = 0 $(+ <<$rule as Rule>::State as Codec>::SIZE)*;
+
+            fn heap(&self) -> usize {
+                0 $(+ self.$name.heap())*
+            }
+
             fn put(&self, to: &mut Vec<u8>) {
                 $(self.$name.put(to);)*
             }
@@ -521,7 +529,7 @@ macro_rules! registry {
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
-                cx: Cx<'a>,
+                cx: &mut Cx<'a>,
                 apart: bool,
                 raised: &mut Vec<Raised>,
             ) {
@@ -540,7 +548,7 @@ macro_rules! registry {
                 &mut self,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
-                mut cx: Cx<'a>,
+                cx: &mut Cx<'a>,
                 apart: bool,
                 raised: &mut Vec<Raised>,
             ) {
@@ -555,12 +563,12 @@ macro_rules! registry {
                     {
                         cx.limits = limits;
                         if <$rule as Rule>::SEES.meets(kind) {
-                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, &cx) {
+                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, cx) {
                                 raised.push((index, signal));
                             }
                         } else {
                             #[cfg(test)]
-                            testing::assert_blind::<$rule>(&self.$name, fact, &cx);
+                            testing::assert_blind::<$rule>(&self.$name, fact, cx);
                         }
                     }
                 )*

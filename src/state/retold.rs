@@ -35,6 +35,8 @@ struct Told {
 
 /// Twelve bytes: what is drawn by lot takes no fewer.
 impl Codec for Told {
+    const SIZE: usize = 16;
+
     fn put(&self, to: &mut Vec<u8>) {
         to.extend(self.id.to_le_bytes());
         to.extend(self.call.to_le_bytes());
@@ -287,6 +289,9 @@ impl Retold {
             return false;
         }
         let index = self.told.iter().position(|told| told.is_call(call));
+        if index.is_none() && !self.first.is_some_and(|first| first.is_call(call)) {
+            return false;
+        }
         let later = self.told.iter().skip(index.map_or(0, |index| index + 1));
         // Whether other calls with other ids came after it, and whether turns began with them.
         let (others, turns) = later.fold((false, false), |(others, turns), told| {

@@ -1,26 +1,32 @@
 //! The envelope of a snapshot: magic, format, rule version and checksum around the state's bytes.
 
-use crate::codec::{Codec, decode, encode};
+use crate::codec::{Codec, decode};
 use crate::model::{Error, ErrorCode};
 use alloc::{format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const MAGIC: &[u8; 4] = b"LWSN";
 /// Raised when the payload's layout changes.
-const FORMAT: u8 = 3;
+const FORMAT: u8 = 5;
+/// Bytes that most snapshots do not exceed.
+const TYPICAL: usize = 8 * 1024;
 const CHECKSUM: usize = 8;
 const HEADER: usize = MAGIC.len() + 1 + 4 + CHECKSUM;
 
 /// Wraps a configuration's JSON text and the state that it led to.
 pub(crate) fn seal(config: &String, state: &impl Codec, rules_version: u32) -> Vec<u8> {
-    let mut payload = encode(config);
-    state.put(&mut payload);
-    let mut bytes = Vec::with_capacity(HEADER + payload.len());
+    let mut bytes = Vec::with_capacity(TYPICAL);
     bytes.extend_from_slice(MAGIC);
     bytes.push(FORMAT);
     bytes.extend_from_slice(&rules_version.to_le_bytes());
-    bytes.extend_from_slice(&checksum(&payload));
-    bytes.extend_from_slice(&payload);
+    bytes.extend_from_slice(&[0; CHECKSUM]);
+    config.put(&mut bytes);
+    state.put(&mut bytes);
+    if let Some((header, payload)) = bytes.split_first_chunk_mut::<HEADER>()
+        && let Some(sum) = header.last_chunk_mut()
+    {
+        *sum = checksum(payload);
+    }
     bytes
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for nothing.
 
+use super::words::{Lexicon, wide_runs};
+
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Says {
@@ -347,51 +349,25 @@ pub(super) fn says(text: &str) -> Says {
         scan(head, &mut says);
         scan(tail, &mut says);
     }
+    if text.len() > SHORT_ANSWER {
+        return Says { negative: false, ..says };
+    }
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
     says.negative |=
         ["none", "null", "nil", "empty", "undefined", "nothing"].iter().any(|all| whole.eq_ignore_ascii_case(all));
-    says.negative &= text.len() <= SHORT_ANSWER;
     says
 }
 
-/// What is known of the words that begin with a byte and begin a phrase.
-#[derive(Clone, Copy)]
-struct Beginning {
-    seconds: u64,
-    lengths: u32,
-    from: u8,
-    to: u8,
-}
-
-/// For every first byte of a word, of the words that begin a phrase: the second bytes, one bit each (modulo 64), and the
-/// lengths, one bit each. Most words of a text begin no phrase, and are told so by one look. Then, where in [`PHRASES`]
-/// those words are.
+/// The words that begin a phrase.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-static BEGINNINGS: [Beginning; 256] = {
-    let mut table = [Beginning { seconds: 0, lengths: 0, from: 0, to: 0 }; 256];
+static BEGINNINGS: Lexicon = {
+    let mut words = [""; PHRASES.len()];
     let mut at = 0;
     while at < PHRASES.len() {
-        let word = PHRASES[at].0.as_bytes();
-        let mut case = 0;
-        while case < 2 {
-            let first = if case == 0 { word[0] } else { word[0].to_ascii_uppercase() };
-            let entry = &mut table[first as usize];
-            if word.len() > 1 {
-                entry.seconds |= 1 << (word[1] & 63) | 1 << (word[1].to_ascii_uppercase() & 63);
-            } else {
-                // After a digit alone anything may come.
-                entry.seconds = u64::MAX;
-            }
-            entry.lengths |= 1 << word.len();
-            if entry.to == 0 {
-                entry.from = at as u8;
-            }
-            entry.to = at as u8 + 1;
-            case += 1;
-        }
+        words[at] = PHRASES[at].0;
         at += 1;
     }
-    table
+    Lexicon::of(&[&words])
 };
 
 /// Whether a byte belongs to a word: here `_` separates (`in_progress`) and an apostrophe does not (`couldn't`).
@@ -412,30 +388,16 @@ fn in_word(byte: u8) -> bool {
 
 fn scan(text: &str, says: &mut Says) {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(first) = bytes.get(at) {
-        if !in_word(*first) {
-            at += 1;
-            continue;
-        }
-        let mut end = at + 1;
-        while bytes.get(end).is_some_and(|byte| in_word(*byte)) {
-            end += 1;
-        }
-        let length = end - at;
-        let second = bytes.get(at + 1).copied().unwrap_or(0);
-        if let Some(beginning) = BEGINNINGS.get(usize::from(*first))
-            && beginning.seconds >> (second & 63) & u64::from(beginning.lengths) >> length.min(63) & 1 == 1
-        {
-            let rest = bytes.get(at..).unwrap_or_default();
-            let (word, after) = rest.split_at_checked(length).unwrap_or_default();
-            for meaning in meanings(beginning, word, after) {
-                if meaning != Taken || at > 0 || after.is_empty() {
-                    note(meaning, says, || text.get(..at).is_some_and(ended));
+    for (from, to) in wide_runs::<b'\''>(text) {
+        let word = bytes.get(from..to).unwrap_or_default();
+        if BEGINNINGS.may_hold(word) {
+            let after = bytes.get(to..).unwrap_or_default();
+            for meaning in meanings(word, after) {
+                if meaning != Taken || from > 0 || after.is_empty() {
+                    note(meaning, says, || text.get(..from).is_some_and(ended));
                 }
             }
         }
-        at += length;
     }
     if !text.is_ascii() {
         for (phrase, meaning) in &OTHER_SCRIPTS {
@@ -456,9 +418,12 @@ fn note(meaning: Meaning, says: &mut Says, ended: impl Fn() -> bool) {
 }
 
 /// The meanings of the phrases that `word` begins and `after` continues.
-fn meanings(beginning: &Beginning, word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
-    let alike = PHRASES.get(usize::from(beginning.from)..usize::from(beginning.to)).unwrap_or_default().iter();
+fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
+    let first = word.first().map(u8::to_ascii_lowercase);
+    let from = PHRASES.partition_point(|(entry, ..)| entry.as_bytes().first().copied() < first);
+    let alike = PHRASES.get(from..).unwrap_or_default().iter();
     alike
+        .take_while(move |(entry, ..)| entry.as_bytes().first().copied() == first)
         .filter(move |(entry, _, _)| entry.as_bytes().eq_ignore_ascii_case(word))
         .filter(move |(_, rest, _)| rest.is_empty() || continues(after, rest.as_bytes()))
         .map(|(_, _, meaning)| *meaning)

@@ -18,7 +18,7 @@ const DEPTH: usize = 3;
 /// Stands for what was repeated.
 const MARK: &str = " § ";
 /// Fewer characters may well be an error's own words.
-const SHORTEST: u32 = 8;
+const SHORTEST: usize = 8;
 /// Words of the arguments whose presence is remembered, one bit each in so many.
 const KNOWN: u32 = 1024;
 const BITS: usize = 1024;
@@ -31,8 +31,8 @@ const LONGEST_ANSWER: usize = 4096;
 pub(crate) struct Echo {
     /// Number of words and hash of each run.
     runs: Vec<(u8, u32)>,
-    /// Bit `hash % 64` of every run's first two words, or of its only one: most words of an error are told apart by it.
-    first: u64,
+    /// One bit of 256 for every run's first two words, or its only one: most words of an error are told apart by it.
+    first: [u64; 4],
     /// One bit of [`BITS`] for every word; empty where the arguments are too few words to be told apart from an answer.
     known: Vec<u64>,
 }
@@ -56,8 +56,7 @@ impl Known {
 impl Reads for Echo {
     fn read(said: &Said) -> Self {
         let mut echo = Self::default();
-        let mut known = Known { bits: [0; BITS / 64], words: 0 };
-        said.strings(DEPTH, |text| echo.text(text, &mut known));
+        let known = echo.take(said);
         if known.words >= FEWEST {
             echo.known = known.bits.to_vec();
         }
@@ -66,13 +65,26 @@ impl Reads for Echo {
 }
 
 impl Late<Echo> {
+    /// What an error may repeat of the arguments; `buffer` is for what nobody has read yet.
+    pub(super) fn runs<'a>(&'a self, buffer: &'a mut Echo) -> &'a Echo {
+        match self {
+            Self::Unread(said) => {
+                buffer.runs.clear();
+                buffer.first = [0; 4];
+                buffer.take(said);
+                buffer
+            }
+            Self::Read(echo, _) => echo,
+        }
+    }
+
     /// Whether an answer holds hardly a word that the arguments did not: four of five stand there.
     pub(crate) fn holds(&self, answer: &str) -> bool {
         let few = |text: &str| runs::<b'_'>(text).nth(FEWEST as usize - 1).is_none();
         let hopeless = answer.len() > LONGEST_ANSWER
             || match self {
                 Self::Unread(said) => few(said.text()),
-                Self::Read(echo) => echo.known.is_empty(),
+                Self::Read(echo, _) => echo.known.is_empty(),
             }
             || few(answer);
         !hopeless && self.get().holds(answer)
@@ -103,80 +115,73 @@ impl Echo {
         all >= FEWEST && new * 5 <= all
     }
 
+    /// Takes the runs in, and tells the words.
+    fn take(&mut self, said: &Said) -> Known {
+        let mut known = Known { bits: [0; BITS / 64], words: 0 };
+        said.strings(DEPTH, |text| self.text(text, &mut known));
+        known
+    }
+
     fn text(&mut self, text: &str, known: &mut Known) {
-        for line in text.lines() {
-            let mut words = runs::<b'_'>(line);
-            loop {
-                if known.words >= KNOWN {
-                    return;
-                }
-                let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
-                let mut last = Word::default();
-                while usize::from(count) < LONGEST
-                    && let Some(word) = Word::next(line.as_bytes(), &mut words)
-                {
-                    known.add(word.hash);
-                    hash = chain(hash, word.hash);
-                    first = if count < 2 { hash } else { first };
-                    chars += word.end - word.start;
-                    last = word;
-                    count += 1;
-                }
-                if count == 0 {
-                    break;
-                }
-                // A plain word may as well be the error's own.
-                let telling = || {
-                    let word = line.as_bytes().get(last.start as usize..last.end as usize);
-                    !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
-                };
-                if chars >= SHORTEST && self.runs.len() < RUNS && (count > 1 || telling()) {
-                    self.runs.push((count, hash));
-                    self.first |= 1 << (first % 64);
+        let bytes = text.as_bytes();
+        let mut words = runs::<b'_'>(text);
+        let mut next = Word::next(bytes, &mut words);
+        while let Some(begin) = next.filter(|_| known.words < KNOWN) {
+            let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
+            let mut last = begin;
+            // As many words as stand in one line.
+            while let Some(word) = next
+                && usize::from(count) < LONGEST
+                && (count == 0 || !bytes.get(last.range_to(&word)).is_some_and(|gap| gap.contains(&b'\n')))
+            {
+                known.add(word.hash);
+                hash = chain(hash, word.hash);
+                first = if count < 2 { hash } else { first };
+                chars += word.end - word.start;
+                last = word;
+                count += 1;
+                next = Word::next(bytes, &mut words);
+            }
+            // A plain word may as well be the error's own.
+            let telling = || {
+                let word = bytes.get(last.start..last.end);
+                !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
+            };
+            if chars >= SHORTEST && self.runs.len() < RUNS && (count > 1 || telling()) {
+                self.runs.push((count, hash));
+                if let Some(bits) = self.first.get_mut(first as usize / 64 % 4) {
+                    *bits |= 1 << (first % 64);
                 }
             }
         }
     }
 
     /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended.
-    /// `words` is a buffer.
-    pub(super) fn strip(&self, text: &str, words: &mut Vec<Word>, out: &mut String) -> bool {
+    pub(super) fn strip(&self, text: &str, out: &mut String) -> bool {
         if self.runs.is_empty() {
             return false;
         }
-        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-        words.clear();
-        let mut runs = runs::<b'_'>(text);
-        while let Some(word) = Word::next(text.as_bytes(), &mut runs) {
-            if let Some(last) = words.last_mut() {
-                last.begins = self.begins(last.hash, word.hash);
-            }
-            words.push(word);
-        }
-        if let Some(last) = words.last_mut() {
-            last.begins = self.begins(last.hash, last.hash);
-        }
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
-        let mut found = false;
-        // Up to where the text is dealt with, in words and in bytes.
-        let (mut done, mut copied) = (0, 0);
-        for (at, _) in words.iter().enumerate().filter(|(_, word)| word.begins) {
-            if at < done {
+        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
+        let mut words = Words { bytes: text.as_bytes(), runs: runs::<b'_'>(text), next: None };
+        let (mut found, mut copied, mut before) = (false, 0, None);
+        words.step();
+        while let Some(word) = words.step() {
+            let behind = words.next.map_or(word.hash, |behind| behind.hash);
+            let repeated = if self.begins(word.hash, behind) { self.longest(word, &words, lengths) } else { None };
+            let Some(after) = repeated else {
+                before = Some(word.end);
                 continue;
-            }
-            let Some(count) = self.longest(words.get(at..).unwrap_or_default(), lengths) else { continue };
+            };
             // The punctuation on either side belongs to the argument as often as not.
-            let before = at.checked_sub(1).filter(|before| *before >= done).and_then(|before| words.get(before));
-            let end = before.map_or(copied, |word| word.end as usize);
-            out.push_str(text.get(copied..end).unwrap_or_default());
+            out.push_str(text.get(copied..before.unwrap_or(copied)).unwrap_or_default());
             // However many lines it repeats.
             if !out.ends_with(MARK) {
                 out.push_str(MARK);
             }
-            done = at + count;
-            copied = words.get(done).map_or(text.len(), |word| word.start as usize);
-            found = true;
+            copied = after.next.map_or(text.len(), |word| word.start);
+            (found, before, words) = (true, None, after);
         }
         if found {
             out.push_str(text.get(copied..).unwrap_or_default());
@@ -187,47 +192,68 @@ impl Echo {
     /// Whether a run may begin with a word, or with it and the one behind it.
     #[inline]
     fn begins(&self, word: u32, behind: u32) -> bool {
+        let may =
+            |first: u32| self.first.get(first as usize / 64 % 4).is_some_and(|bits| bits >> (first % 64) & 1 == 1);
         let one = chain(0, word);
-        self.first & (1 << (one % 64) | 1 << (chain(one, behind) % 64)) != 0
+        may(one) || may(chain(one, behind))
     }
 
-    /// The number of words of the longest remembered run that the words begin with.
-    fn longest(&self, words: &[Word], lengths: u32) -> Option<usize> {
-        let mut hash = 0;
-        let mut found = None;
-        for (count, word) in (1_u8..).zip(words.iter().take(LONGEST)) {
+    /// The words behind the longest remembered run that `first` and `words` begin with.
+    fn longest<'a>(&self, first: Word, words: &Words<'a>, lengths: u32) -> Option<Words<'a>> {
+        let (mut words, mut word, mut hash, mut found) = (words.clone(), first, 0, None);
+        for count in 1..=u8::try_from(LONGEST).unwrap_or(u8::MAX) {
             hash = chain(hash, word.hash);
             if lengths >> count == 0 {
                 break;
             }
             if lengths >> count & 1 == 1 && self.runs.contains(&(count, hash)) {
-                found = Some(usize::from(count));
+                found = Some(words.clone());
             }
+            let Some(next) = words.step() else { break };
+            word = next;
         }
         found
     }
 }
 
+/// The words of a text from one on, and the one behind it.
+#[derive(Clone)]
+struct Words<'a> {
+    bytes: &'a [u8],
+    runs: Runs<'a, b'_'>,
+    next: Option<Word>,
+}
+
+impl Words<'_> {
+    #[inline]
+    fn step(&mut self) -> Option<Word> {
+        let behind = Word::next(self.bytes, &mut self.runs);
+        core::mem::replace(&mut self.next, behind)
+    }
+}
+
 /// A word, where it stands.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Word {
-    start: u32,
-    end: u32,
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    start: usize,
+    end: usize,
     /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
     /// them.
     hash: u32,
-    /// A remembered run may begin here.
-    begins: bool,
 }
 
 impl Word {
+    /// What lies between it and a later one.
+    fn range_to(&self, later: &Self) -> core::ops::Range<usize> {
+        self.end..later.start
+    }
+
     /// The next of `words`, which are those of `text`.
     #[inline]
     fn next(text: &[u8], words: &mut Runs<'_, b'_'>) -> Option<Self> {
         let (start, end) = words.next()?;
-        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let hash = hash(text.get(start..).unwrap_or_default(), end - start);
-        Some(Self { start: place(start), end: place(end), hash, begins: false })
+        Some(Self { start, end, hash })
     }
 }
 
@@ -272,7 +298,7 @@ mod tests {
 
     fn stripped(args: Value, error: &str) -> String {
         let mut out = String::new();
-        if of(args).strip(error, &mut Vec::new(), &mut out) { out } else { error.into() }
+        if of(args).strip(error, &mut out) { out } else { error.into() }
     }
 
     #[test]

@@ -126,6 +126,10 @@ struct Pass<'a, const HEAVY: bool> {
     masked: u32,
     letters: u32,
     digits: bool,
+    /// Line ends and the like were copied with what stands around them, and are to become blanks.
+    breaks: bool,
+    /// Heavy: the text has no letters but ASCII's, so that all of it can be folded at once.
+    ascii: bool,
     /// Light: where digits are in `out`.
     numbers: Option<&'a mut Vec<Span>>,
 }
@@ -134,8 +138,21 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     fn new(text: &'a str, out: &'a mut String, numbers: Option<&'a mut Vec<Span>>) -> Self {
         let base = out.len();
         out.reserve(text.len());
-        let bytes = text.as_bytes();
-        Self { text, bytes, out, base, copied: 0, at: 0, looked: 0, masked: 0, letters: 0, digits: false, numbers }
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            out,
+            base,
+            copied: 0,
+            at: 0,
+            looked: 0,
+            masked: 0,
+            letters: 0,
+            digits: false,
+            breaks: false,
+            ascii: HEAVY && text.is_ascii(),
+            numbers,
+        }
     }
 
     fn run(mut self) -> Masked {
@@ -162,6 +179,18 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         self.flush();
         while self.out.len() > self.base && self.out.ends_with(' ') {
             self.out.pop();
+        }
+        if self.ascii
+            && let Some(made) = self.out.get_mut(self.base..)
+        {
+            // The masks are in lower case themselves.
+            made.make_ascii_lowercase();
+        }
+        if self.breaks {
+            let mut made = core::mem::take(self.out).into_bytes();
+            let own = made.get_mut(self.base..).unwrap_or_default();
+            own.iter_mut().for_each(|byte| *byte = if *byte < b' ' { b' ' } else { *byte });
+            *self.out = String::from_utf8(made).unwrap_or_default();
         }
         Masked { letters: self.letters, masked: self.masked, digits: self.digits }
     }
@@ -206,14 +235,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         if self.letters < LETTERS_COUNTED {
             self.letters = LETTERS_COUNTED.min(self.letters + letters(run));
         }
-        if !HEAVY {
+        if !HEAVY || self.ascii {
             self.out.push_str(run);
-        } else if run.is_ascii() {
-            let start = self.out.len();
-            self.out.push_str(run);
-            if let Some(pushed) = self.out.get_mut(start..) {
-                pushed.make_ascii_lowercase();
-            }
         } else {
             self.out.extend(run.chars().flat_map(char::to_lowercase));
         }
@@ -234,6 +257,15 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     }
 
     fn blanks(&mut self) {
+        // One alone between what is kept stays where it is until the end. Beyond the text there is a control character.
+        if self.copied < self.at
+            && !self.classed(self.at - 1, BLANK | CONTROL)
+            && !self.classed(self.at + 1, BLANK | CONTROL)
+        {
+            self.breaks = true;
+            self.at += 1;
+            return;
+        }
         self.flush();
         if self.out.len() > self.base && !self.out.ends_with(' ') {
             self.out.push(' ');

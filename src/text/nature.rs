@@ -1,8 +1,8 @@
 //! What kind of failure a message tells of: one that waiting may end, one that nothing ends but a person, or any other.
 
-use super::digest::{Key, key};
+use super::digest::{Key, salted};
 use super::mask::{Strength, clip_to, normalise};
-use super::words::{NO_JOINT, Sieve, listed, runs};
+use super::words::{Lexicon, NO_JOINT, listed, runs};
 use crate::codec::codec;
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
@@ -83,10 +83,11 @@ const PAIRS: [(&str, &str, Nature); 22] = [
     ("usage", "limit", Nature::Permanent),
 ];
 
+/// Statuses, of which the first three ask for a person.
+const STATUSES: [&str; 9] = ["401", "402", "403", "429", "500", "502", "503", "504", "529"];
+
 /// The words that say something themselves, and those that say it with the one before.
-const TELLING: Sieve = Sieve::of(&[&TRANSIENT, &PERMANENT, &["minute", "second"]]);
-const STATUS: Sieve = Sieve::of(&[&["401", "402", "403", "429", "500", "502", "503", "504", "529"]]);
-const SECOND: Sieve = Sieve::of(&[&SECONDS]);
+static TELLING: Lexicon = Lexicon::of(&[&TRANSIENT, &PERMANENT, &SECONDS, &STATUSES, &["minute", "second"]]);
 
 /// The second words of [`PAIRS`].
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -119,20 +120,19 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 /// The nature of a failure as its message alone reads.
 pub(crate) fn of_message(message: &str) -> Nature {
     let (mut transient, mut permanent, mut soon) = (false, false, false);
-    let mut before = "";
-    for (at, (from, to)) in runs::<NO_JOINT>(message).take(WORDS).enumerate() {
-        let word = message.get(from..to).unwrap_or_default();
-        if TELLING.passes(word) {
+    let mut last = (0, 0);
+    for (at, place) in runs::<NO_JOINT>(message).take(WORDS).enumerate() {
+        let before = core::mem::replace(&mut last, place);
+        if TELLING.may_hold(message.as_bytes().get(place.0..place.1).unwrap_or_default()) {
+            let [before, word] = [before, place].map(|(from, to)| message.get(from..to).unwrap_or_default());
             transient |= listed(&TRANSIENT, word);
             permanent |= listed(&PERMANENT, word);
             soon |= before.eq_ignore_ascii_case("per")
                 && (word.eq_ignore_ascii_case("minute") || word.eq_ignore_ascii_case("second"));
-        }
-        if at < STATUS_WORDS && STATUS.passes(word) {
-            transient |= matches!(word, "429" | "500" | "502" | "503" | "504" | "529");
-            permanent |= matches!(word, "401" | "402" | "403");
-        }
-        if SECOND.passes(word) {
+            if let Some(status) = STATUSES.iter().position(|status| *status == word).filter(|_| at < STATUS_WORDS) {
+                transient |= status >= 3;
+                permanent |= status < 3;
+            }
             for (first, second, nature) in &PAIRS {
                 if word.eq_ignore_ascii_case(second) && before.eq_ignore_ascii_case(first) {
                     transient |= *nature == Nature::Transient;
@@ -140,7 +140,6 @@ pub(crate) fn of_message(message: &str) -> Nature {
                 }
             }
         }
-        before = word;
     }
     match (permanent, transient, soon) {
         (true, _, false) => Nature::Permanent,
@@ -159,12 +158,12 @@ pub(crate) fn transient(result: &ToolResult) -> bool {
 }
 
 /// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.
-pub(crate) fn mistake(message: &str) -> Key {
+pub(crate) fn mistake(message: &str, salt: u64) -> Key {
     let mut normal = String::new();
     let (first, last) = clip_to(message, END);
     normalise(first, Strength::Heavy, &mut normal);
     normalise(last, Strength::Heavy, &mut normal);
-    key("class", normal.as_bytes())
+    salted("class", salt, normal.as_bytes())
 }
 
 #[cfg(test)]
@@ -207,7 +206,7 @@ mod tests {
 
     #[test]
     fn classes() {
-        assert_eq!(mistake("line 3: no such file 'a.rs'"), mistake("line 9: no such file 'b.rs'"));
-        assert_ne!(mistake("no such file"), mistake("no such function"));
+        assert_eq!(mistake("line 3: no such file 'a.rs'", 0), mistake("line 9: no such file 'b.rs'", 0));
+        assert_ne!(mistake("no such file", 0), mistake("no such function", 0));
     }
 }

@@ -6,7 +6,7 @@
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Key, combine, key, salted};
-use super::echo::{Echo, Word};
+use super::echo::Echo;
 use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
 use super::mutation::Names;
@@ -90,7 +90,7 @@ struct Class {
     text: String,
     normal: String,
     stripped: String,
-    words: Vec<Word>,
+    echo: Echo,
 }
 
 impl Scratch {
@@ -226,7 +226,7 @@ pub(crate) fn outcome(
         Outcome::NotExecuted => false,
         Outcome::Error | Outcome::Denied | Outcome::Invalid | Outcome::UnknownTool | Outcome::Timeout => true,
     };
-    let head = head_key(result, exit_code, head);
+    let head = head_key(result, exit_code, salt, head);
 
     let blank = result.output.trim().is_empty();
     let details = result.details.as_ref().filter(|details| blank && !details.is_null());
@@ -375,7 +375,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
 }
 
 /// The key of everything about a result but what it said.
-fn head_key(result: &ToolResult, exit_code: Option<i32>, buffer: &mut String) -> Key {
+fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut String) -> Key {
     buffer.clear();
     buffer.push_str(result.outcome.name());
     if let Some(code) = exit_code {
@@ -388,7 +388,7 @@ fn head_key(result: &ToolResult, exit_code: Option<i32>, buffer: &mut String) ->
             buffer.push_str(value);
         }
     }
-    key("outcome/head", buffer.as_bytes())
+    salted("outcome/head", salt, buffer.as_bytes())
 }
 
 fn is_negative(outcome: Outcome, blank: bool, silent_ok: bool, said: Says) -> bool {
@@ -403,7 +403,7 @@ fn class(
     letters: u32,
     echo: Option<&Late<Echo>>,
     (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
-    Class { text: buffer, normal, stripped, words }: &mut Class,
+    Class { text: buffer, normal, stripped, echo: unread }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
         let shared = salted(domain, salt, normal.as_bytes());
@@ -434,11 +434,11 @@ fn class(
         }
         None => result.output.as_str(),
     };
-    let echo = echo.map(Late::get);
+    let echo = echo.map(|echo| echo.runs(unread));
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
         stripped.clear();
-        let repeats = echo.as_ref().is_some_and(|echo| echo.strip(end, words, stripped));
+        let repeats = echo.is_some_and(|echo| echo.strip(end, stripped));
         let own = if repeats { stripped.as_str() } else { end };
         normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }
@@ -465,30 +465,24 @@ fn letters_outside_tags(text: &str) -> u32 {
 /// digits are; where there are none, nothing is appended.
 fn digits_masked(text: &str, numbers: &[Span], out: &mut String) -> bool {
     let bytes = text.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let digits_end = |at: usize| {
-        let mut end = at;
-        while is_digit(end) {
-            end += 1;
-        }
-        end
-    };
+    let rest = |at: usize| bytes.get(at..).unwrap_or_default();
+    let digits = |at: usize| rest(at).iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut progress_mark = false;
     let mut copied = 0;
     for (from, to) in numbers {
         let mut at = *from.max(&copied);
         while at < *to {
-            if !is_digit(at) {
+            let start = at;
+            let mut end = start + digits(start);
+            if end == start {
                 at += 1;
                 continue;
             }
-            let start = at;
-            let mut end = digits_end(start);
-            while bytes.get(end).is_some_and(|byte| matches!(byte, b'.' | b',')) && is_digit(end + 1) {
-                end = digits_end(end + 1);
+            while matches!(bytes.get(end), Some(b'.' | b',')) && digits(end + 1) > 0 {
+                end += 1 + digits(end + 1);
             }
             let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
-            progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
+            progress_mark |= is_progress_mark(before, rest(end));
             out.push_str(text.get(copied..start).unwrap_or_default());
             out.push('#');
             copied = end;
@@ -504,7 +498,8 @@ fn digits_masked(text: &str, numbers: &[Span], out: &mut String) -> bool {
 /// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.
 fn is_progress_mark(before: u8, after: &[u8]) -> bool {
     let joins = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b':');
-    if joins(before) {
+    // Most numbers are told by what stands behind them.
+    if !matches!(after, [b'%' | b'o' | b'/', ..] | [b' ', b'%' | b'o' | b'/', ..]) || joins(before) {
         return false;
     }
     let after_blank = after.strip_prefix(b" ").unwrap_or(after);

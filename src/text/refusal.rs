@@ -6,7 +6,7 @@
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
 use super::mutation::Named;
-use super::words::{Sieve, listed, runs};
+use super::words::{Lexicon, listed, runs};
 use crate::model::{Outcome, ToolResult};
 
 /// Why a call was turned away.
@@ -77,23 +77,24 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> Option<Refusal> {
 }
 
 fn read(text: &str) -> Option<Refusal> {
+    let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
     // The latest words, newest first.
-    let mut before = [""; NEAR + 1];
-    for (start, end) in runs::<b'\''>(text).take(WORDS) {
-        let word = text.get(start..end).unwrap_or_default();
-        if LAST_WORDS.passes(word)
-            && let Some(found) = ends(word, &before)
+    let mut before = [(0, 0); NEAR + 1];
+    for place in runs::<b'\''>(text).take(WORDS) {
+        let here = text.as_bytes().get(place.0..place.1).unwrap_or_default();
+        if LAST_WORDS.may_hold(here)
+            && let Some(found) = ends(word(place), &before.map(word))
         {
             return Some(found);
         }
         let [first, second, third, _] = before;
-        before = [word, first, second, third];
+        before = [place, first, second, third];
     }
     None
 }
 
 /// The words with which [`ends`] finds something.
-const LAST_WORDS: Sieve = Sieve::of(&[
+static LAST_WORDS: Lexicon = Lexicon::of(&[
     &GIVEN,
     &DECIDERS,
     &REFUSED,

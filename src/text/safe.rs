@@ -9,6 +9,11 @@ use alloc::string::String;
 /// characters removed, back-ticks and angle brackets replaced by look-alikes that no format interprets. At most
 /// `max_chars` characters, the last one `…` where something was cut off.
 pub(crate) fn printable(text: &str, max_chars: usize) -> String {
+    let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'`' | b'<' | b'>');
+    // Most names are printable as they are.
+    if text.len() <= max_chars && text.as_bytes().iter().all(plain) {
+        return text.into();
+    }
     let mut out = String::new();
     let mut written = 0;
     let mut last_end = 0;

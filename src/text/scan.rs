@@ -41,6 +41,36 @@ fn marks<const HEAVY: bool>(block: &[u8; BLOCK], before: &[u8; BLOCK]) -> u64 {
     gather(&marked)
 }
 
+/// One bit for every byte of a block that is an ASCII letter, a digit or `JOINT`, and one for every byte beyond ASCII.
+#[inline]
+pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
+    let mut marked = [0_u8; BLOCK];
+    let mut seen = 0;
+    for (mark, byte) in marked.iter_mut().zip(block) {
+        let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+        let digit = byte.wrapping_sub(b'0') < 10;
+        *mark = u8::from(letter | digit | (*byte == JOINT));
+        seen |= byte;
+    }
+    let parts = gather(&marked);
+    if seen < 0x80 {
+        return (parts, 0);
+    }
+    marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = byte >> 7);
+    (parts, gather(&marked))
+}
+
+/// The block that begins at a place, filled up with zeros where the text ends; nothing behind its end.
+#[inline]
+pub(super) fn block(bytes: &[u8], at: usize) -> Option<[u8; BLOCK]> {
+    let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+    Some(rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut padded = [0; BLOCK];
+        padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        padded
+    }))
+}
+
 /// The lowest bit of every byte, in one word.
 #[inline]
 fn gather(marked: &[u8; BLOCK]) -> u64 {

@@ -112,8 +112,9 @@ impl Reader<'_> {
 
     fn word(&mut self, word: &str, tag: Tag) -> Option<()> {
         self.text.get(self.at..)?.starts_with(word).then_some(())?;
+        let start = self.at;
         self.at += word.len();
-        self.push(tag, false, true, (0, 0));
+        self.push(tag, false, true, (start, self.at));
         Some(())
     }
 
@@ -152,22 +153,8 @@ impl Reader<'_> {
     fn string(&mut self) -> Option<()> {
         self.at += 1;
         let start = self.at;
-        let mut digit = false;
-        // Most texts are short: they are read byte by byte.
-        let near = self.bytes.len().min(start + NEAR);
-        let mut length = 0;
-        for byte in self.bytes.get(start..near)? {
-            if *byte < 0x20 || *byte == b'"' || *byte == b'\\' {
-                break;
-            }
-            digit |= byte.is_ascii_digit();
-            length += 1;
-        }
+        let (length, digit) = plain(self.bytes.get(start..)?)?;
         self.at = start + length;
-        if self.at == near {
-            self.at += escape(self.bytes.get(self.at..)?)?;
-            digit = true;
-        }
         if self.byte() == b'"' {
             self.push(Tag::Text, false, !digit, (start, self.at));
             self.at += 1;
@@ -257,8 +244,33 @@ impl Reader<'_> {
 
 /// Integers of fewer characters are written as they stand; only zero may have a sign that goes.
 const SIMPLE: usize = 16;
-/// Bytes of a text that are looked at one by one.
-const NEAR: usize = 24;
+
+/// How many bytes stand before the first that ends a JSON string, or escapes something in it, and whether there is a
+/// digit among them. Eight at a time, of which none can carry into the next: seven bits and what is added fit into a byte.
+#[inline]
+fn plain(bytes: &[u8]) -> Option<(usize, bool)> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let (mut at, mut digits) = (0, 0);
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*chunk);
+        let seven = word & !HIGH;
+        let is = |byte: u8| !((seven ^ (ONES * u64::from(byte))) + (ONES * 0x7f));
+        let control = !(seven + ONES * 0x60);
+        let stop = (control | is(b'"') | is(b'\\')) & !word & HIGH;
+        let digit = (seven + ONES * 0x50) & !(seven + ONES * 0x46) & !word & HIGH;
+        if stop != 0 {
+            let before = (stop & stop.wrapping_neg()) - 1;
+            return Some((at + stop.trailing_zeros() as usize / 8, digits | digit & before != 0));
+        }
+        digits |= digit;
+        at += 8;
+    }
+    let rest = bytes.get(at..)?;
+    let end = rest.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'))?;
+    let digit = rest.iter().take(end).any(u8::is_ascii_digit);
+    Some((at + end, digits != 0 || digit))
+}
 
 fn parsed(text: &str) -> Option<Number> {
     serde_json::from_str(text).ok()
@@ -288,6 +300,25 @@ impl Read<'_> {
     pub(super) fn text(&self, node: Node) -> &str {
         let source = if node.own { self.tape.own.as_str() } else { self.text };
         source.get(node.from as usize..node.to as usize).unwrap_or_default()
+    }
+
+    /// Bytes of the same.
+    pub(super) const fn length(node: Node) -> usize {
+        (node.to - node.from) as usize
+    }
+
+    /// The first eight bytes of a name, to be compared at once.
+    pub(super) fn begins(&self, node: Node) -> u64 {
+        let (source, length) =
+            (if node.own { self.tape.own.as_bytes() } else { self.text.as_bytes() }, Self::length(node));
+        let rest = source.get(node.from as usize..).unwrap_or_default();
+        let bytes = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut bytes = [0; 8];
+            bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            bytes
+        });
+        // What stands behind a shorter one is none of it.
+        u64::from_be_bytes(bytes) & !u64::MAX.checked_shr(u32::try_from(8 * length).unwrap_or(u32::MAX)).unwrap_or(0)
     }
 
     /// Puts another text in the place of one.
@@ -387,8 +418,7 @@ impl Read<'_> {
         while let Some(name) = children.next(self) {
             let node = self.node(name);
             if !node.gone {
-                let begins = begins(self.text(node));
-                self.insert(base, begins, name);
+                self.insert(base, self.begins(node), name);
             }
         }
         let end = self.tape.fields.len();
@@ -399,6 +429,9 @@ impl Read<'_> {
             let Some((_, name)) = self.tape.fields.get(index).copied() else { break };
             if !PLAIN && index > base {
                 out.push(',');
+            }
+            if !PLAIN && self.write_as_it_stands(name, out, numbers) {
+                continue;
             }
             self.write_text::<PLAIN>(self.node(name), out, numbers);
             out.push_str(if PLAIN { ": " } else { ":" });
@@ -413,14 +446,44 @@ impl Read<'_> {
         self.tape.fields.truncate(base);
     }
 
+    /// Appends a field that is written as it stands in the source, name and value at once; false where it is not.
+    fn write_as_it_stands(&self, name: u32, out: &mut String, numbers: &mut Vec<Span>) -> bool {
+        let (field, value) = (self.node(name), self.node(name + 1));
+        // Of a text the quotation marks as well.
+        let marks = u32::from(value.tag == Tag::Text);
+        let as_it_stands = match value.tag {
+            Tag::Null | Tag::True | Tag::False | Tag::Text => true,
+            Tag::Number => value.plain,
+            Tag::List | Tag::Object | Tag::Time => false,
+        };
+        let beside = field.to + 2 + marks == value.from;
+        if !(as_it_stands && beside && field.plain && !field.own && !value.own) {
+            return false;
+        }
+        let text = self.text.get(field.from as usize - 1..(value.to + marks) as usize).unwrap_or_default();
+        out.push_str(text);
+        let end = out.len();
+        let start = end - (value.to - value.from + 2 * marks) as usize;
+        let has_digits = match value.tag {
+            Tag::Number => true,
+            Tag::Text => !value.plain && out.as_bytes().get(start..).and_then(first_digit).is_some(),
+            _ => false,
+        };
+        if has_digits {
+            numbers.push((start, end));
+        }
+        true
+    }
+
     /// Puts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
     /// nearly.
     fn insert(&mut self, base: usize, begins: u64, name: u32) {
         let known = self.tape.fields.get(base..).unwrap_or_default();
         let text = |name: u32| self.text(self.node(name));
         let order = |(other, at): &(u64, u32)| other.cmp(&begins).then_with(|| text(*at).cmp(text(name)));
-        let place = if known.last().is_none_or(|last| order(last).is_lt()) {
-            known.len()
+        // Few fields are looked through from the end, where most belong.
+        let place = if known.len() <= FEW || known.last().is_none_or(|last| order(last).is_lt()) {
+            known.len() - known.iter().rev().take_while(|entry| order(entry).is_ge()).count()
         } else {
             known.partition_point(|entry| order(entry).is_lt())
         };
@@ -432,17 +495,8 @@ impl Read<'_> {
     }
 }
 
-/// The first eight bytes of a name, to be compared at once.
-fn begins(name: &str) -> u64 {
-    match name.as_bytes().first_chunk::<8>() {
-        Some(bytes) => u64::from_be_bytes(*bytes),
-        None => {
-            let mut bytes = [0; 8];
-            bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
-            u64::from_be_bytes(bytes)
-        }
-    }
-}
+/// Fields that are sorted by looking at each.
+const FEW: usize = 8;
 
 /// The places of the values in a list, or of the names in an object.
 #[derive(Clone, Copy)]

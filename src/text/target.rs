@@ -144,17 +144,24 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
 
 /// A URL without scheme, query and fragment; of a path the last two components; anything else as it is.
 fn shortened(text: &str) -> Cow<'_, str> {
-    if let Some((_, rest)) = text.split_once("://") {
+    let bytes = text.as_bytes();
+    let pair = |first: u8, second: &[u8]| {
+        bytes.windows(2).any(|pair| matches!(pair, [one, other] if *one == first && second.contains(other)))
+    };
+    if pair(b':', b"/")
+        && let Some((_, rest)) = text.split_once("://")
+    {
         let end = rest.find(['?', '#']).unwrap_or(rest.len());
         return Cow::Borrowed(rest.get(..end).unwrap_or(rest).trim_end_matches('/'));
     }
-    if !text.contains(['/', '\\']) {
+    if !bytes.iter().any(|byte| matches!(byte, b'/' | b'\\')) {
         return Cow::Borrowed(text);
     }
     // Nearly every path is spelled simply already.
-    let simple = !text.starts_with('.') && !text.ends_with('/') && !text.contains("//") && !text.contains("/.");
-    if simple && text.contains('/') {
-        let cut = text.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+    let simple = !text.starts_with('.') && !text.ends_with('/') && !pair(b'/', b"/.");
+    if simple && bytes.contains(&b'/') {
+        let slashes = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
+        let cut = slashes.map(|(at, _)| at + 1).nth(1).unwrap_or(0);
         return Cow::Borrowed(text.get(cut..).unwrap_or_default());
     }
     let mut resolved = String::with_capacity(text.len());

@@ -2,7 +2,7 @@
 //!
 //! Every question is answered by the bytes around one word, a bounded number of them.
 
-use super::words::{Sieve, listed, listed_name};
+use super::words::{Lexicon, Sieve, listed, listed_name};
 
 const PLAIN: u8 = 0;
 pub(super) const LETTER: u8 = 1;
@@ -295,18 +295,23 @@ impl Around<'_> {
         ];
         const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
         const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
-        if start == 0 || !b" :=#'\"[(".contains(&self.byte(start - 1)) {
+        static WORDS: Lexicon = Lexicon::of(&[&PROCESS, &IDS, &NAMES]);
+        let parts = |byte: u8| matches!(byte, b' ' | b':' | b'=' | b'#' | b'\'' | b'"' | b'[' | b'(');
+        let mut end = start;
+        while end > 0 && start - end < 3 && parts(self.byte(end - 1)) {
+            end -= 1;
+        }
+        if end == start {
             return None;
         }
-        let before = self.bytes.get(start.saturating_sub(40)..start).unwrap_or_default();
-        let gap = before.iter().rev().take(3).take_while(|byte| b" :=#'\"[(".contains(byte)).count();
-        let before = before.get(..before.len() - gap)?;
         let random = word.len() >= 8 || word.len() >= 5 && word.iter().all(|byte| is(*byte, DIGIT));
         // Most words before a number are told by their last letter: all ids end in one.
-        let ends_label = |byte: u8| byte == b'd' || random && b"ten".contains(&byte);
-        if !before.last().is_some_and(|byte| ends_label(byte.to_ascii_lowercase()) || matches!(byte, b'_' | b'-')) {
+        let ends_label = |byte: u8| byte == b'd' || random && matches!(byte, b't' | b'e' | b'n');
+        let last = if end == 0 { 0 } else { self.byte(end - 1) };
+        if !ends_label(last.to_ascii_lowercase()) && !matches!(last, b'_' | b'-') {
             return None;
         }
+        let before = self.bytes.get(start.saturating_sub(40)..end).unwrap_or_default();
         let mut length =
             before.iter().rev().take_while(|byte| is(**byte, LETTER) || matches!(byte, b'_' | b'-')).count();
         let spelled = |length: usize| before.get(before.len().saturating_sub(length)..).unwrap_or_default();
@@ -320,7 +325,12 @@ impl Around<'_> {
         if !ends_label(last) {
             return None;
         }
-        let label = core::str::from_utf8(spelled(length)).ok()?;
+        let label = spelled(length);
+        // A word without separators is told by one look.
+        if length > 0 && label.iter().all(u8::is_ascii_alphabetic) && !WORDS.may_hold(label) {
+            return None;
+        }
+        let label = core::str::from_utf8(label).ok()?;
         if !LABELS.passes_name(label) {
             return None;
         }

@@ -160,7 +160,6 @@ fn prune(read: &mut Read<'_>, at: u32, buffer: &mut String, names: &mut Names) -
             0
         }
         Tag::Number => 1,
-        // Nothing volatile is without digits.
         Tag::Text if Read::is_plain(node) || !is_volatile(read.text(node)) => 1,
         Tag::Text => {
             buffer.clear();
@@ -174,7 +173,7 @@ fn prune(read: &mut Read<'_>, at: u32, buffer: &mut String, names: &mut Names) -
         Tag::List => {
             let (mut children, mut left) = (read.children(at), 0);
             while let Some(item) = children.next(read) {
-                left += prune(read, item, buffer, names);
+                left += if is_content(read.node(item)) { 1 } else { prune(read, item, buffer, names) };
             }
             left
         }
@@ -183,7 +182,8 @@ fn prune(read: &mut Read<'_>, at: u32, buffer: &mut String, names: &mut Names) -
             let (mut children, mut left) = (read.children(at), 0);
             while let Some(name) = children.next(read) {
                 if !has_volatile_name(read, name, envelope, names) {
-                    left += prune(read, name + 1, buffer, names);
+                    let content = is_content(read.node(name + 1));
+                    left += if content { 1 } else { prune(read, name + 1, buffer, names) };
                 } else if let Some(field) = read.node_mut(name) {
                     field.gone = true;
                 }
@@ -193,13 +193,26 @@ fn prune(read: &mut Read<'_>, at: u32, buffer: &mut String, names: &mut Names) -
     }
 }
 
+/// Whether a value is told to mean something without a look at its text: most are.
+fn is_content(node: Node) -> bool {
+    match node.tag {
+        Tag::Null | Tag::True | Tag::False | Tag::Time => true,
+        Tag::Number => Read::is_plain(node) && Read::length(node) < SHORTEST_EPOCH,
+        // Nothing volatile is without digits.
+        Tag::Text => Read::is_plain(node),
+        Tag::List | Tag::Object => false,
+    }
+}
+
+/// Characters of a number that may be a time.
+const SHORTEST_EPOCH: usize = 10;
+
 /// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.
 fn is_epoch(read: &Read<'_>, node: Node) -> bool {
     const SECONDS: core::ops::Range<u64> = 1_400_000_000..2_200_000_000;
-    const SHORTEST: usize = 10;
     let text = read.text(node);
     // Short and without an exponent it is too small.
-    if text.len() < SHORTEST && (Read::is_plain(node) || !text.bytes().any(|byte| matches!(byte, b'e' | b'E'))) {
+    if text.len() < SHORTEST_EPOCH && (Read::is_plain(node) || !text.bytes().any(|byte| matches!(byte, b'e' | b'E'))) {
         return false;
     }
     let Some(number) = read.number(node) else { return false };
@@ -214,8 +227,12 @@ fn is_envelope(read: &Read<'_>, at: u32) -> bool {
         (false, false, false, false, false, false);
     let mut children = read.children(at);
     while let Some(name) = children.next(read) {
-        let name = read.text(read.node(name));
+        let node = read.node(name);
         // By the length first: nearly every name is none of them.
+        if !matches!(Read::length(node), 2 | 4 | 6 | 7) {
+            continue;
+        }
+        let name = read.text(node);
         match name.len() {
             2 => id |= name == "id",
             4 => role |= name == "role",
@@ -245,20 +262,31 @@ enum Named {
 /// the next answers of a tool.
 #[derive(Clone, Debug, Default)]
 struct Names {
-    known: Vec<(String, Named)>,
+    known: Vec<Known>,
     /// Where the next name is expected.
     next: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    /// The first eight bytes, which tell most names.
+    begins: u64,
+    name: String,
+    named: Named,
 }
 
 impl Names {
     /// With more, it begins anew.
     const MOST: usize = 64;
 
-    fn look(&mut self, name: &str) -> Named {
-        let expected = self.known.get(self.next).filter(|(known, _)| known == name).map(|_| self.next);
-        if let Some(at) = expected.or_else(|| self.known.iter().position(|(known, _)| known == name)) {
+    fn look(&mut self, begins: u64, name: &str) -> Named {
+        let same = |known: &Known| {
+            known.begins == begins && known.name.len() == name.len() && (name.len() <= 8 || known.name == name)
+        };
+        let expected = self.known.get(self.next).filter(|known| same(known)).map(|_| self.next);
+        if let Some(at) = expected.or_else(|| self.known.iter().position(same)) {
             self.next = if at + 1 == self.known.len() { 0 } else { at + 1 };
-            return self.known.get(at).map_or(Named::Content, |(_, named)| *named);
+            return self.known.get(at).map_or(Named::Content, |known| known.named);
         }
         let named = named(name);
         if self.known.len() >= Self::MOST {
@@ -266,7 +294,7 @@ impl Names {
         }
         // What is longer is no field but a key of its own.
         if name.len() <= LONGEST_NAME {
-            self.known.push((name.into(), named));
+            self.known.push(Known { begins, name: name.into(), named });
         }
         self.next = 0;
         named
@@ -277,9 +305,10 @@ impl Names {
 const LONGEST_NAME: usize = 64;
 
 fn has_volatile_name(read: &Read<'_>, at: u32, envelope: bool, names: &mut Names) -> bool {
-    let name = read.text(read.node(at));
+    let node = read.node(at);
+    let name = read.text(node);
     envelope && matches!(name, "id" | "created")
-        || match names.look(name) {
+        || match names.look(read.begins(node), name) {
             Named::Volatile => true,
             Named::Id => {
                 let value = read.node(at + 1);

@@ -1,5 +1,7 @@
 //! Words: of names, for the lists that know verbs and fields.
 
+use super::scan::{BLOCK, block, parts};
+
 /// The words of an identifier, as written: `camelCase`, `PascalCase`, `HTTPServer`, `snake_case`, `kebab-case`, dotted
 /// and slashed names all come apart; digits stay with the word before them. Only ASCII letters have humps.
 pub(crate) fn name_words(name: &str) -> impl Iterator<Item = &str> {
@@ -58,125 +60,189 @@ fn holds(list: &[&str], folded: &[u8]) -> bool {
     alike.into_iter().any(|entry| entry.as_bytes() == folded)
 }
 
-/// A byte of a word, and one that may be: what is not ASCII must be decoded.
-const PART: u8 = 1;
-const WIDE: u8 = 2;
+const ONES: u64 = 0x0101_0101_0101_0101;
 
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-const fn parts(joint: u8) -> [u8; 256] {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = if byte >= 128 {
-            WIDE
-        } else if (byte as u8).is_ascii_alphanumeric() || byte as u8 == joint {
-            PART
-        } else {
-            0
-        };
-        byte += 1;
-    }
-    table
+/// A byte in all eight places.
+const fn all(byte: u8) -> u64 {
+    ONES * byte as u64
 }
 
-/// The words of a text, from where to where: runs of letters, digits and one more ASCII character.
+/// The words of a text, from where to where: runs of letters, digits and one more ASCII character; with `WIDE`, of all that
+/// is not ASCII as well.
 #[derive(Clone)]
-pub(super) struct Runs<'a, const JOINT: u8> {
+pub(super) struct Runs<'a, const JOINT: u8, const WIDE: bool = false> {
     text: &'a str,
-    at: usize,
+    /// Where the block behind the one at hand begins.
+    next: usize,
+    /// Where in the block at hand a word begins or ends, a bit each.
+    edges: u64,
+    /// Its last byte is a word's.
+    inside: bool,
 }
 
 /// Words that `JOINT` does not end.
 pub(super) fn runs<const JOINT: u8>(text: &str) -> Runs<'_, JOINT> {
-    Runs { text, at: 0 }
+    Runs { text, next: 0, edges: 0, inside: false }
+}
+
+/// Words that neither `JOINT` nor anything beyond ASCII ends.
+pub(super) fn wide_runs<const JOINT: u8>(text: &str) -> Runs<'_, JOINT, true> {
+    Runs { text, next: 0, edges: 0, inside: false }
 }
 
 /// Words of letters and digits alone: a digit joins what is joined anyway.
 pub(super) const NO_JOINT: u8 = b'0';
 
-impl<const JOINT: u8> Runs<'_, JOINT> {
-    const PARTS: [u8; 256] = parts(JOINT);
-
-    /// Bytes of the letter or digit beyond ASCII that stands at a place.
-    #[cold]
-    fn letter(&self, at: usize) -> Option<usize> {
-        let character = self.text.get(at..)?.chars().next()?;
-        character.is_alphanumeric().then(|| character.len_utf8())
+impl<const JOINT: u8, const WIDE: bool> Runs<'_, JOINT, WIDE> {
+    /// Goes on to the next block in which a word begins or ends; false where there is none.
+    #[inline(never)]
+    fn advance(&mut self) -> bool {
+        while self.edges == 0 {
+            let Some(block) = block(self.text.as_bytes(), self.next) else { return false };
+            let (mut words, wide) = parts::<JOINT>(&block);
+            if wide != 0 {
+                words |= if WIDE { wide } else { self.letters() };
+            }
+            // Where a byte's bit is another one than that of the byte before.
+            self.edges = words ^ (words << 1 | u64::from(self.inside));
+            self.inside = words >> (BLOCK - 1) != 0;
+            self.next += BLOCK;
+        }
+        true
     }
-}
 
-impl<const JOINT: u8> Iterator for Runs<'_, JOINT> {
-    type Item = (usize, usize);
-
-    /// The next word. Only what is not ASCII has to be decoded.
-    #[inline]
-    fn next(&mut self) -> Option<(usize, usize)> {
-        let bytes = self.text.as_bytes();
-        let class = |byte: u8| Self::PARTS.get(usize::from(byte)).copied().unwrap_or(0);
-        let mut at = self.at;
-        // The bytes that continue a character are stepped over one by one: none of them begins a word.
-        loop {
-            let class = class(*bytes.get(at)?);
-            if class == PART || class == WIDE && self.letter(at).is_some() {
-                break;
+    /// The bytes of letters and digits beyond ASCII in the next block.
+    #[cold]
+    fn letters(&self) -> u64 {
+        let (start, mut at, mut found) = (self.next, self.next, 0);
+        let mut set =
+            |at: usize| found |= 1_u64.checked_shl(u32::try_from(at - start).unwrap_or(u32::MAX)).unwrap_or(0);
+        // A character that began in the block before is what it was there.
+        while !self.text.is_char_boundary(at) {
+            if self.inside {
+                set(at);
             }
             at += 1;
         }
-        let start = at;
-        while let Some(byte) = bytes.get(at).copied() {
-            let class = class(byte);
-            if class == PART {
-                at += 1;
-            } else if let Some(length) = (class == WIDE).then(|| self.letter(at)).flatten() {
-                at += length;
-            } else {
+        for (offset, character) in self.text.get(at..).unwrap_or_default().char_indices() {
+            let from = at + offset;
+            if from >= start + BLOCK {
                 break;
             }
+            if !character.is_ascii() && character.is_alphanumeric() {
+                (from..from + character.len_utf8()).for_each(&mut set);
+            }
         }
-        self.at = at;
-        Some((start, at))
+        found
+    }
+
+    /// The next edge of this block, which has one.
+    #[inline]
+    fn edge(&mut self) -> usize {
+        let at = self.edges.trailing_zeros() as usize;
+        self.edges &= self.edges.wrapping_sub(1);
+        self.next.wrapping_sub(BLOCK - at)
     }
 }
 
-/// For every letter that words of some lists begin with, modulo 32, their lengths, a bit each, and the same for the last
-/// letters: most words of a text are in no list, and are told so by one look or two.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sieve {
-    first: [u32; 32],
-    last: [u32; 32],
+impl<const JOINT: u8, const WIDE: bool> Iterator for Runs<'_, JOINT, WIDE> {
+    type Item = (usize, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.edges == 0 && !self.advance() {
+            return None;
+        }
+        let start = self.edge();
+        // The last word may end with the text, and no block behind it tells so.
+        let ends = self.edges != 0 || self.advance();
+        Some((start, if ends { self.edge() } else { self.text.len() }))
+    }
 }
+
+/// The letters of a word in one number, the ASCII ones whatever their case: equal for equal words, and for few others.
+#[inline]
+const fn folded(word: &[u8]) -> u64 {
+    let letters = if let (Some(first), Some(last)) = (word.first_chunk::<8>(), word.last_chunk::<8>()) {
+        (u64::from_le_bytes(*first) | all(0x20)) ^ (u64::from_le_bytes(*last) | all(0x20)).rotate_left(25)
+    } else if let (Some(first), Some(last)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
+        u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << 32 | all(0x20)
+    } else if let ([first, rest @ ..], [.., last]) = (word, word) {
+        let middle = match rest {
+            [middle, _] => *middle,
+            _ => 0,
+        };
+        *first as u64 | (middle as u64) << 8 | (*last as u64) << 16 | all(0x20)
+    } else {
+        0
+    };
+    letters ^ (word.len() as u64) << 59
+}
+
+/// What may be in some lists of words: most words of a text are in none, and are told so by one look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lexicon([u64; Self::WORDS]);
+
+impl Lexicon {
+    /// 2,048 bits, of which a word of a list takes one.
+    const WORDS: usize = 32;
+
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+    pub(super) const fn of(lists: &[&[&str]]) -> Self {
+        let mut bits = [0; Self::WORDS];
+        let mut list = 0;
+        while list < lists.len() {
+            let mut entry = 0;
+            while entry < lists[list].len() {
+                let place = Self::place(lists[list][entry].as_bytes());
+                bits[place >> 6] |= 1 << (place & 63);
+                entry += 1;
+            }
+            list += 1;
+        }
+        Self(bits)
+    }
+
+    #[inline]
+    const fn place(word: &[u8]) -> usize {
+        (folded(word).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize
+    }
+
+    /// Whether `word`, whatever its ASCII case, may be in a list; false where it is in none.
+    #[inline]
+    pub(super) fn may_hold(&self, word: &[u8]) -> bool {
+        let place = Self::place(word);
+        self.0.get(place >> 6).is_some_and(|bits| bits >> (place & 63) & 1 == 1)
+    }
+}
+
+/// For every letter that names of some lists begin with, modulo 32, their lengths, a bit each: most names are in no list,
+/// and are told so by one look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sieve([u32; 32]);
 
 impl Sieve {
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
     pub(super) const fn of(lists: &[&[&str]]) -> Self {
-        let mut sieve = Self { first: [0; 32], last: [0; 32] };
+        let mut lengths = [0; 32];
         let mut list = 0;
         while list < lists.len() {
             let mut entry = 0;
             while entry < lists[list].len() {
                 let word = lists[list][entry].as_bytes();
-                sieve.first[(word[0] & 31) as usize] |= 1 << (word.len() & 31);
-                sieve.last[(word[word.len() - 1] & 31) as usize] |= 1 << (word.len() & 31);
+                lengths[(word[0] & 31) as usize] |= 1 << (word.len() & 31);
                 entry += 1;
             }
             list += 1;
         }
-        sieve
+        Self(lengths)
     }
 
-    /// Whether `word` may be in a list; false where it is in none.
-    #[inline]
-    pub(super) fn passes(&self, word: &str) -> bool {
-        let [first, last] = [word.as_bytes().first(), word.as_bytes().last()].map(|byte| byte.copied().unwrap_or(0));
-        let lengths = |by: &[u32; 32], byte: u8| by.get(usize::from(byte & 31)).copied().unwrap_or(0);
-        (lengths(&self.first, first) & lengths(&self.last, last)) >> (word.len() & 31) & 1 == 1
-    }
-
-    /// The same for a name in which letters and digits alone count: it may be longer by what does not.
+    /// Whether a name may be in a list, where letters and digits alone count: it may be longer by what does not.
     #[inline]
     pub(super) fn passes_name(&self, name: &str) -> bool {
         let Some(first) = name.bytes().find(u8::is_ascii_alphanumeric) else { return false };
-        let lengths = self.first.get(usize::from(first & 31)).copied().unwrap_or(0);
+        let lengths = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
         lengths & ((2 << name.len().min(30)) - 1) != 0
     }
 }
@@ -230,15 +296,51 @@ mod tests {
         assert_eq!(runs::<b'\''>("don't").count(), 1);
     }
 
+    /// The same, character by character.
+    fn slowly(text: &str, joint: char, wide: bool) -> Vec<(usize, usize)> {
+        let part = |char: char| {
+            char == joint || if char.is_ascii() { char.is_ascii_alphanumeric() } else { wide || char.is_alphanumeric() }
+        };
+        let mut words: Vec<(usize, usize)> = Vec::new();
+        for (at, char) in text.char_indices().filter(|(_, char)| part(*char)) {
+            match words.last_mut().filter(|(_, end)| *end == at) {
+                Some((_, end)) => *end += char.len_utf8(),
+                None => words.push((at, at + char.len_utf8())),
+            }
+        }
+        words
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_of_any_text(text in "[ -~é日—\\n]{0,200}|[a-z ]{60,70}|[é日—a]{20,70}") {
+            proptest::prop_assert_eq!(runs::<b'_'>(&text).collect::<Vec<_>>(), slowly(&text, '_', false));
+            proptest::prop_assert_eq!(runs::<NO_JOINT>(&text).collect::<Vec<_>>(), slowly(&text, '0', false));
+            proptest::prop_assert_eq!(wide_runs::<b'\''>(&text).collect::<Vec<_>>(), slowly(&text, '\'', true));
+        }
+    }
+
     #[test]
-    fn sieves_hold_back_nothing_that_is_listed() {
-        const LISTS: [&[&str]; 2] = [&["requestid", "timeout"], &["a"]];
-        let sieve = Sieve::of(&LISTS);
-        for word in ["requestid", "TimeOut", "A"] {
-            assert!(sieve.passes(word) && sieve.passes_name(word), "{word}");
+    fn every_byte_of_a_word() {
+        for byte in 0..0x80_u8 {
+            let text = alloc::format!("{}{}{}", "-".repeat(63), char::from(byte), "a".repeat(64));
+            let expected = if byte.is_ascii_alphanumeric() || byte == b'_' { (63, 128) } else { (64, 128) };
+            assert_eq!(runs::<b'_'>(&text).collect::<Vec<_>>(), [expected], "{byte}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_listed_is_held_back() {
+        const LISTS: [&[&str]; 2] = [&["requestid", "timeout"], &["a", "no", "not", "void", "unexpected", "größe"]];
+        let (sieve, lexicon) = (Sieve::of(&LISTS), Lexicon::of(&LISTS));
+        for word in ["requestid", "TimeOut", "A", "No", "NOT", "Void", "Unexpected", "GRößE"] {
+            assert!(lexicon.may_hold(word.as_bytes()), "{word}");
+            assert!(sieve.passes_name(word), "{word}");
         }
         assert!(sieve.passes_name("request_id") && sieve.passes_name("-Request-ID"));
-        assert!(!sieve.passes("time") && !sieve.passes("") && !sieve.passes_name("path") && !sieve.passes_name("_"));
+        assert!(!sieve.passes_name("path") && !sieve.passes_name("_"));
+        let held = ["", "time", "timeouts", "b", "nor", "voids", "expected"];
+        assert!(held.iter().all(|word| !lexicon.may_hold(word.as_bytes())));
     }
 
     #[test]
