@@ -17,6 +17,16 @@ const ROOM: usize = 256;
 
 /// What can be written into bytes and read from them.
 pub(crate) trait Codec: Sized {
+    /// Bytes of the value itself, at least as many as it takes on any platform: [`Self::heap`] says what it holds beside them.
+    const SIZE: usize;
+
+    /// Bytes on the heap that it holds, as [`Weighed`] counts them: by what is in it and not by what room was made for, so
+    /// that a restored value holds as many, on every platform.
+    #[inline]
+    fn heap(&self) -> usize {
+        0
+    }
+
     /// Appends the value.
     fn put(&self, to: &mut Vec<u8>);
 
@@ -43,6 +53,68 @@ pub(crate) trait Codec: Sized {
     }
 }
 
+/// Bytes that one allocation takes beside what was asked for.
+const ALLOCATION: usize = 16;
+
+/// Bytes on the heap of so many items in a row, and of what they hold.
+#[inline]
+fn held<'a, T: Codec + 'a>(count: usize, items: impl Iterator<Item = &'a T>) -> usize {
+    if count == 0 {
+        return 0;
+    }
+    items.fold(ALLOCATION + count * T::SIZE, |held, item| held + item.heap())
+}
+
+/// [`Codec::SIZE`] of a field.
+pub(crate) const fn size<S, T: Codec>(_: fn(&S) -> &T) -> usize {
+    T::SIZE
+}
+
+/// What is changed seldom and looked at often, with what it holds on the heap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Weighed<T> {
+    value: T,
+    heap: usize,
+}
+
+impl<T: Codec> Weighed<T> {
+    pub(crate) fn new(value: T) -> Self {
+        let heap = value.heap();
+        Self { value, heap }
+    }
+
+    /// The only way to change it.
+    pub(crate) fn change<R>(&mut self, change: impl FnOnce(&mut T) -> R) -> R {
+        let result = change(&mut self.value);
+        self.heap = self.value.heap();
+        result
+    }
+}
+
+impl<T> core::ops::Deref for Weighed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Codec> Codec for Weighed<T> {
+    const SIZE: usize = T::SIZE + 8;
+
+    fn heap(&self) -> usize {
+        self.heap
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        self.value.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        Self::new(T::take(from))
+    }
+}
+
 /// A value's bytes.
 pub(crate) fn encode(value: &impl Codec) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -52,7 +124,7 @@ pub(crate) fn encode(value: &impl Codec) -> Vec<u8> {
 
 /// The value that the bytes are, and nothing else.
 pub(crate) fn decode<T: Codec>(bytes: &[u8]) -> Option<T> {
-    let mut from = Reader { rest: bytes, sound: true };
+    let mut from = Reader { rest: bytes, sound: true, raw: 0 };
     let value = T::take(&mut from);
     (from.sound && from.rest.is_empty()).then_some(value)
 }
@@ -62,6 +134,8 @@ pub(crate) fn decode<T: Codec>(bytes: &[u8]) -> Option<T> {
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
     sound: bool,
+    /// How many of what is being read may hold texts with control characters.
+    raw: u8,
 }
 
 impl<'a> Reader<'a> {
@@ -108,6 +182,18 @@ impl<'a> Reader<'a> {
         self.bytes(more as usize).iter().fold(high, |number, byte| (number << 8) | u64::from(*byte))
     }
 
+    /// What is read up to the matching [`Self::plain`] may hold a host's texts as they are; what was made printable may not
+    /// hold control characters, since it is shown without another look.
+    #[inline]
+    pub(crate) fn raw(&mut self, raw: bool) {
+        self.raw = self.raw.saturating_add(u8::from(raw));
+    }
+
+    #[inline]
+    pub(crate) fn plain(&mut self, raw: bool) {
+        self.raw = self.raw.saturating_sub(u8::from(raw));
+    }
+
     /// How many items follow: not more than there are bytes left, because none takes less than one.
     pub(crate) fn count(&mut self) -> usize {
         match usize::try_from(self.number()) {
@@ -151,12 +237,16 @@ pub(crate) const fn length(number: u64) -> usize {
 
 /// The memory of what remembers nothing; no item of a sequence, as it takes no byte.
 impl Codec for () {
+    const SIZE: usize = 0;
+
     fn put(&self, _: &mut Vec<u8>) {}
 
     fn take(_: &mut Reader<'_>) -> Self {}
 }
 
 impl Codec for u64 {
+    const SIZE: usize = 8;
+
     fn put(&self, to: &mut Vec<u8>) {
         put_number(*self, to);
     }
@@ -169,6 +259,8 @@ impl Codec for u64 {
 macro_rules! small {
     ($($number:ty),*) => {$(
         impl Codec for $number {
+            const SIZE: usize = size_of::<Self>();
+
             fn put(&self, to: &mut Vec<u8>) {
                 put_number(u64::from(*self), to);
             }
@@ -186,6 +278,8 @@ macro_rules! small {
 small!(u16, u32);
 
 impl Codec for u8 {
+    const SIZE: usize = 1;
+
     fn put(&self, to: &mut Vec<u8>) {
         to.push(*self);
     }
@@ -200,6 +294,8 @@ impl Codec for u8 {
 }
 
 impl Codec for i8 {
+    const SIZE: usize = 1;
+
     fn put(&self, to: &mut Vec<u8>) {
         to.push(self.cast_unsigned());
     }
@@ -210,6 +306,8 @@ impl Codec for i8 {
 }
 
 impl Codec for i16 {
+    const SIZE: usize = 2;
+
     fn put(&self, to: &mut Vec<u8>) {
         to.extend(self.to_le_bytes());
     }
@@ -222,6 +320,8 @@ impl Codec for i16 {
 
 /// Folded at 0, so that what is near it is small.
 impl Codec for i64 {
+    const SIZE: usize = 8;
+
     fn put(&self, to: &mut Vec<u8>) {
         put_number(((self << 1) ^ (self >> 63)).cast_unsigned(), to);
     }
@@ -233,6 +333,8 @@ impl Codec for i64 {
 }
 
 impl Codec for bool {
+    const SIZE: usize = 1;
+
     fn put(&self, to: &mut Vec<u8>) {
         to.push(u8::from(*self));
     }
@@ -250,6 +352,13 @@ impl Codec for bool {
 }
 
 impl Codec for String {
+    const SIZE: usize = 24;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        if self.is_empty() { 0 } else { ALLOCATION + self.len() }
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         put_number(self.len() as u64, to);
         to.extend_from_slice(self.as_bytes());
@@ -258,8 +367,8 @@ impl Codec for String {
     fn take(from: &mut Reader<'_>) -> Self {
         let count = from.count();
         match core::str::from_utf8(from.bytes(count)) {
-            Ok(text) => text.into(),
-            Err(_) => {
+            Ok(text) if from.raw != 0 || !text.chars().any(char::is_control) => text.into(),
+            _ => {
                 from.spoil();
                 Self::new()
             }
@@ -268,6 +377,13 @@ impl Codec for String {
 }
 
 impl<T: Codec> Codec for Option<T> {
+    const SIZE: usize = T::SIZE + 8;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.as_ref().map_or(0, T::heap)
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         to.push(u8::from(self.is_some()));
         if let Some(value) = self {
@@ -281,6 +397,13 @@ impl<T: Codec> Codec for Option<T> {
 }
 
 impl<T: Codec> Codec for Box<T> {
+    const SIZE: usize = 8;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        ALLOCATION + T::SIZE + (**self).heap()
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         (**self).put(to);
     }
@@ -291,6 +414,13 @@ impl<T: Codec> Codec for Box<T> {
 }
 
 impl<T: Codec> Codec for Vec<T> {
+    const SIZE: usize = 24;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        held(self.len(), self.iter())
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         put_number(self.len() as u64, to);
         T::put_all(self.iter(), to);
@@ -303,6 +433,13 @@ impl<T: Codec> Codec for Vec<T> {
 }
 
 impl<T: Codec> Codec for VecDeque<T> {
+    const SIZE: usize = 32;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        held(self.len(), self.iter())
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         put_number(self.len() as u64, to);
         T::put_all(self.iter(), to);
@@ -314,6 +451,13 @@ impl<T: Codec> Codec for VecDeque<T> {
 }
 
 impl<T: Codec, const N: usize> Codec for [T; N] {
+    const SIZE: usize = N * T::SIZE;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.iter().fold(0, |held, item| held + item.heap())
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         T::put_all(self.iter(), to);
     }
@@ -324,6 +468,17 @@ impl<T: Codec, const N: usize> Codec for [T; N] {
 }
 
 impl<K: Codec + Ord, T: Codec> Codec for BTreeMap<K, T> {
+    const SIZE: usize = 24;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        // A node has room for eleven.
+        let nodes = if self.is_empty() { 0 } else { 1 + self.len() / 5 };
+        self.iter().fold(nodes * (ALLOCATION + 128 + 11 * (K::SIZE + T::SIZE)), |held, (name, value)| {
+            held + name.heap() + value.heap()
+        })
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         put_number(self.len() as u64, to);
         for (name, value) in self {
@@ -346,6 +501,13 @@ impl<K: Codec + Ord, T: Codec> Codec for BTreeMap<K, T> {
 }
 
 impl<A: Codec, B: Codec> Codec for (A, B) {
+    const SIZE: usize = (A::SIZE + B::SIZE).next_multiple_of(8);
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.0.heap() + self.1.heap()
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         self.0.put(to);
         self.1.put(to);
@@ -357,6 +519,13 @@ impl<A: Codec, B: Codec> Codec for (A, B) {
 }
 
 impl<A: Codec, B: Codec, C: Codec> Codec for (A, B, C) {
+    const SIZE: usize = (A::SIZE + B::SIZE + C::SIZE).next_multiple_of(8);
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.0.heap() + self.1.heap() + self.2.heap()
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         self.0.put(to);
         self.1.put(to);
@@ -369,22 +538,47 @@ impl<A: Codec, B: Codec, C: Codec> Codec for (A, B, C) {
 }
 
 /// The bytes of a type, field by field: `codec!(struct Name { fields })`, or `codec!(enum Name { Variant: number })` with
-/// the number that tells the variants apart, from 0. A field or a variant left out does not compile.
+/// the number that tells the variants apart, from 0. A field or a variant left out does not compile. `raw` behind it: it
+/// may hold a host's texts as they are.
 macro_rules! codec {
-    (struct $name:ident $(<$of:ident>)? { $($field:ident),* $(,)? }) => {
+    (@raw raw) => { true };
+    (@raw) => { false };
+    (struct $name:ident $(<$of:ident>)? { $($field:ident),* $(,)? } $($raw:ident)?) => {
         impl $(<$of: $crate::codec::Codec>)? $crate::codec::Codec for $name $(<$of>)? {
+            const SIZE: usize = {
+                let size = (0 $(+ $crate::codec::size(|value: &Self| &value.$field))*).next_multiple_of(8);
+                assert!(size_of::<Self>() <= size);
+                size
+            };
+
+            #[inline]
+            fn heap(&self) -> usize {
+                0 $(+ $crate::codec::Codec::heap(&self.$field))*
+            }
+
             fn put(&self, to: &mut ::alloc::vec::Vec<u8>) {
                 let Self { $($field),* } = self;
                 $($crate::codec::Codec::put($field, to);)*
             }
 
             fn take(from: &mut $crate::codec::Reader<'_>) -> Self {
-                Self { $($field: $crate::codec::Codec::take(from)),* }
+                const RAW: bool = $crate::codec::codec!(@raw $($raw)?);
+                from.raw(RAW);
+                let taken = Self { $($field: $crate::codec::Codec::take(from)),* };
+                from.plain(RAW);
+                taken
             }
         }
     };
     (struct $name:ident $(<$of:ident>)? (_)) => {
         impl $(<$of: $crate::codec::Codec>)? $crate::codec::Codec for $name $(<$of>)? {
+            const SIZE: usize = $crate::codec::size(|value: &Self| &value.0);
+
+            #[inline]
+            fn heap(&self) -> usize {
+                $crate::codec::Codec::heap(&self.0)
+            }
+
             fn put(&self, to: &mut ::alloc::vec::Vec<u8>) {
                 $crate::codec::Codec::put(&self.0, to);
             }
@@ -398,6 +592,21 @@ macro_rules! codec {
         $first:ident $(($($part:ident),*))?: 0 $(, $variant:ident $(($($of:ident),*))?: $number:literal)* $(,)?
     }) => {
         impl $crate::codec::Codec for $name {
+            const SIZE: usize = {
+                // What a variant holds: 39 bytes a part.
+                let size = 1 $($(+ { _ = stringify!($part); 39 })*)? $($($(+ { _ = stringify!($of); 39 })*)?)*;
+                assert!(size_of::<Self>() <= size);
+                size
+            };
+
+            #[inline]
+            fn heap(&self) -> usize {
+                match self {
+                    Self::$first $(($($part),*))? => 0 $($(+ $crate::codec::Codec::heap($part))*)?,
+                    $(Self::$variant $(($($of),*))? => 0 $($(+ $crate::codec::Codec::heap($of))*)?,)*
+                }
+            }
+
             fn put(&self, to: &mut ::alloc::vec::Vec<u8>) {
                 match self {
                     Self::$first $(($($part),*))? => {

@@ -101,7 +101,14 @@ impl Detector {
         let cut_short = core::mem::take(&mut self.scratch.cut_short);
         metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
         metrics::tally(metrics, &judgement, event, &self.settings.config);
+        self.settle();
         Ok(judgement.verdict)
+    }
+
+    /// Keeps what all runs take together within its bound, after one has changed.
+    fn settle(&mut self) {
+        let forgotten = self.state.store.settle(self.state.seq, &self.settings.config.memory);
+        metrics::forgot(&mut self.state.metrics, forgotten);
     }
 
     /// Judges an event that has not happened yet and changes nothing: equal to `clone().record(event)`.
@@ -200,6 +207,7 @@ impl Detector {
         if human && task.is_none() && !run.workflow.is_declared() {
             self.state.store.remove(scope);
         }
+        self.settle();
         records
     }
 
@@ -223,6 +231,7 @@ impl Detector {
             run.workflow.declare(graph);
         }
         metrics::forgot(&mut self.state.metrics, forgotten);
+        self.settle();
         Ok(())
     }
 
@@ -244,7 +253,9 @@ impl Detector {
                 run.stopped = false;
                 let cleared = run.rules.clear_loops(whose.task, true);
                 run.start_over(whose.task, true);
-                return Ok(metrics::set_back(metrics, cleared, true, "Human intervention", run.now));
+                let records = metrics::set_back(metrics, cleared, true, "Human intervention", run.now);
+                self.settle();
+                return Ok(records);
             }
             Decision::Stop => run.stopped = true,
             Decision::Exempt { rule, signature, until } => {
@@ -256,6 +267,7 @@ impl Detector {
                 counters.acknowledged = counters.acknowledged.saturating_add(1);
             }
         }
+        self.settle();
         Ok(Vec::new())
     }
 
@@ -297,7 +309,7 @@ impl Detector {
     /// Counters for dashboards.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        metrics::shown(&self.state.metrics, self.state.store.len())
+        metrics::shown(&self.state.metrics, &self.state.store)
     }
 
     /// Refuses what contradicts an earlier event of the run.
@@ -414,6 +426,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
                 iterations: run.standings.iteration(),
                 task: owner,
                 cost_micros: context.cost_micros,
+                salt: scratch.salt,
             };
             if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
                 run.advance(task, parent);
@@ -561,7 +574,18 @@ impl Judging<'_> {
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
-        let mut cx = Cx { limits: any, config, task, agent, parent_task, run, flow, here, onset: self.onset };
+        let mut cx = Cx {
+            limits: any,
+            config,
+            task,
+            agent,
+            parent_task,
+            run,
+            flow,
+            here,
+            onset: self.onset,
+            salt: self.scratch.salt,
+        };
         for fact in facts {
             self.run.rules.observe(fact, limits, &mut cx, self.apart, &mut self.raised);
         }

@@ -29,5 +29,11 @@ mod component;
 mod js;
 #[cfg(all(target_arch = "wasm32", any(feature = "component", feature = "js", feature = "tools")))]
 mod shim;
-#[cfg(any(test, feature = "js"))]
+#[cfg(all(any(test, feature = "js"), not(fuzzing)))]
+#[allow(unreachable_pub, reason = "the fuzzer is outside of the crate")]
 mod wire;
+// The fuzzer is outside of the crate and tries this door as well.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+#[allow(missing_docs, reason = "nobody else sees it")]
+pub mod wire;

@@ -6,7 +6,7 @@ use crate::model::{
 };
 use crate::policy::Judgement;
 use crate::rules::{Cleared, RULES, Totals, index_of, is_about_phases};
-use crate::state::{Evicted, Forgotten, Sum};
+use crate::state::{Evicted, Forgotten, Store, Sum};
 use crate::text::printable;
 use alloc::{collections::BTreeMap, string::String, string::ToString, vec::Vec};
 
@@ -21,8 +21,8 @@ pub(crate) fn fits(metrics: &Metrics) -> bool {
 }
 
 /// The counters with the figures that follow from them.
-pub(crate) fn shown(metrics: &Metrics, runs: usize) -> Metrics {
-    let mut metrics = Metrics { runs: runs as u64, ..metrics.clone() };
+pub(crate) fn shown(metrics: &Metrics, store: &Store) -> Metrics {
+    let mut metrics = Metrics { runs: store.len() as u64, bytes: store.bytes(), ..metrics.clone() };
     let loops = &mut metrics.loops;
     let thousandths = |part: u64, whole: u64| part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
     loops.task_rate = thousandths(loops.tasks_with_loops, loops.tasks);

@@ -80,7 +80,7 @@ const CHANNELS: [Channel; 2] = [Channel::Text, Channel::Reasoning];
 
 /// The latest event of each kind: the room of the next one.
 #[derive(Debug)]
-pub(crate) struct Scratch([Event; KINDS]);
+pub struct Scratch([Event; KINDS]);
 
 impl Default for Scratch {
     fn default() -> Self {
@@ -97,7 +97,7 @@ impl Default for Scratch {
 
 impl Scratch {
     /// Reads a message; `None` where it cannot be one, or says what only JSON text can.
-    pub(crate) fn read(&mut self, message: &[u8]) -> Option<&Event> {
+    pub fn read(&mut self, message: &[u8]) -> Option<&Event> {
         let (kind, rest) = message.split_first()?;
         let event = self.0.get_mut(usize::from(*kind))?;
         let mut reader = Reader { rest };
@@ -366,6 +366,9 @@ impl<'a> Reader<'a> {
         core::str::from_utf8(text).ok()
     }
 }
+
+#[cfg(any(test, fuzzing))]
+pub mod write;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,9 @@ mod adversary;
 #[allow(dead_code, reason = "the rest of it is for benches")]
 mod workload;
 
+use loopwarden::model::{Event, Scope};
 use loopwarden::{Detector, json};
+use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -70,6 +72,126 @@ fn healthy_work_takes_little() {
         println!("{}: {bytes} bytes of snapshot, {heap} bytes on the heap", kind.name());
         assert!(bytes <= TYPICAL && heap <= TYPICAL_HEAP, "{}: {bytes} bytes, {heap} on the heap", kind.name());
     }
+}
+
+/// What the heap takes at most of what `memory.maxBytes` counts: room that was made for more, and what the allocator adds.
+const FACTOR_IN_HALVES: u64 = 3;
+
+const EVENTS: u64 = 3000;
+
+/// Events of many runs: some that report of everything, some full, and many that come once, in an order drawn by lot.
+fn crowd(seed: u64) -> impl Iterator<Item = Event> {
+    let mut dice = seed | 1;
+    let mut draw = move |most: u64| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) % most
+    };
+    let (mut busy, mut full) = (adversary::events(adversary::Run::Busy), adversary::events(adversary::Run::Full));
+    (0..EVENTS).map(move |number| {
+        let (mut event, run) = match draw(4) {
+            0 => (busy.next(), format!("busy-{}", draw(9))),
+            1 => (full.next(), format!("full-{}", draw(3))),
+            2 => (None, format!("once-{number}-{}", "𝔏".repeat(400))),
+            _ => (None, format!("few-{}", draw(400))),
+        };
+        let call = || json::event(r#"{"type": "tool-call", "tool": "read", "args": {"path": "src/main.rs"}}"#);
+        let mut event = event.take().unwrap_or_else(|| call().unwrap());
+        event.context.run = Some(run);
+        event
+    })
+}
+
+#[test]
+fn all_runs_stay_within_the_bound() {
+    for (seed, bound) in [(1, 1 << 20), (2, 3 << 20)] {
+        let config = format!(r#"{{"memory": {{"maxRuns": 1000000, "maxBytes": {bound}}}}}"#);
+        let mut detector = json::detector(&config).unwrap();
+        // What the detector counts and the buffers that events share are no run's.
+        crowd(seed).take(100).for_each(|event| drop(detector.record(&event).unwrap()));
+        let mut restored = Detector::restore(&detector.snapshot()).unwrap();
+        let (mut counted, mut taken, mut most) = (0, 0_isize, 0_isize);
+        for event in crowd(seed + 7) {
+            let before = LIVE.get();
+            drop(detector.record(&event).unwrap());
+            taken += LIVE.get().wrapping_sub(before).cast_signed();
+            let bytes = detector.metrics().bytes;
+            assert!(bytes <= bound, "{bytes} bytes of {bound}");
+            (counted, most) = (counted.max(bytes), most.max(taken));
+        }
+        let allowed = (bound / 2 * FACTOR_IN_HALVES).cast_signed() as isize;
+        assert!(most <= allowed, "{most} bytes on the heap for a bound of {bound}");
+        // It was full, and what went was told.
+        let metrics = detector.metrics();
+        assert!(counted > bound / 10 * 9 && metrics.runs_evicted > 200, "{counted} of {bound}: {metrics:?}");
+        // A snapshot in the middle changes nothing.
+        crowd(seed + 7).for_each(|event| drop(restored.record(&event).unwrap()));
+        assert!(restored.metrics() == detector.metrics() && restored.snapshot() == detector.snapshot());
+        assert_eq!(Detector::restore(&detector.snapshot()).unwrap().metrics(), detector.metrics());
+    }
+}
+
+/// A configuration in which every window is as wide as it can be, and payloads may leave.
+fn widest() -> String {
+    let with = |rules: &serde_json::Value| json!({ "rules": rules, "privacy": { "payloads": "excerpt" } }).to_string();
+    let mut rules = serde_json::Map::new();
+    for rule in loopwarden::rules() {
+        let wide = |window: u32| json!({ rule.id: { "window": window } });
+        let accepts = |window: u32| json::detector(&with(&wide(window))).is_ok();
+        // The widest that is accepted: every narrower one down to the default is.
+        let (mut low, mut high) = (0_u32, 1_u32 << 20);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if accepts(middle) { low = middle } else { high = middle - 1 }
+        }
+        if low > 0 && accepts(low) {
+            rules.insert(rule.id.into(), json!({ "window": low }));
+        }
+    }
+    assert!(rules.len() > 5, "{rules:?}");
+    let config = with(&rules.into());
+    assert!(json::detector(&config).is_ok(), "{config}");
+    config
+}
+
+#[test]
+fn what_is_counted_is_what_is_taken() {
+    let windows = widest();
+    for (kind, config) in [
+        (adversary::Run::Busy, adversary::CONFIG),
+        (adversary::Run::Full, adversary::CONFIG),
+        (adversary::Run::Full, &windows),
+    ] {
+        let mut detector = json::detector(config).unwrap();
+        let mut shares = Vec::new();
+        for (number, event) in adversary::events(kind).enumerate() {
+            detector.record(&event).unwrap();
+            if number % 499 == 0 {
+                let bytes = detector.snapshot();
+                let restored = Detector::restore(&bytes).unwrap();
+                assert_eq!(restored.metrics().bytes, detector.metrics().bytes);
+                shares.push((detector.metrics().bytes, heap(&detector)));
+            }
+        }
+        let (counted, taken) = shares.iter().fold((0, 0), |sum, share| (sum.0 + share.0, sum.1 + share.1 as u64));
+        assert!(counted / 2 * FACTOR_IN_HALVES >= taken && counted <= 2 * taken, "{kind:?}: {shares:?}");
+        assert!(shares.iter().all(|share| share.0 < 1 << 20), "the fullest run is less than the least that is allowed");
+    }
+}
+
+#[test]
+fn a_loop_outlives_a_crowd_that_takes_all() {
+    let mut detector = json::detector(r#"{"memory": {"maxRuns": 1000000, "maxBytes": 1048576}}"#).unwrap();
+    let result =
+        r#"{"type": "tool-result", "tool": "read", "outcome": "error", "output": "no such file", "run": "loop"}"#;
+    let call = r#"{"type": "tool-call", "tool": "read", "args": {"path": "a.rs"}, "run": "loop"}"#;
+    for _ in 0..4 {
+        json::record(&mut detector, call).unwrap();
+        json::record(&mut detector, result).unwrap();
+    }
+    crowd(3).for_each(|event| drop(detector.record(&event).unwrap()));
+    assert!(detector.metrics().runs_evicted > 200);
+    let scope = Scope { run: Some("loop".into()), ..Scope::default() };
+    assert!(detector.status(&scope).known && detector.status(&scope).events == 8);
 }
 
 /// The most bytes of state that a run took.

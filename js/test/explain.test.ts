@@ -228,7 +228,7 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
     [1, [name], /no verdict is at nudge or above; say with --at which event to explain/],
     [1, [name, "--scenario", "x"], /holds no scenario x/],
     [1, ["missing.jsonl"], /missing\.jsonl: no such file/],
-    [1, ["empty.jsonl"], /empty\.jsonl: holds no event that can be read/],
+    [1, ["empty.jsonl"], /empty\.jsonl: is empty/],
   ];
   for (const [code, args, message] of cases) {
     await t.test(args.join(" ") || "nothing", async () => {

@@ -18,7 +18,8 @@ codec!(enum Recommendation {
     SwitchToInteractive: 6, SpawnReviewer: 7, RetryWithNewProvider: 8, Rollback: 9, RequestTests: 10,
 });
 
-codec!(struct Scope { run, task, parent_task, agent });
+// As the host named them.
+codec!(struct Scope { run, task, parent_task, agent } raw);
 codec!(struct Evidence { seq, step, digest, at, tool, args, outcome, excerpt });
 codec!(struct Wasted { events, tokens, cost_micros, milliseconds });
 codec!(struct Finding {
@@ -34,7 +35,7 @@ codec!(struct LoopMetrics {
     average_loops_before_gate, resets, resolved, resolution_ms,
 });
 codec!(struct Metrics {
-    events, verdicts, detections, rules, detections_by_agent, loops, runs, runs_evicted, tasks_evicted,
+    events, verdicts, detections, rules, detections_by_agent, loops, runs, bytes, runs_evicted, tasks_evicted,
     task_parts_evicted, patterns_cut_short, runs_collected, resets, resolved, resolution_ms, phase_visits_blocked, transitions_blocked,
     cycles_detected, hitl_triggered,
 });

@@ -196,6 +196,11 @@ pub struct Memory {
     /// Runs kept at once, 1 to 1000000. Where more come, the least recently used goes first: one in which no loop was
     /// found before one with a loop. An event costs the same however many there are.
     pub max_runs: u32,
+    /// Bytes that all runs may take together, 1048576 (1 MiB) to 1099511627776 (1 TiB); by default 256 MiB, or 16 KiB for each
+    /// of `maxRuns` where that is more. Counted from what is kept, equally on every platform: the heap takes about as much, and never more
+    /// than half as much again. Where a run grows beyond it, others go in the order of `maxRuns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
     /// Milliseconds of event time after which an idle run is forgotten: at its own next event, or while new runs come as
     /// soon as the clocks of two other runs say so.
     pub idle_ms: u64,
@@ -203,7 +208,7 @@ pub struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { max_runs: 256, idle_ms: 24 * 60 * 60 * 1000 }
+        Self { max_runs: 256, max_bytes: None, idle_ms: 24 * 60 * 60 * 1000 }
     }
 }
 
@@ -250,8 +255,8 @@ pub enum Payloads {
 pub struct Privacy {
     /// Whether payloads may leave.
     pub payloads: Payloads,
-    /// A secret of 8 to 256 bytes under which signatures and evidence of calls are made, so that nobody without it can try
-    /// arguments and outputs out against them, or make two that seem equal. Detectors with another one give other
+    /// A secret of 8 to 256 bytes under which signatures and evidence are made, so that nobody without it can try arguments,
+    /// outputs and other texts out against them, or make two that seem equal. Detectors with another one give other
     /// signatures and the same verdicts otherwise. A snapshot holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,

@@ -392,7 +392,9 @@ pub struct Metrics {
     pub loops: LoopMetrics,
     /// Runs held now.
     pub runs: u64,
-    /// Runs forgotten because `memory.maxRuns` was reached (`scope-evicted`).
+    /// Bytes that they take now, as `memory.maxBytes` counts them.
+    pub bytes: u64,
+    /// Runs forgotten because `memory.maxRuns` or `memory.maxBytes` was reached (`scope-evicted`).
     pub runs_evicted: u64,
     /// Tasks that a run forgot with all that it had counted about them, because more than 32 were worked on or what is
     /// kept about them took too much: the one worked on the longest ago goes first.

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence, named};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
-use crate::text::{Asks, Key, combine, delegated, key};
+use crate::text::{Asks, Key, combine, delegated, salted};
 use alloc::format;
 
 /// Prompts watched at once.
@@ -53,7 +53,7 @@ impl Rule for DuplicateDelegation {
         let Fact::Call(call, payload) = fact else { return None };
         // What is handed on is asked in words.
         let asked = (call.asks == Asks::Prose).then(|| delegated(payload, &payload.named))?;
-        let prompt = key("delegation", asked?.as_bytes());
+        let prompt = salted("delegation", cx.salt, asked?.as_bytes());
         let mut known = state.prompts.take(|known| known.prompt == prompt).unwrap_or_else(|| Prompt {
             prompt,
             agents: Ring::default(),

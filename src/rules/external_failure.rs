@@ -131,7 +131,7 @@ impl Rule for ExternalFailure {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let alive = match fact {
             Fact::Event(Event { body: Body::Failure(failure), .. }) => {
-                let facts = FailureFacts::of(failure);
+                let facts = FailureFacts::of(failure, cx.salt);
                 let message = facts.message.unwrap_or(0);
                 let signal = state.failed(cx.task, &facts.signature, facts.external, message, cx);
                 state.tasks.iter_mut().next_back()?.agent = cx.agent;

@@ -107,7 +107,7 @@ impl Rule for HarnessRejection {
                 })
             }
             Fact::NotRun(call, Some(result)) if !result.output.trim().is_empty() => {
-                let reason = mistake(&result.output);
+                let reason = mistake(&result.output, cx.salt);
                 let agent = call.map_or(0, |call| call.agent);
                 let known = state.agents.take(|known| known.agent == agent);
                 let mut known = known.unwrap_or_else(|| Agent {

@@ -240,6 +240,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) here: Sighting,
     /// The event as a possible onset.
     pub(crate) onset: Onset,
+    /// The detector's, for keys of what strangers write.
+    pub(crate) salt: u64,
 }
 
 /// The figures of the run that rules need.
@@ -503,6 +505,12 @@ macro_rules! registry {
         }
 
         impl Codec for States {
+            const SIZE: usize = 0 $(+ <<$rule as Rule>::State as Codec>::SIZE)*;
+
+            fn heap(&self) -> usize {
+                0 $(+ self.$name.heap())*
+            }
+
             fn put(&self, to: &mut Vec<u8>) {
                 $(self.$name.put(to);)*
             }

@@ -101,8 +101,8 @@ impl Rule for Monologue {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let news = match fact {
-            Fact::Synthetic(event) => state.heard.is_news(event),
-            Fact::Event(event) => state.heard.is_news(event),
+            Fact::Synthetic(event) => state.heard.is_news(event, cx.salt),
+            Fact::Event(event) => state.heard.is_news(event, cx.salt),
             _ => false,
         };
         if news || matches!(fact, Fact::Step(..)) {
@@ -111,7 +111,7 @@ impl Rule for Monologue {
             return None;
         }
         let (event, message) = fact.spoken()?;
-        let said = said(&message.text)?;
+        let said = said(&message.text, cx.salt)?;
         let agent = agent(&event.context);
         let channel = match message.channel.unwrap_or_default() {
             Channel::Text => 0,

@@ -22,7 +22,7 @@ codec!(struct Heard { texts });
 impl Heard {
     /// Whether an event of the host carries content that was not heard before. The first text cannot be compared and is
     /// taken for an order.
-    pub(crate) fn is_news(&mut self, event: &Event) -> bool {
+    pub(crate) fn is_news(&mut self, event: &Event, salt: u64) -> bool {
         let text = match &event.body {
             Body::Message(message) if event.context.synthetic && message.role != Role::Assistant => &message.text,
             Body::Host(host) => match &host.detail {
@@ -34,7 +34,7 @@ impl Heard {
         if text.trim_start().starts_with(OWN) || text.split_whitespace().nth(WORDS - 1).is_none() {
             return false;
         }
-        let Some(said) = said(text) else { return false };
+        let Some(said) = said(text, salt) else { return false };
         let first = self.texts.len() == 0;
         let known = self.texts.take(|known| *known == said.key).is_some();
         self.texts.push(said.key, HEARD);

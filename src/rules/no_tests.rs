@@ -86,7 +86,8 @@ impl Rule for NoTests {
                 });
                 let done = progress.checklist.map_or(blind.checklist, |checklist| checklist.done);
                 let markers = [&progress.files_created, &progress.dependencies_added, &progress.code_written];
-                let artifacts = [progress.diff.as_deref().map(patch), progress.docs.as_deref().map(document)];
+                let diff = progress.diff.as_deref().map(|text| patch(text, cx.salt));
+                let artifacts = [diff, progress.docs.as_deref().map(|text| document(text, cx.salt))];
                 let mut new = false;
                 for artifact in artifacts.into_iter().flatten().filter(|artifact| *artifact != 0) {
                     if !blind.artifacts.iter().any(|known| *known == artifact) {
@@ -101,7 +102,7 @@ impl Rule for NoTests {
             }
             Body::Evaluation(_) => blind.failures = 0,
             Body::Failure(failure) => {
-                let facts = FailureFacts::of(failure);
+                let facts = FailureFacts::of(failure, cx.salt);
                 blind.tests |= facts.tests;
                 if let Some(message) = facts.message.filter(|_| !facts.external && !blind.tests) {
                     if blind.failures == 0 {

@@ -12,7 +12,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, combine, key};
+use crate::text::{Key, combine, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
 const MAX_WINDOW: u32 = 32;
@@ -120,7 +120,7 @@ impl Rule for OutputSignature {
         let known = state.windows.take(|window| window.task == cx.task && window.agent == cx.agent);
         let mut window = known.unwrap_or_else(|| Window { task: cx.task, agent: cx.agent, ..Window::default() });
         window.iterations = window.iterations.saturating_add(1);
-        let identity = key("signature", signature.as_bytes());
+        let identity = salted("signature", cx.salt, signature.as_bytes());
         let iteration = Iteration {
             number: window.iterations,
             signature: identity,

@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, Pattern, combine, gist, is_gist, key};
+use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 
 const MAX_WINDOW: u32 = 16;
@@ -60,7 +60,7 @@ struct Said {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Said { gist, sighting, onset });
+codec!(struct Said { gist, sighting, onset } raw);
 
 impl Rule for OutputSimilarity {
     const ID: &'static str = "output-similarity";
@@ -83,7 +83,7 @@ impl Rule for OutputSimilarity {
         if gist.is_empty() {
             return None;
         }
-        let identity = key("gist", gist.as_bytes());
+        let identity = salted("gist", cx.salt, gist.as_bytes());
         let pattern = Pattern::new(&gist);
         let known = state.windows.take(|window| window.task == cx.task && window.agent == cx.agent);
         let mut window = known.unwrap_or_else(|| Window { task: cx.task, agent: cx.agent, ..Window::default() });

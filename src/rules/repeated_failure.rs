@@ -130,7 +130,7 @@ impl Rule for RepeatedFailure {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Event(Event { body: Body::Failure(failure), .. }) => {
-                let facts = FailureFacts::of(failure);
+                let facts = FailureFacts::of(failure, cx.salt);
                 if facts.external {
                     return None;
                 }
@@ -141,7 +141,7 @@ impl Rule for RepeatedFailure {
                 } else {
                     // Another number of failing tests is another failure.
                     let failing = facts.failing.map_or(0, |failing| Key::from(failing) + 1);
-                    combine("failure/class", &[mistake(&failure.message), failing])
+                    combine("failure/class", &[mistake(&failure.message, cx.salt), failing])
                 };
                 let mut task = state.take(cx.task);
                 task.read(Reading::told(&facts));

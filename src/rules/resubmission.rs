@@ -87,7 +87,7 @@ impl Rule for Resubmission {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {
-                let tokens = call.echo.beside().unwrap_or_else(|| Late::Read(Tokens::of(payload)));
+                let tokens = call.echo.beside().unwrap_or_else(|| Late::read(Tokens::of(payload)));
                 if state.called.replace((call.key, tokens)).is_some() {
                     // Several calls at once are no attempts one after the other.
                     state.last = None;
@@ -106,7 +106,7 @@ impl Rule for Resubmission {
                 let said = step.facts.class.is_some();
                 let failed = call.filter(|_| !step.facts.waiting).and_then(|call| {
                     // An error that names no root is the same where all that was said is.
-                    let root = root_error(&result.output).or(said.then_some(step.facts.light))?;
+                    let root = root_error(&result.output, cx.salt).or(said.then_some(step.facts.light))?;
                     (!transient(result)).then_some((call, root))
                 });
                 let Some((call, root)) = failed else {

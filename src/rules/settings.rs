@@ -10,6 +10,8 @@ type Table = [Limits; RULES.len()];
 
 /// The longest passage that can be found, in ASCII.
 const LONGEST_PASSAGE: u32 = 3072;
+/// Bytes that may be allowed for all runs; the fullest run takes less than the fewest.
+const BYTES: core::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
 /// Tool patterns there may be.
 const TOOLS: usize = 1024;
 /// Bytes of a tool's name that patterns are compared with; what is longer is no name.
@@ -78,6 +80,12 @@ impl Settings {
         if !(1..=1_000_000).contains(&config.memory.max_runs) {
             return fail("memory.maxRuns", "expected 1 to 1000000")
                 .map_err(|error: Error| error.with(config.memory.max_runs));
+        }
+        if let Some(bytes) = config.memory.max_bytes
+            && !BYTES.contains(&bytes)
+        {
+            let expected = format!("expected {} to {} bytes", BYTES.start(), BYTES.end());
+            return fail("memory.maxBytes", &expected).map_err(|error: Error| error.with(bytes));
         }
         if config.memory.idle_ms == 0 {
             return fail("memory.idleMs", "expected at least 1 millisecond").map_err(|error: Error| error.with(0));
@@ -360,6 +368,8 @@ mod tests {
             (r#"{"graph":{"nodes":[4]}}"#, "graph.nodes[0]"),
             (r#"{"memory":{"maxRuns":0}}"#, "memory.maxRuns"),
             (r#"{"memory":{"maxRuns":1000001}}"#, "memory.maxRuns"),
+            (r#"{"memory":{"maxBytes":1048575}}"#, "memory.maxBytes"),
+            (r#"{"memory":{"maxBytes":1099511627777}}"#, "memory.maxBytes"),
             (r#"{"unattendedLevel":"gate"}"#, "unattendedLevel"),
             (r#"{"attempts":{"maxAttempts":1}}"#, "attempts.maxAttempts"),
             (r#"{"attempts":{"maxAttempts":13,"maxAttemptsBeforeForceNext":20}}"#, "attempts.maxAttempts"),

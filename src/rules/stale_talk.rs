@@ -97,8 +97,9 @@ impl Talk {
                 best = Some((points, before));
             }
         }
-        let (points, times, chain) =
-            best.map_or((0, 1, goal.key()), |(points, before)| (points, before.times.saturating_add(1), before.chain));
+        let (points, times, chain) = best.map_or((0, 1, goal.key() ^ cx.salt), |(points, before)| {
+            (points, before.times.saturating_add(1), before.chain)
+        });
         self.messages.push(Said { goal, points, times, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
         if times == 1 || !cx.limits.reached(points, 1) {
             return None;

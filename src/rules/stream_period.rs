@@ -87,6 +87,7 @@ impl Rule for StreamPeriod {
         let channel = channel_words(heard.channel);
         let message =
             format!("The {channel} repeats a passage of {} characters word for word, {copies} times", found.period);
+        let unit = found.unit ^ cx.salt;
         Some(Signal {
             kind: "exact-period",
             identity: combine("stream-period", &[found.unit, heard.agent]),
@@ -94,9 +95,9 @@ impl Rule for StreamPeriod {
             scale: 1,
             period: Some(found.period),
             onset: heard.onset,
-            sightings: vec![Sighting { key: found.unit, ..cx.here }],
+            sightings: vec![Sighting { key: unit, ..cx.here }],
             confidence: u16::try_from(800 + copies.min(19) * 10).unwrap_or(1000),
-            signature: format!("{channel}~{}", evidence(found.unit).get(..8).unwrap_or_default()),
+            signature: format!("{channel}~{}", evidence(unit).get(..8).unwrap_or_default()),
             advice: Advice {
                 what: format!("{message}.").into(),
                 instead: "Cut the text where it starts to repeat, and go on with what has not been said yet.",

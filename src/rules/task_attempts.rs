@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, combine, key, printable};
+use crate::text::{Key, combine, key, printable, salted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
 
 /// Most attempts that a loop can be configured to take.
@@ -216,8 +216,8 @@ pub(super) fn validate(config: &Attempts) -> Result<(), Error> {
 }
 
 /// Key of a set of texts: their order and repetitions do not matter.
-pub(super) fn set_key(domain: &str, texts: &[String]) -> Key {
-    let mut keys: Vec<Key> = texts.iter().map(|text| key(domain, text.as_bytes())).collect();
+pub(super) fn set_key(domain: &str, salt: u64, texts: &[String]) -> Key {
+    let mut keys: Vec<Key> = texts.iter().map(|text| salted(domain, salt, text.as_bytes())).collect();
     keys.sort_unstable();
     keys.dedup();
     combine(domain, &keys)
@@ -267,7 +267,8 @@ impl Task {
         self.times.retain(|times| policy.recent(times.at, cx.run.now));
         Times::add(&mut self.times, at);
         self.latest = at.or(self.latest).max(self.latest);
-        let (blockers, work) = (set_key("blockers", &attempt.blockers), set_key("work", &attempt.completed_work));
+        let (blockers, work) =
+            (set_key("blockers", cx.salt, &attempt.blockers), set_key("work", cx.salt, &attempt.completed_work));
         let (named, more) = listed(&attempt.blockers, NAMED);
         let seen = Seen {
             at,

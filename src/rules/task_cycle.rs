@@ -86,7 +86,8 @@ impl Rule for TaskCycle {
         let Body::Attempt(attempt) = &event.body else { return None };
         let policy = Policy::of(&cx.config.attempts);
         state.attempts.retain(|seen| policy.recent(seen.at, cx.run.now));
-        let parts = [set_key("blockers", &attempt.blockers), set_key("work", &attempt.completed_work)];
+        let parts =
+            [set_key("blockers", cx.salt, &attempt.blockers), set_key("work", cx.salt, &attempt.completed_work)];
         let came = combine("came", &parts);
         let new = !state.attempts.iter().any(|seen| seen.task == cx.task && seen.came == came);
         let sighting = Sighting { key: combine("attempt", &[cx.task, came]), ..cx.here };

@@ -583,7 +583,7 @@ impl Rule for TaskLoop {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(event) = fact else { return None };
         match &event.body {
-            Body::Failure(failure) => state.failure(&FailureFacts::of(failure), event, cx),
+            Body::Failure(failure) => state.failure(&FailureFacts::of(failure, cx.salt), event, cx),
             Body::Progress(progress) => {
                 state.enter(event, cx);
                 state.tracker(cx.task)?.progress(progress);

@@ -5,7 +5,7 @@
 //! parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
 
 use super::{Marks, Ring};
-use crate::codec::{Codec, Reader, codec, encode};
+use crate::codec::{Codec, Reader, Weighed, codec, encode};
 use crate::rules::States;
 use crate::text::{Key, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
@@ -84,21 +84,30 @@ struct Parked {
     lane: Lane,
     counted: Counted,
     /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs but one.
-    rules: Arc<States>,
+    rules: Weighed<Shared>,
 }
 
-impl Codec for Parked {
+/// What is shared until it is changed.
+#[derive(Clone, Debug, Default)]
+struct Shared(Arc<States>);
+
+impl Codec for Shared {
+    const SIZE: usize = 8;
+
+    fn heap(&self) -> usize {
+        States::SIZE + self.0.heap()
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
-        self.lane.put(to);
-        self.counted.put(to);
-        self.rules.put_lane(to);
+        self.0.put_lane(to);
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let (lane, counted) = (Codec::take(from), Codec::take(from));
-        Self { lane, counted, rules: Arc::new(States::take_lane(from)) }
+        Self(Arc::new(States::take_lane(from)))
     }
 }
+
+codec!(struct Parked { lane, counted, rules });
 
 impl Parked {
     /// Bytes it takes, exactly.
@@ -202,7 +211,7 @@ impl Tasks {
             here.advance();
         }
         for parked in lanes.parked.iter_mut().filter(|parked| forward(&parked.lane)) {
-            Arc::make_mut(&mut parked.rules).advance();
+            parked.rules.change(|rules| Arc::make_mut(&mut rules.0).advance());
             parked.lane.grown = true;
         }
     }
@@ -210,7 +219,7 @@ impl Tasks {
     /// Drops what a human's message ends, in the lanes that are parked.
     pub(crate) fn forget_evidence(&mut self) {
         for parked in self.0.iter_mut().flat_map(|lanes| lanes.parked.iter_mut()) {
-            Arc::make_mut(&mut parked.rules).forget();
+            parked.rules.change(|rules| Arc::make_mut(&mut rules.0).forget());
             parked.lane.grown = true;
         }
     }
@@ -246,7 +255,7 @@ impl Tasks {
     pub(crate) fn evidence<'a>(&'a self, here: &'a States) -> impl Iterator<Item = (Key, Key, &'a States)> {
         let (task, parent) = self.0.as_ref().map_or((0, 0), |lanes| (lanes.here.task, lanes.here.parent));
         let parked = self.0.iter().flat_map(|lanes| lanes.parked.iter());
-        let parked = parked.map(|parked| (parked.lane.task, parked.lane.parent, &*parked.rules));
+        let parked = parked.map(|parked| (parked.lane.task, parked.lane.parent, &*parked.rules.0));
         core::iter::once((task, parent, here)).chain(parked)
     }
 
@@ -260,7 +269,7 @@ impl Tasks {
             let kept = lanes.parked.iter().map(|parked| encode(parked).len()).fold(0, usize::saturating_add);
             lanes.parked.len() <= LANES
                 && kept <= 2 * LANE_BYTES
-                && lanes.parked.iter().all(|parked| parked.counted.fits() && parked.rules.fit())
+                && lanes.parked.iter().all(|parked| parked.counted.fits() && parked.rules.0.fit())
         })
     }
 }
@@ -276,7 +285,7 @@ impl Lanes {
         let mut other = known.unwrap_or_else(fresh);
         core::mem::swap(&mut self.here, &mut other.lane);
         core::mem::swap(here.counted, &mut other.counted);
-        here.rules.swap_lane(Arc::make_mut(&mut other.rules));
+        other.rules.change(|rules| here.rules.swap_lane(Arc::make_mut(&mut rules.0)));
         if other.lane.heard {
             self.parked.push(other, usize::MAX);
             self.make_room();

@@ -50,6 +50,13 @@ impl Latest {
 }
 
 impl Codec for Latest {
+    const SIZE: usize = 24 + Sighting::SIZE;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.older.heap()
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         (self.len() as u64).put(to);
         self.iter().for_each(|sighting| sighting.put(to));

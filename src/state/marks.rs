@@ -38,6 +38,13 @@ impl Marks {
 
 /// The oldest first, four bytes each.
 impl Codec for Marks {
+    const SIZE: usize = 32;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.marks.heap()
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
         let (late, early) = self.marks.split_at_checked(self.oldest).unwrap_or((&self.marks, &[]));
         (self.marks.len() as u64).put(to);

@@ -119,6 +119,8 @@ pub(crate) struct Sighting {
 }
 
 impl Codec for Sighting {
+    const SIZE: usize = 24;
+
     fn put(&self, to: &mut Vec<u8>) {
         self.seq.put(to);
         self.step.put(to);

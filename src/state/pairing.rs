@@ -24,7 +24,7 @@ pub(crate) struct Named {
     pub(crate) task: String,
     pub(crate) parent: Option<String>,
 }
-codec!(struct Named { task, parent });
+codec!(struct Named { task, parent } raw);
 
 impl Named {
     fn fits(&self) -> bool {
@@ -73,7 +73,7 @@ pub(crate) struct Call {
 codec!(struct Call {
     name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, task,
     named, vetoed, asked, refused,
-});
+} raw);
 
 /// The beginning of a call's arguments: in a box of its own, since hardly anybody asks for it.
 #[derive(Clone, Debug)]

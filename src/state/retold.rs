@@ -35,6 +35,8 @@ struct Told {
 
 /// Twelve bytes: what is drawn by lot takes no fewer.
 impl Codec for Told {
+    const SIZE: usize = 16;
+
     fn put(&self, to: &mut Vec<u8>) {
         to.extend(self.id.to_le_bytes());
         to.extend(self.call.to_le_bytes());

@@ -4,8 +4,7 @@
 //! of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded for the
 //! run as a whole: where there are too many, the task that has most of them gives up its oldest.
 
-use crate::codec::codec;
-use crate::codec::length;
+use crate::codec::{Weighed, codec, length};
 use crate::model::{Context, Finding, Level, Scope};
 use crate::rules::{LONGEST_NAME, counts_for_parent};
 use crate::state::Ring;
@@ -156,7 +155,7 @@ pub(crate) struct Standings {
     /// The one heard of last is the last one.
     all: Ring<Standing>,
     /// The latest finding of every loop, newest last.
-    findings: Vec<Finding>,
+    findings: Weighed<Vec<Finding>>,
 }
 codec!(struct Standings { all, findings });
 
@@ -267,7 +266,9 @@ impl Standings {
                 && known.scope.task == finding.scope.task
                 && (!per_agent || known.scope.agent == finding.scope.agent)
         };
-        self.findings.retain(|known| !same(known));
+        if self.findings.iter().any(same) {
+            self.findings.change(|findings| findings.retain(|known| !same(known)));
+        }
         if self.findings.iter().filter(|known| known.scope.task == finding.scope.task).count() >= FINDINGS_OF_ONE {
             self.drop_oldest(finding.scope.task.clone());
         }
@@ -280,12 +281,12 @@ impl Standings {
             self.drop_oldest(most.and_then(|known| known.scope.task.clone()));
             held = self.findings.iter().map(weight).sum();
         }
-        self.findings.push(finding.clone());
+        self.findings.change(|findings| findings.push(finding.clone()));
     }
 
     fn drop_oldest(&mut self, task: Option<String>) {
         if let Some(oldest) = self.findings.iter().position(|known| known.scope.task == task) {
-            self.findings.remove(oldest);
+            self.findings.change(|findings| findings.remove(oldest));
         }
     }
 
@@ -338,13 +339,15 @@ impl Standings {
         let is_own = |known: &Finding| {
             of(&known.scope.task) && (known.scope.parent_task.is_none() || !counts_for_parent(&known.rule))
         };
-        self.findings.retain(|known| task != 0 && !is_own(known) && !of(&known.scope.parent_task));
+        self.findings
+            .change(|findings| findings.retain(|known| task != 0 && !is_own(known) && !of(&known.scope.parent_task)));
     }
 
     /// Drops all that is kept of one task.
     pub(crate) fn drop_task(&mut self, task: Key) {
         self.all.retain(|standing| standing.task != task);
-        self.findings.retain(|known| known.scope.task.as_deref().map_or(0, task_key) != task);
+        self.findings
+            .change(|findings| findings.retain(|known| known.scope.task.as_deref().map_or(0, task_key) != task));
     }
 
     /// Drops what was heard of the longest ago, where that is as old as `idle` says.
@@ -354,7 +357,7 @@ impl Standings {
             let Some((task, agent)) = oldest.map(|oldest| (oldest.task, oldest.agent)) else { break };
             self.all.remove(0);
             let whose = |scope: &Scope| Whose::exactly(scope).has(task, agent);
-            self.findings.retain(|known| !whose(&known.scope));
+            self.findings.change(|findings| findings.retain(|known| !whose(&known.scope)));
         }
     }
 

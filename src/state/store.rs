@@ -13,6 +13,13 @@ use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, vec::Vec};
 const COLLECTED_AT_ONCE: usize = 8;
 /// A loop is kept before newer runs for so many events per run that is kept: then its host has gone away.
 const KEPT: u64 = 64;
+/// Bytes that a run takes beside what it holds: itself, its slot, its place in the index and room that was made for more.
+const RUN: usize = <Run as Codec>::SIZE + 192;
+/// More than any run takes, whatever comes (`tests/bounds.rs`): a snapshot that holds such a one was written by somebody else.
+const FULLEST: u64 = 1 << 20;
+/// The bound where none is configured: this, or so much for each run where that is more.
+const BYTES: u64 = 256 * 1024 * 1024;
+const BYTES_OF_RUN: u64 = 16 * 1024;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
@@ -24,12 +31,18 @@ pub(crate) struct Store {
     /// Without and with a loop.
     lists: [List; 2],
     clock: Clock,
+    /// Bytes that all runs take together.
+    bytes: u64,
+    /// The run that was asked for last, which may have changed since it was weighed.
+    at_hand: u32,
 }
 
 #[derive(Clone, Debug)]
 struct Slot {
     key: Key,
     run: Box<Run>,
+    /// Bytes it takes.
+    bytes: u64,
     list: usize,
     older: u32,
     newer: u32,
@@ -70,6 +83,16 @@ fn idle(run: &Run, at: Option<i64>, memory: &Memory) -> bool {
     }
 }
 
+/// Bytes that a run takes, the same on every platform and before and after a snapshot.
+fn weigh(run: &Run) -> u64 {
+    (RUN + run.heap()) as u64
+}
+
+/// Bytes that all runs may take together.
+fn most_bytes(memory: &Memory) -> u64 {
+    memory.max_bytes.unwrap_or_else(|| BYTES.max(BYTES_OF_RUN.saturating_mul(memory.max_runs.into())))
+}
+
 /// The list that a run belongs to.
 fn list_of(run: &Run) -> usize {
     usize::from(run.standings.peak() >= Level::Nudge || run.stopped || run.workflow.is_declared())
@@ -98,6 +121,8 @@ impl Default for Store {
             slots: Vec::new(),
             lists: [List { oldest: NONE, newest: NONE }; 2],
             clock: Clock::default(),
+            bytes: 0,
+            at_hand: NONE,
         }
     }
 }
@@ -105,6 +130,11 @@ impl Default for Store {
 impl Store {
     pub(crate) fn len(&self) -> usize {
         self.index.len()
+    }
+
+    /// Bytes that all runs take together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn slot(&self, at: u32) -> Option<&Slot> {
@@ -125,6 +155,7 @@ impl Store {
 
     pub(crate) fn get_mut(&mut self, scope: &Scope) -> Option<&mut Run> {
         let at = *self.index.get(&run_key(scope.run.as_deref()))?;
+        self.at_hand = at;
         self.slot_mut(at).map(|slot| &mut *slot.run)
     }
 
@@ -166,6 +197,7 @@ impl Store {
             }
         };
         self.link(at);
+        self.at_hand = at;
         // INVARIANT: `at` is a slot.
         let run = self.slots.get_mut(at as usize).map(|slot| &mut *slot.run);
         (run, forgotten)
@@ -185,7 +217,51 @@ impl Store {
             }
         }
         while self.len() >= most {
-            let [clean, looping] = self.lists.map(|list| list.oldest);
+            let Some(gone) = self.next_to_go(seq, memory, NONE) else { break };
+            self.forget(gone);
+            forgotten.evicted += 1;
+        }
+        forgotten
+    }
+
+    /// Weighs the run at hand, after it has changed, and makes room where all of them take too much: that run goes last,
+    /// and starts anew where it alone takes more than there is.
+    pub(crate) fn settle(&mut self, seq: u64, memory: &Memory) -> Forgotten {
+        let mut forgotten = Forgotten::default();
+        self.weigh_at_hand();
+        let most = most_bytes(memory);
+        while self.bytes > most {
+            match self.next_to_go(seq, memory, self.at_hand) {
+                Some(gone) => self.forget(gone),
+                None => {
+                    let Some(slot) = self.slots.get_mut(self.at_hand as usize) else { break };
+                    if slot.run.events == 0 {
+                        break;
+                    }
+                    *slot.run = Run::default();
+                    self.weigh_at_hand();
+                }
+            }
+            forgotten.evicted += 1;
+        }
+        forgotten
+    }
+
+    fn weigh_at_hand(&mut self) {
+        if let Some(slot) = self.slots.get_mut(self.at_hand as usize) {
+            let before = core::mem::replace(&mut slot.bytes, weigh(&slot.run));
+            self.bytes = self.bytes.saturating_sub(before).saturating_add(slot.bytes);
+        }
+    }
+
+    /// The run that makes room for others: the one least recently used of those without a loop, `spared` left out; of those
+    /// with one where there is no other, or its host has gone away.
+    fn next_to_go(&mut self, seq: u64, memory: &Memory, spared: u32) -> Option<u32> {
+        loop {
+            let [clean, looping] = self.lists.map(|list| match self.slot(list.oldest) {
+                Some(slot) if list.oldest == spared => slot.newer,
+                _ => list.oldest,
+            });
             let left = self
                 .slot(looping)
                 .is_some_and(|slot| seq.saturating_sub(slot.run.touched) > KEPT.saturating_mul(memory.max_runs.into()));
@@ -194,22 +270,20 @@ impl Store {
                 Some(slot) if list_of(&slot.run) != slot.list => {
                     self.unlink(clean);
                     self.link(clean);
-                    continue;
                 }
-                Some(_) if !left => self.forget(clean),
-                _ if looping != NONE => self.forget(looping),
-                _ => break,
+                Some(_) if !left => return Some(clean),
+                _ => return (looping != NONE).then_some(looping),
             }
-            forgotten.evicted += 1;
         }
-        forgotten
     }
 
     /// Puts a run into a slot, in no list yet.
     fn place(&mut self, key: Key, run: Box<Run>) -> u32 {
         // INVARIANT: there are at most 10^6 runs.
         let at = u32::try_from(self.slots.len()).unwrap_or(NONE);
-        self.slots.push(Slot { key, run, list: 0, older: NONE, newer: NONE });
+        let bytes = weigh(&run);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.slots.push(Slot { key, run, bytes, list: 0, older: NONE, newer: NONE });
         self.index.insert(key, at);
         at
     }
@@ -260,6 +334,12 @@ impl Store {
         }
         let forgotten = self.slots.swap_remove(at as usize);
         self.index.remove(&forgotten.key);
+        self.bytes = self.bytes.saturating_sub(forgotten.bytes);
+        if self.at_hand == at {
+            self.at_hand = NONE;
+        } else if self.at_hand as usize == self.slots.len() {
+            self.at_hand = at;
+        }
         if let Some((key, list, older, newer)) = self.slot(at).map(|slot| (slot.key, slot.list, slot.older, slot.newer))
         {
             self.index.insert(key, at);
@@ -274,12 +354,16 @@ impl Store {
     }
 
     pub(crate) fn fits(&self, memory: &Memory) -> bool {
-        self.len() <= memory.max_runs as usize && self.slots.iter().all(|slot| slot.run.fits())
+        self.len() <= memory.max_runs as usize
+            && self.bytes <= most_bytes(memory)
+            && self.slots.iter().all(|slot| slot.bytes <= FULLEST && slot.run.fits())
     }
 }
 
 /// The runs in the order of their lists.
 impl Codec for Store {
+    const SIZE: usize = 0;
+
     fn put(&self, to: &mut Vec<u8>) {
         self.clock.put(to);
         for list in self.lists {
@@ -315,7 +399,7 @@ mod tests {
     use alloc::{format, string::String, vec};
 
     fn memory(max_runs: u32) -> Memory {
-        Memory { max_runs, idle_ms: 1000 }
+        Memory { max_runs, idle_ms: 1000, ..Memory::default() }
     }
 
     struct Crowd {

@@ -12,7 +12,7 @@ use crate::model::{Body, Checklist, EvaluationVerdict, Event, HaltReason, Progre
 use crate::state::graph::{Cycle, Graph, node_key};
 use crate::state::{KEY_BYTES, Onset, Ring, Sighting, TASKS, Whose};
 use crate::text::{
-    FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, key, patch, printable,
+    FailureFacts, Key, canonical_json, combine, document, evidence, failing_tests, patch, printable, salted,
 };
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
@@ -52,6 +52,8 @@ pub(crate) struct Moment {
     /// Key of the task, or of the task it is a part of; 0 for none.
     pub(crate) task: Key,
     pub(crate) cost_micros: Option<u64>,
+    /// The detector's, for keys of what is told.
+    pub(crate) salt: u64,
 }
 
 /// The workflow of a run.
@@ -340,10 +342,10 @@ codec!(struct Failing { streak, same, latest, total, coverage, set, figures });
 impl Failing {
     /// Takes a reading in; true when it is a step forward.
     fn see(&mut self, lap: u32, moment: &Moment, tests: &Tests) -> bool {
-        let ids = tests.failing_ids.as_deref().map(failing_tests);
+        let ids = tests.failing_ids.as_deref().map(|ids| failing_tests(ids, moment.salt));
         let Some(failing) = tests.failing.or(ids.map(|(_, size)| size)) else { return false };
         let set = ids.map(|(set, _)| set);
-        let key = set.unwrap_or_else(|| key("failing", &failing.to_le_bytes()));
+        let key = set.unwrap_or_else(|| salted("failing", moment.salt, &failing.to_le_bytes()));
         if self.streak.count == 0 {
             self.begin(lap, moment, tests, key, failing, set);
             return false;
@@ -414,11 +416,11 @@ impl Task {
             self.active = Some(cycle.key);
         }
         let message = turn.final_message.as_deref().map(str::trim).filter(|text| !text.is_empty());
-        let message = message.map(|text| key("final-message", text.as_bytes()));
+        let message = message.map(|text| salted("final-message", moment.salt, text.as_bytes()));
         let structured = turn.structured_output.as_ref().map(|value| {
             let mut text = String::new();
             canonical_json(value, &mut text);
-            key("structured-output", text.as_bytes())
+            salted("structured-output", moment.salt, text.as_bytes())
         });
         let output = match (message, structured) {
             (None, None) => return lost,
@@ -463,9 +465,9 @@ impl Task {
         if let Some(tests) = &progress.tests {
             forward |= self.failing.see(lap, moment, tests);
             if let Some(ids) = &tests.failing_ids {
-                self.sets.push(failing_tests(ids).0, EVIDENCE);
+                self.sets.push(failing_tests(ids, moment.salt).0, EVIDENCE);
             }
-            let figure = tests.failing.or(tests.failing_ids.as_deref().map(|ids| failing_tests(ids).1));
+            let figure = tests.failing.or(tests.failing_ids.as_deref().map(|ids| failing_tests(ids, moment.salt).1));
             if let (Some(failing), Some(active)) = (figure, self.active) {
                 let mut laps =
                     (self.take(active)).unwrap_or_else(|| Laps { key: active, onset: moment.onset, ..Laps::default() });
@@ -496,7 +498,8 @@ impl Task {
     }
 
     fn artifacts(&mut self, progress: &Progress, lap: u32, moment: &Moment) {
-        let (diff, docs) = (progress.diff.as_deref().map(patch), progress.docs.as_deref().map(document));
+        let diff = progress.diff.as_deref().map(|text| patch(text, moment.salt));
+        let docs = progress.docs.as_deref().map(|text| document(text, moment.salt));
         let new_diff = diff.is_some_and(|diff| self.diff.see(lap, moment, diff));
         let new_docs = docs.is_some_and(|docs| self.docs.see(lap, moment, docs));
         match (new_diff, new_docs) {
@@ -753,7 +756,8 @@ impl Workflow {
             Body::Progress(progress) => forward = task.progress(progress, moment),
             // What is external ends no iteration of the work.
             Body::Failure(failure) => {
-                task.failures = task.failures.saturating_add(u32::from(!FailureFacts::of(failure).external));
+                task.failures =
+                    task.failures.saturating_add(u32::from(!FailureFacts::of(failure, moment.salt).external));
             }
             Body::Evaluation(_) => task.judged_to_progress(moment),
             _ => {}

@@ -1,11 +1,11 @@
 //! Progress artefacts -> keys: patches, documents and sets of failing tests, each without what changes by itself.
 
-use crate::text::{Key, combine, key};
+use crate::text::{Key, combine, salted};
 use alloc::{string::String, vec::Vec};
 
 /// Key of a patch: times, blob ids and mail headers do not count. Anything else, such as a digest, is compared as it
 /// is. 0 where nothing is left: an empty patch.
-pub(crate) fn patch(text: &str) -> Key {
+pub(crate) fn patch(text: &str, salt: u64) -> Key {
     let mut out = String::with_capacity(text.len());
     let mut lines = text.lines().peekable();
     let mut old_file = false;
@@ -22,7 +22,7 @@ pub(crate) fn patch(text: &str) -> Key {
         old_file = head;
     }
     let text = out.trim();
-    if text.is_empty() { 0 } else { key("patch", text.as_bytes()) }
+    if text.is_empty() { 0 } else { salted("patch", salt, text.as_bytes()) }
 }
 
 /// `--- a/file` of `--- a/file<tab>2026-01-05 10:00:00`: also where blanks stand for the tab.
@@ -94,14 +94,14 @@ fn time_length(text: &str) -> usize {
 }
 
 /// Key of a document in Markdown: white space does not count. 0 for an empty one.
-pub(crate) fn document(text: &str) -> Key {
+pub(crate) fn document(text: &str, salt: u64) -> Key {
     let text: String = text.chars().filter(|char| !char.is_whitespace()).collect();
-    if text.is_empty() { 0 } else { key("document", text.as_bytes()) }
+    if text.is_empty() { 0 } else { salted("document", salt, text.as_bytes()) }
 }
 
 /// Key and size of a set of failing tests: neither order nor duplicates count.
-pub(crate) fn failing_tests(ids: &[String]) -> (Key, u32) {
-    let mut keys: Vec<Key> = ids.iter().map(|id| key("test", id.trim().as_bytes())).collect();
+pub(crate) fn failing_tests(ids: &[String], salt: u64) -> (Key, u32) {
+    let mut keys: Vec<Key> = ids.iter().map(|id| salted("test", salt, id.trim().as_bytes())).collect();
     keys.sort_unstable();
     keys.dedup();
     (combine("failing-tests", &keys), u32::try_from(keys.len()).unwrap_or(u32::MAX))
@@ -115,16 +115,19 @@ mod tests {
     #[test]
     fn what_changes_by_itself_in_a_patch_does_not_count() {
         let patch_at = |time: &str, blob: &str, line: &str| {
-            patch(&format!(
-                "diff --git a/x.rs b/x.rs\nindex {blob}..0badcafe 100644\n--- a/x.rs\t{time}\n+++ b/x.rs\t{time}\n\
+            patch(
+                &format!(
+                    "diff --git a/x.rs b/x.rs\nindex {blob}..0badcafe 100644\n--- a/x.rs\t{time}\n+++ b/x.rs\t{time}\n\
                  @@ -1 +1 @@\n-old\n+{line}\n"
-            ))
+                ),
+                0,
+            )
         };
         let first = patch_at("2026-01-05 10:00:00.000000000 +0100", "1234567", "new");
         assert_eq!(first, patch_at("2026-01-05 11:30:07.000000000 +0100", "89abcde", "new"));
         assert_ne!(first, patch_at("2026-01-05 10:00:00.000000000 +0100", "1234567", "newer"));
         let mail = |id: &str, date: &str| {
-            patch(&format!("From {id} Mon Sep 17 00:00:00 2001\nDate: {date}\nSubject: x\n\n-a\n+b\n"))
+            patch(&format!("From {id} Mon Sep 17 00:00:00 2001\nDate: {date}\nSubject: x\n\n-a\n+b\n"), 0)
         };
         assert_eq!(mail("1234567890", "Mon, 5 Jan 2026"), mail("abcdef0123", "Tue, 6 Jan 2026"));
     }
@@ -144,19 +147,19 @@ mod tests {
             ("d0", "d1", false),
             ("+größe 1", "+größe 2", false),
         ] {
-            assert_eq!(patch(one) == patch(other), same, "{one} / {other}");
+            assert_eq!(patch(one, 0) == patch(other, 0), same, "{one} / {other}");
         }
-        assert_eq!(patch(" \n\n"), 0);
+        assert_eq!(patch(" \n\n", 0), 0);
     }
 
     #[test]
     fn documents_and_sets() {
-        assert_eq!(document("# A\n\n- b\n"), document("#A\n -  b"));
-        assert_ne!(document("# A"), document("# B"));
-        assert_eq!(document(" \n"), 0);
-        let set = |ids: &[&str]| failing_tests(&ids.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(document("# A\n\n- b\n", 0), document("#A\n -  b", 0));
+        assert_ne!(document("# A", 0), document("# B", 0));
+        assert_eq!(document(" \n", 0), 0);
+        let set = |ids: &[&str]| failing_tests(&ids.iter().map(ToString::to_string).collect::<Vec<_>>(), 0);
         assert_eq!(set(&["b", "a"]), set(&["a", " b ", "a"]));
         assert_ne!(set(&["a"]), set(&["a", "b"]));
-        assert_eq!(failing_tests(&[]).1, 0);
+        assert_eq!(failing_tests(&[], 0).1, 0);
     }
 }

@@ -74,7 +74,7 @@ impl Late<Echo> {
                 buffer.take(said);
                 buffer
             }
-            Self::Read(echo) => echo,
+            Self::Read(echo, _) => echo,
         }
     }
 
@@ -84,7 +84,7 @@ impl Late<Echo> {
         let hopeless = answer.len() > LONGEST_ANSWER
             || match self {
                 Self::Unread(said) => few(said.text()),
-                Self::Read(echo) => echo.known.is_empty(),
+                Self::Read(echo, _) => echo.known.is_empty(),
             }
             || few(answer);
         !hopeless && self.get().holds(answer)

@@ -5,7 +5,7 @@
 //! error class and file, and a digest instead of the message.
 
 use super::{
-    digest::{Key, evidence, key},
+    digest::{Key, evidence, salted},
     nature::{Nature, of_message},
     results::{coverage, failing, passing},
     safe::printable,
@@ -45,11 +45,12 @@ pub(crate) struct FailureFacts {
 }
 
 impl FailureFacts {
-    pub(crate) fn of(failure: &Failure) -> Self {
+    /// Under a detector's salt.
+    pub(crate) fn of(failure: &Failure, salt: u64) -> Self {
         let text = clipped(&failure.message);
         let lower = text.to_ascii_lowercase();
         let trace = failure.stack_trace.as_deref().map(clipped);
-        let message = (!failure.message.trim().is_empty()).then(|| key("failure", failure.message.as_bytes()));
+        let message = (!failure.message.trim().is_empty()).then(|| salted("failure", salt, failure.message.as_bytes()));
         let class = error_class(&text).or_else(|| trace.as_deref().and_then(error_class));
         let (kind, external) = judged(failure.error_type, &lower, class.is_some());
         let given = failure.location.as_deref().filter(|given| !given.trim().is_empty());
@@ -59,8 +60,8 @@ impl FailureFacts {
         });
         let failing = failing(&lower);
         let context = trace.as_deref().map_or_else(
-            || frames(&text),
-            |_| failure.stack_trace.as_deref().map_or(0, |trace| key("stack", trace.trim().as_bytes())),
+            || frames(&text, salt),
+            |_| failure.stack_trace.as_deref().map_or(0, |trace| salted("stack", salt, trace.trim().as_bytes())),
         );
         let mut signature = String::from(name(kind));
         if let Some(class) = class {
@@ -432,13 +433,13 @@ fn line_alone(lower: &str) -> Option<String> {
 }
 
 /// Key of the frames inside a message, where it carries its trace itself.
-fn frames(text: &str) -> Key {
+fn frames(text: &str, salt: u64) -> Key {
     let mut all = String::new();
     for line in text.lines().map(str::trim).filter(|line| line.starts_with("at ") || line.starts_with("File \"")) {
         all.push_str(line);
         all.push('\n');
     }
-    if all.is_empty() { 0 } else { key("stack", all.as_bytes()) }
+    if all.is_empty() { 0 } else { salted("stack", salt, all.as_bytes()) }
 }
 
 /// Head and tail of a long text.
@@ -457,7 +458,7 @@ mod tests {
     use ErrorType::{Authentication, Dependency, Logic, Network, Resource, Runtime, Syntax, Timeout, Unknown};
 
     fn facts(message: &str) -> FailureFacts {
-        FailureFacts::of(&Failure { message: message.into(), ..Failure::default() })
+        FailureFacts::of(&Failure { message: message.into(), ..Failure::default() }, 0)
     }
 
     #[test]
@@ -504,7 +505,7 @@ mod tests {
     fn the_hosts_word_comes_first() {
         let with = |kind: ErrorType, message: &str| {
             let failure = Failure { message: message.into(), error_type: Some(kind), ..Failure::default() };
-            let facts = FailureFacts::of(&failure);
+            let facts = FailureFacts::of(&failure, 0);
             (facts.kind, facts.external)
         };
         assert_eq!(with(Dependency, "API timeout: external service unavailable"), (Dependency, true));
@@ -527,7 +528,7 @@ mod tests {
             ("it broke", None, "unknown#"),
         ] {
             let failure = Failure { message: message.into(), stack_trace: trace.map(Into::into), ..Failure::default() };
-            let signature = FailureFacts::of(&failure).signature;
+            let signature = FailureFacts::of(&failure, 0).signature;
             let (head, digest) = signature.split_at(signature.len() - 8);
             // What has an error class ran.
             let expected = expected.replace("unknown:", "runtime:");
@@ -535,14 +536,17 @@ mod tests {
             assert!(digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{signature}");
         }
         let given = Failure { message: "x".into(), location: Some("pay`ments\n".into()), ..Failure::default() };
-        assert!(FailureFacts::of(&given).signature.starts_with("unknown@pay'ments#"));
+        assert!(FailureFacts::of(&given, 0).signature.starts_with("unknown@pay'ments#"));
     }
 
     #[test]
     fn the_context_is_the_trace() {
         let with = |trace: &str| Failure { message: "x".into(), stack_trace: Some(trace.into()), ..Failure::default() };
-        assert_eq!(FailureFacts::of(&with("at a\nat b")).context, FailureFacts::of(&with("at a\nat b\n")).context);
-        assert_ne!(FailureFacts::of(&with("at a")).context, FailureFacts::of(&with("at b")).context);
+        assert_eq!(
+            FailureFacts::of(&with("at a\nat b"), 0).context,
+            FailureFacts::of(&with("at a\nat b\n"), 0).context
+        );
+        assert_ne!(FailureFacts::of(&with("at a"), 0).context, FailureFacts::of(&with("at b"), 0).context);
         assert_ne!(facts("boom\n  at a (x.js:1)").context, 0);
         assert_eq!(facts("boom").context, 0);
     }
@@ -577,7 +581,7 @@ mod tests {
         #[test]
         fn any_text_is_survived(message in "[ -~\\n\u{e9}\u{65e5}]{0,80}", trace in "[ -~\\n]{0,40}") {
             let failure = Failure { message, stack_trace: Some(trace), ..Failure::default() };
-            let facts = FailureFacts::of(&failure);
+            let facts = FailureFacts::of(&failure, 0);
             proptest::prop_assert!(facts.signature.chars().count() <= SIGNATURE);
         }
     }

@@ -94,12 +94,20 @@ pub(crate) trait Reads: Clone + Default {
 #[derive(Clone, Debug)]
 pub(crate) enum Late<T> {
     Unread(Said),
-    Read(T),
+    /// And how long the text was that it was read of, if it was kept for a while: a restored value counts for as much.
+    Read(T, u16),
 }
 
 impl<T: Default> Default for Late<T> {
     fn default() -> Self {
-        Self::Read(T::default())
+        Self::read(T::default())
+    }
+}
+
+impl<T> Late<T> {
+    /// What was read at once.
+    pub(crate) fn read(read: T) -> Self {
+        Self::Read(read, 0)
     }
 }
 
@@ -110,21 +118,21 @@ impl<T: Reads> Late<T> {
             return Self::default();
         }
         let said = Said { text: text.into(), json };
-        if text.len() > LONGEST { Self::Read(T::read(&said)) } else { Self::Unread(said) }
+        if text.len() > LONGEST { Self::read(T::read(&said)) } else { Self::Unread(said) }
     }
 
     /// Something else in the same arguments; nothing where they were too long to be kept.
     pub(crate) fn beside<U>(&self) -> Option<Late<U>> {
         match self {
             Self::Unread(said) => Some(Late::Unread(said.clone())),
-            Self::Read(_) => None,
+            Self::Read(..) => None,
         }
     }
 
     pub(crate) fn get(&self) -> Cow<'_, T> {
         match self {
             Self::Unread(said) => Cow::Owned(T::read(said)),
-            Self::Read(read) => Cow::Borrowed(read),
+            Self::Read(read, _) => Cow::Borrowed(read),
         }
     }
 
@@ -132,18 +140,41 @@ impl<T: Reads> Late<T> {
     pub(crate) fn fits(&self, fits: impl Fn(&T) -> bool) -> bool {
         match self {
             Self::Unread(_) => true,
-            Self::Read(read) => fits(read),
+            Self::Read(read, length) => usize::from(*length) <= LONGEST && fits(read),
         }
     }
 }
 
+impl<T> Late<T> {
+    /// Bytes of text that it was made from, where those were kept.
+    fn length(&self) -> u16 {
+        match self {
+            Self::Unread(said) => u16::try_from(said.text.len()).unwrap_or(u16::MAX),
+            Self::Read(_, length) => *length,
+        }
+    }
+}
+
+/// What it may take: the text, and what is read of it.
 impl<T: Reads + Codec> Codec for Late<T> {
+    const SIZE: usize = 24 + T::SIZE;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        match self.length() {
+            0 => self.get().heap(),
+            length => 256 + usize::from(length),
+        }
+    }
+
     fn put(&self, to: &mut Vec<u8>) {
+        self.length().put(to);
         self.get().put(to);
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        Self::Read(T::take(from))
+        let length = u16::take(from);
+        Self::Read(T::take(from), length)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What kind of failure a message tells of: one that waiting may end, one that nothing ends but a person, or any other.
 
-use super::digest::{Key, key};
+use super::digest::{Key, salted};
 use super::mask::{Strength, clip_to, normalise};
 use super::words::{Lexicon, NO_JOINT, listed, runs};
 use crate::codec::codec;
@@ -158,12 +158,12 @@ pub(crate) fn transient(result: &ToolResult) -> bool {
 }
 
 /// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.
-pub(crate) fn mistake(message: &str) -> Key {
+pub(crate) fn mistake(message: &str, salt: u64) -> Key {
     let mut normal = String::new();
     let (first, last) = clip_to(message, END);
     normalise(first, Strength::Heavy, &mut normal);
     normalise(last, Strength::Heavy, &mut normal);
-    key("class", normal.as_bytes())
+    salted("class", salt, normal.as_bytes())
 }
 
 #[cfg(test)]
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn classes() {
-        assert_eq!(mistake("line 3: no such file 'a.rs'"), mistake("line 9: no such file 'b.rs'"));
-        assert_ne!(mistake("no such file"), mistake("no such function"));
+        assert_eq!(mistake("line 3: no such file 'a.rs'", 0), mistake("line 9: no such file 'b.rs'", 0));
+        assert_ne!(mistake("no such file", 0), mistake("no such function", 0));
     }
 }

@@ -226,7 +226,7 @@ pub(crate) fn outcome(
         Outcome::NotExecuted => false,
         Outcome::Error | Outcome::Denied | Outcome::Invalid | Outcome::UnknownTool | Outcome::Timeout => true,
     };
-    let head = head_key(result, exit_code, head);
+    let head = head_key(result, exit_code, salt, head);
 
     let blank = result.output.trim().is_empty();
     let details = result.details.as_ref().filter(|details| blank && !details.is_null());
@@ -375,7 +375,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
 }
 
 /// The key of everything about a result but what it said.
-fn head_key(result: &ToolResult, exit_code: Option<i32>, buffer: &mut String) -> Key {
+fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut String) -> Key {
     buffer.clear();
     buffer.push_str(result.outcome.name());
     if let Some(code) = exit_code {
@@ -388,7 +388,7 @@ fn head_key(result: &ToolResult, exit_code: Option<i32>, buffer: &mut String) ->
             buffer.push_str(value);
         }
     }
-    key("outcome/head", buffer.as_bytes())
+    salted("outcome/head", salt, buffer.as_bytes())
 }
 
 fn is_negative(outcome: Outcome, blank: bool, silent_ok: bool, said: Says) -> bool {

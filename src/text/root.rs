@@ -25,7 +25,7 @@ const BYTES: usize = 4000;
 
 /// Key of the error at the root of an output: the last line that is marked as one, whatever line numbers, paths, values
 /// and logs stand around it.
-pub(crate) fn root_error(output: &str) -> Option<Key> {
+pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
     let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
@@ -51,7 +51,7 @@ pub(crate) fn root_error(output: &str) -> Option<Key> {
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     // What begins with a figure is a listing.
-    (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then(|| mistake(line))
+    (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then(|| mistake(line, salt))
 }
 
 /// Whether a line is a mark and nothing else, such as `ERROR:`.
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn roots() {
-        let root = root_error;
+        let root = |text: &str| root_error(text, 0);
         let trace = "Traceback:\n  File \"/a/b.py\", line 3\nKeyError: 'region'";
         assert!(root(trace).is_some());
         assert_eq!(root(trace), root("log\nlog\nTraceback:\n  File \"/c/d.py\", line 71\nKeyError: 'shop'\n\n"));

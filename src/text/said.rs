@@ -1,4 +1,4 @@
-use crate::text::{Key, key};
+use crate::text::{Key, salted};
 use alloc::string::String;
 
 /// Words from which digits make no difference: "Done with 3" is an answer, a sentence with a counter is a refrain.
@@ -16,7 +16,7 @@ pub(crate) struct Said {
 }
 
 /// What was said; nothing where the text is blank.
-pub(crate) fn said(text: &str) -> Option<Said> {
+pub(crate) fn said(text: &str, salt: u64) -> Option<Said> {
     let sentence = text.split_whitespace().nth(SENTENCE - 1).is_some();
     let mut said = String::with_capacity(text.len());
     let mut length = 0usize;
@@ -46,13 +46,18 @@ pub(crate) fn said(text: &str) -> Option<Said> {
             gap = !character.is_alphabetic();
         }
     }
-    (length != 0).then(|| Said { key: key(if long { "said/long" } else { "said" }, said.as_bytes()), long })
+    let domain = if long { "said/long" } else { "said" };
+    (length != 0).then(|| Said { key: salted(domain, salt, said.as_bytes()), long })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::said;
+    use super::Said;
     use alloc::format;
+
+    fn said(text: &str) -> Option<Said> {
+        super::said(text, 0)
+    }
 
     #[test]
     fn what_is_the_same() {

@@ -15,7 +15,7 @@
 //! Only hashes of the concepts are kept. Of a long request those that sort first: a set that is inside another one has
 //! none below the last of those that the other has not.
 
-use super::digest::key;
+use super::digest::{key, salted};
 use crate::codec::codec;
 use alloc::{
     string::{String, ToString},
@@ -69,7 +69,7 @@ codec!(struct Request { whole, count, concepts, order, head, turned });
 type Word = (u32, u8);
 
 impl Request {
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str, salt: u64) -> Self {
         let (looked, rest) = text.split_at_checked(text.floor_char_boundary(CLIP)).unwrap_or((text, ""));
         let words = words(looked);
         let mut concepts: Vec<u32> = words.iter().map(|(concept, _)| *concept).collect();
@@ -88,7 +88,7 @@ impl Request {
             Some((u8::try_from(at).ok()?, *before))
         };
         let order = if words.len() <= ORDERED { words.iter().filter_map(place).collect() } else { Vec::new() };
-        Self { whole: key("request", &bytes), count, order, head: head(&words), turned, concepts }
+        Self { whole: salted("request", salt, &bytes), count, order, head: head(&words), turned, concepts }
     }
 
     /// Whether both ask for the same thing, at a threshold in per mille.
@@ -499,7 +499,7 @@ mod tests {
     use super::*;
 
     fn alike(a: &str, b: &str) -> bool {
-        let (a, b) = (Request::of(a), Request::of(b));
+        let (a, b) = (Request::of(a, 0), Request::of(b, 0));
         let one = a.alike(&b, 850);
         assert_eq!(one, b.alike(&a, 850), "both ways");
         one
@@ -651,7 +651,7 @@ mod tests {
             assert!(alike(&long(count, "please"), &long(count, "again")), "{count}");
             // A sentence more is detail, wherever the words are counted to.
             assert!(alike(&plain, &long(count, "Mind the weather in Bremen.")), "{count}");
-            assert!(Request::of(&plain).fits());
+            assert!(Request::of(&plain, 0).fits());
         }
         for count in [40, 60, 100] {
             assert!(!alike(&long(count, "alpha"), &long(count, "beta")), "{count}");
@@ -665,8 +665,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_equals_itself(text in "\\PC{0,80}") {
-            let request = Request::of(&text);
-            proptest::prop_assert!(request.alike(&Request::of(&text), 1000) && request.fits());
+            let request = Request::of(&text, 0);
+            proptest::prop_assert!(request.alike(&Request::of(&text, 0), 1000) && request.fits());
         }
     }
 }

@@ -1,109 +1,14 @@
+use super::write::{OUTCOMES, TYPES, message};
 use super::{KINDS, Scratch, field, tag};
 use crate::json;
 use alloc::{format, string::String, vec, vec::Vec};
 use proptest::prelude::*;
 use serde_json::{Value, json as value};
 
-const TYPES: [&str; KINDS] = ["tool-call", "tool-result", "delta", "message", "output"];
-const OUTCOMES: [&str; 7] = ["ok", "error", "denied", "invalid", "unknown-tool", "not-executed", "timeout"];
-
-fn text(text: &str, out: &mut Vec<u8>) {
-    out.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
-    out.extend(text.as_bytes());
-}
-
-fn free(value: &Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.push(tag::NULL),
-        Value::Bool(flag) => out.push(if *flag { tag::TRUE } else { tag::FALSE }),
-        Value::Number(number) => match number.as_i64().filter(|it| it.unsigned_abs() < 1 << 53) {
-            Some(number) => {
-                out.push(tag::INTEGER);
-                out.extend(number.to_le_bytes());
-            }
-            None => {
-                out.push(tag::NUMBER);
-                text(&format!("{number}"), out);
-            }
-        },
-        Value::String(string) => {
-            out.push(tag::TEXT);
-            text(string, out);
-        }
-        Value::Array(items) => {
-            out.push(tag::LIST);
-            out.extend(u32::try_from(items.len()).unwrap().to_le_bytes());
-            items.iter().for_each(|item| free(item, out));
-        }
-        Value::Object(fields) => {
-            out.push(tag::OBJECT);
-            out.extend(u32::try_from(fields.len()).unwrap().to_le_bytes());
-            for (key, value) in fields {
-                text(key, out);
-                free(value, out);
-            }
-        }
-    }
-}
-
-/// The message that JavaScript writes for an event.
-fn message(event: &Value) -> Vec<u8> {
-    let index = |names: &[&str], value: &Value| {
-        let name = value.as_str().unwrap();
-        u8::try_from(names.iter().position(|it| *it == name).unwrap()).unwrap()
-    };
-    let mut out = vec![index(&TYPES, &event["type"])];
-    for (key, value) in event.as_object().unwrap() {
-        let id = match key.as_str() {
-            "type" => continue,
-            "run" => field::RUN,
-            "task" => field::TASK,
-            "parentTask" => field::PARENT_TASK,
-            "agent" => field::AGENT,
-            "round" => field::ROUND,
-            "at" => field::AT,
-            "step" => field::STEP,
-            "tokens" => field::TOKENS,
-            "costMicros" => field::COST_MICROS,
-            "synthetic" => field::SYNTHETIC,
-            "tool" => field::TOOL,
-            "args" => field::ARGS,
-            "rawArgs" => field::RAW_ARGS,
-            "callId" => field::CALL_ID,
-            "target" => field::TARGET,
-            "identity" => field::IDENTITY,
-            "readOnly" => field::READ_ONLY,
-            "idempotent" => field::IDEMPOTENT,
-            "outcome" => field::OUTCOME,
-            "output" => field::OUTPUT,
-            "digest" => field::DIGEST,
-            "exitCode" => field::EXIT_CODE,
-            "errorClass" => field::ERROR_CLASS,
-            "details" => field::DETAILS,
-            "state" => field::STATE,
-            "role" => field::ROLE,
-            "channel" => field::CHANNEL,
-            "text" => field::TEXT,
-            other => panic!("{other}"),
-        };
-        out.push(id);
-        match key.as_str() {
-            "at" | "step" | "exitCode" | "tokens" | "costMicros" => out.extend(value.as_i64().unwrap().to_le_bytes()),
-            "synthetic" | "readOnly" | "idempotent" => out.push(u8::from(value.as_bool().unwrap())),
-            "outcome" => out.push(index(&OUTCOMES, value)),
-            "role" => out.push(index(&["assistant", "user", "system"], value)),
-            "channel" => out.push(index(&["text", "reasoning"], value)),
-            "args" | "details" | "output" => free(value, &mut out),
-            _ => text(value.as_str().unwrap(), &mut out),
-        }
-    }
-    out
-}
-
 /// Both ways give the same event.
 fn same(scratch: &mut Scratch, event: &Value) {
     let written = format!("{event}");
-    assert_eq!(scratch.read(&message(event)), Some(&json::event(&written).unwrap()), "{written}");
+    assert_eq!(scratch.read(&message(event).unwrap()), Some(&json::event(&written).unwrap()), "{written}");
 }
 
 fn any_text() -> impl Strategy<Value = String> {
@@ -211,7 +116,7 @@ proptest! {
 
     #[test]
     fn a_message_cut_off_is_no_other_event(event in any_event(), at in any::<prop::sample::Index>()) {
-        let whole = message(&event);
+        let whole = message(&event).unwrap();
         let cut = at.index(whole.len());
         let mut scratch = Scratch::default();
         if let Some(read) = scratch.read(&whole[..cut]) {
@@ -245,15 +150,15 @@ fn what_must_be_there_is_asked_for() {
     for name in ["outcome", "output"] {
         let mut event = full.clone();
         event.as_object_mut().unwrap().remove(name);
-        assert_eq!(scratch.read(&message(&event)), None, "{name}");
+        assert_eq!(scratch.read(&message(&event).unwrap()), None, "{name}");
     }
     // A field of another kind.
-    assert_eq!(scratch.read(&message(&value!({"type": "delta", "text": "x", "tool": "t"}))), None);
+    assert_eq!(scratch.read(&message(&value!({"type": "delta", "text": "x", "tool": "t"})).unwrap()), None);
     // Numbers that the fields do not hold.
     let with = |key: &str, number: i64| {
         let mut event = full.clone();
         event[key] = number.into();
-        message(&event)
+        message(&event).unwrap()
     };
     assert_eq!(scratch.read(&with("step", -1)), None);
     assert_eq!(scratch.read(&with("tokens", -1)), None);
@@ -273,4 +178,15 @@ fn nesting_without_end_is_refused() {
     // A count that no message holds.
     assert_eq!(Scratch::default().read(&[0, field::ARGS, tag::LIST, 255, 255, 255, 255]), None);
     assert_eq!(Scratch::default().read(&[0, field::ARGS, tag::OBJECT, 255, 255, 255, 255]), None);
+}
+
+#[path = "../../tests/support/fuzz_doors.rs"]
+mod fuzz_doors;
+
+#[test]
+fn the_doors_agree_on_what_once_broke_them() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crashers/doors");
+    let inputs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(!inputs.is_empty(), "{folder} is empty");
+    inputs.iter().for_each(|input| fuzz_doors::doors(&std::fs::read(input).unwrap()));
 }

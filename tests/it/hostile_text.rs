@@ -142,3 +142,67 @@ fn what_is_quoted_is_short() {
         }
     }
 }
+
+#[test]
+fn what_strangers_write_outlives_a_snapshot() {
+    for text in HOSTILE {
+        let mut detector = json::detector(r#"{"privacy":{"payloads":"excerpt"}}"#).unwrap();
+        let mut other = json::detector(r#"{"privacy":{"payloads":"excerpt"}}"#).unwrap();
+        for (number, mut event) in events(text).into_iter().enumerate() {
+            for (field, value) in [("run", "r"), ("agent", text), ("parentTask", text), ("task", text)] {
+                if number % 3 != 0 || field == "run" {
+                    event[field] = json!(value);
+                }
+            }
+            let event = json::event(&event.to_string()).unwrap();
+            assert_eq!(detector.record(&event), other.record(&event));
+            detector = Detector::restore(&detector.snapshot()).unwrap();
+        }
+        assert_eq!(detector.snapshot(), other.snapshot());
+    }
+}
+
+/// A snapshot with `from` put in the place of `to` everywhere, and the checksum that it then has.
+fn forged(snapshot: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let (header, payload) = snapshot.split_at(17);
+    let mut payload = payload.to_vec();
+    let mut found = 0;
+    for at in 0..=payload.len() - from.len() {
+        if payload[at..].starts_with(from.as_bytes()) {
+            payload[at..at + from.len()].copy_from_slice(to.as_bytes());
+            found += 1;
+        }
+    }
+    assert!(found > 0, "{from} is not in the snapshot");
+    let mut bytes = header[..9].to_vec();
+    bytes.extend(xxhash_rust::xxh3::xxh3_64_with_seed(&payload, u64::from(header[4])).to_le_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+#[test]
+fn a_snapshot_with_orders_for_a_terminal_is_none() {
+    // What is shown as it was kept: first lines, blockers, sessions, names of phases, nodes and tasks, findings.
+    let mut detector = json::detector("{}").unwrap();
+    for lap in 0..5 {
+        for event in [
+            json!({ "type": "output", "text": "zqxv-line and nothing more", "task": "t" }),
+            json!({ "type": "attempt", "status": "blocked", "blockers": ["zqxv-block"], "session": "zqxv-session", "task": "t" }),
+            json!({ "type": "transition", "from": "zqxv-phase", "to": format!("p{}", lap % 2), "task": "t" }),
+            json!({ "type": "turn", "node": "zqxv-node", "finalMessage": "x" }),
+            json!({ "type": "custom", "name": "zqxv-tool", "key": "k", "outcome": "same" }),
+        ] {
+            detector.record(&json::event(&event.to_string()).unwrap()).unwrap();
+        }
+    }
+    let snapshot = detector.snapshot();
+    assert!(Detector::restore(&forged(&snapshot, "zqxv", "ZQXV")).is_ok(), "another text is none of an enemy's");
+    for from in ["zqxv-line", "zqxv-block", "zqxv-session", "zqxv-phase", "zqxv-node", "zqxv-tool"] {
+        for order in ["\u{1b}[7m", "\r\n::", "\u{9b}7m", "\u{7}\u{0}\u{7f}x"] {
+            let to = from.replace("zqxv", order);
+            let error = Detector::restore(&forged(&snapshot, from, &to)).unwrap_err();
+            assert_eq!(error.code.name(), "invalid-snapshot", "{from}: {order:?}");
+        }
+    }
+}

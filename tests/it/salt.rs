@@ -2,7 +2,8 @@
 
 use loopwarden::model::Verdict;
 use loopwarden::{Detector, json};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 fn run(config: &str, snapshots: bool) -> Vec<Verdict> {
     let mut detector = json::detector(config).unwrap();
@@ -72,5 +73,68 @@ fn a_salt_is_a_secret_of_some_length_and_is_not_repeated() {
         let error = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap_err();
         assert_eq!(error.field.as_deref(), Some("privacy.salt"));
         assert_eq!(error.value, None);
+    }
+}
+
+/// A run in which everything is told that a digest is made of, and no name that is one: what is secret is the number.
+fn everything(secret: u32) -> Vec<Value> {
+    let mut events = Vec::new();
+    for lap in 0..9 {
+        let said = format!("I will try the number {secret} again and see what the bank answers to it");
+        let delegated = json!({ "prompt": format!("Find out whose card has the number {secret} and report back") });
+        events.extend([
+            json!({ "type": "message", "role": "assistant", "text": said }),
+            json!({ "type": "output", "text": format!("{said}, then the next one") }),
+            json!({ "type": "failure", "message": format!("declined {secret}"), "stackTrace": format!("at pay ({secret})") }),
+            json!({ "type": "progress", "diff": format!("+{secret}"), "docs": format!("# {secret}"),
+                "tests": { "failing": 1, "total": 3, "failingIds": [format!("pays with {secret}")] } }),
+            json!({ "type": "attempt", "task": "pay", "status": "blocked", "blockers": [format!("no answer to {secret}")] }),
+            json!({ "type": "collaboration", "from": "a", "to": "b", "request": format!("Please try the card {secret} at once") }),
+            json!({ "type": "turn", "node": "payer", "finalMessage": said, "structuredOutput": { "card": secret } }),
+            json!({ "type": "tool-call", "tool": "task", "args": delegated }),
+            json!({ "type": "tool-result", "tool": "task", "outcome": "error", "output": format!("Error: declined {secret}") }),
+            json!({ "type": "tool-call", "tool": "pay", "args": { "card": secret } }),
+            json!({ "type": "tool-result", "tool": "pay", "outcome": "not-executed", "output": format!("no such card as {secret}") }),
+            json!({ "type": "custom", "name": "dialled", "key": secret.to_string(), "outcome": format!("busy {secret}") }),
+            json!({ "type": "delta", "text": format!("the number {secret} is what I try now, ").repeat(40) }),
+            json!({ "type": "evaluation", "verdict": "stalled", "confidence": 100 * lap }),
+        ]);
+    }
+    events
+}
+
+/// Digests in a text: words of eight hexadecimal digits or more, not all of them decimal.
+fn digests(text: &str) -> BTreeSet<String> {
+    let words = text.split(|char: char| !char.is_ascii_alphanumeric());
+    let hex = |word: &&str| word.len() >= 8 && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    words.filter(hex).filter(|word| word.bytes().any(|byte| byte.is_ascii_alphabetic())).map(Into::into).collect()
+}
+
+/// Every digest that leaves a detector: in verdicts, status and both reports.
+fn leaving(salt: Option<&str>, secret: u32) -> BTreeSet<String> {
+    let mut detector = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap();
+    let mut told = String::new();
+    for event in everything(secret) {
+        told += &json::record(&mut detector, &event.to_string()).unwrap();
+    }
+    told += &json::status(&detector, "").unwrap();
+    told += &json::report(&detector, "", "json").unwrap();
+    told += &json::report(&detector, "", "markdown").unwrap();
+    digests(&told)
+}
+
+#[test]
+fn no_digest_of_a_text_leaves_without_the_salt() {
+    let (plain, other_text) = (leaving(None, 493_027), leaving(None, 502_118));
+    // What a reader without the salt could try numbers out against.
+    let telling: BTreeSet<_> = plain.difference(&other_text).collect();
+    assert!(telling.len() > 8, "{telling:?}");
+    let (one, other) = (leaving(Some("first secret"), 493_027), leaving(Some("other secret"), 493_027));
+    for digest in &telling {
+        assert!(!one.contains(*digest) && !other.contains(*digest), "{digest} is the same with a salt");
+    }
+    let names: BTreeSet<_> = plain.intersection(&other_text).collect();
+    for digest in one.intersection(&other) {
+        assert!(names.contains(digest), "{digest} is the same under two salts");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     if !args.is_empty() {
         bail!("usage: cargo xtask dist");
     }
-    plan::run(workspace, &plan(steps::ALL, &["schema", "component", "package"])?)?;
+    plan::run(workspace, &plan(steps::ALL, &["schema", "component", "twice", "package"])?)?;
     let folder = workspace.target.join("dist");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TARGETS: [&str; 5] = ["json_door", "sequence", "snapshot", "text", "transcript"];
+const TARGETS: [&str; 6] = ["doors", "json_door", "sequence", "snapshot", "text", "transcript"];
 
 /// What makes libFuzzer see coverage and comparisons. The passes are LLVM's own, so no nightly compiler is needed.
 const FLAGS: [&str; 7] = [
@@ -125,6 +125,7 @@ fn seeds(workspace: &Workspace, home: &Path) -> Result<()> {
                     seed(home, "text", &[&[kind, 0], text.as_bytes()].concat())?;
                 }
             }
+            seed(home, "doors", door.as_bytes())?;
             seed(home, "json_door", door.as_bytes())?;
             seed(home, "snapshot", &detector.snapshot())?;
         }

@@ -11,6 +11,7 @@ mod eval;
 mod fuzz;
 mod inputs;
 mod plan;
+mod prove;
 mod schema;
 mod score;
 mod setup;
@@ -70,7 +71,8 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "dist",
         arguments: "",
-        about: "Fill target/dist: component, npm tarball, schemas, SHA256SUMS. Prints the sizes.",
+        about: "Fill target/dist: component, npm tarball, schemas, SHA256SUMS. Builds the modules twice and compares them. \
+                Prints the sizes.",
         run: dist::command,
     },
     Command {
@@ -81,8 +83,15 @@ const COMMANDS: &[Command] = &[
         run: bench::command,
     },
     Command {
+        name: "prove",
+        arguments: "[--events N] [--long N] [--runs N] [--seed N] [--native]",
+        about: "Measure one run of 10^7 events and 10^6 runs at once, and compare 10^6 events through the doors: takes minutes \
+                and up to 20 GB.",
+        run: prove::command,
+    },
+    Command {
         name: "fuzz",
-        arguments: "--seconds N [--target json_door|sequence|snapshot|text|transcript]…",
+        arguments: "--seconds N [--target doors|json_door|sequence|snapshot|text|transcript]…",
         about: "Fuzz each target for N seconds on the stable compiler; what breaks one becomes a test.",
         run: fuzz::command,
     },

@@ -107,6 +107,14 @@ pub(crate) const ALL: &[Step] = &[
         action: wasm::glue,
     },
     Step {
+        name: "twice",
+        label: "building every module twice, to compare the bytes",
+        usually: "8 min",
+        needs: &["component", "glue"],
+        reads: &[],
+        action: wasm::twice,
+    },
+    Step {
         name: "package",
         label: "building the npm package",
         usually: "",

@@ -37,14 +37,7 @@ const WASM_OPT: [&str; 12] = [
 
 /// Builds the component, makes it small, and proves that it imports nothing.
 pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let stack = format!("link-arg=-zstack-size={STACK_BYTES}");
-    let core = wasm_artefact(workspace, "wasm32-wasip2");
-    let mut command = wasm_cargo(workspace, "component", "wasm32-wasip2");
-    // wasm-opt reads core modules only, so the linker must not wrap the module into a component yet.
-    command.args(["--", "-C", "link-arg=--export=cabi_realloc", "-C", &stack, "-C", "link-arg=--skip-wit-component"]);
-    line.run(&mut command)?;
-    let core = fs::read(&core).with_context(|| format!("cannot read {}", core.display()))?;
-
+    let core = component_module(workspace, line)?;
     let artefact = workspace.component();
     let stamp = Stamp::new(artefact.with_extension("stamp"), [core.clone(), tools(workspace)?]);
     if stamp.is_fresh(&artefact) {
@@ -62,9 +55,71 @@ pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts
         .context("the module cannot be wrapped into a component")?;
     let imports = imports(&component)?;
     ensure!(imports.is_empty(), "the component must import nothing, but imports {}", imports.join(", "));
+    names_no_folder(workspace, "the component", &component)?;
     write(&artefact, &component)?;
     stamp.set()?;
     Ok(Counts::default())
+}
+
+/// The core module inside the component, as cargo builds it.
+fn component_module(workspace: &Workspace, line: &mut Line) -> Result<Vec<u8>> {
+    let stack = format!("link-arg=-zstack-size={STACK_BYTES}");
+    let mut command = wasm_cargo(workspace, "component", "wasm32-wasip2");
+    // wasm-opt reads core modules only, so the linker must not wrap the module into a component yet.
+    command.args(["--", "-C", "link-arg=--export=cabi_realloc", "-C", &stack, "-C", "link-arg=--skip-wit-component"]);
+    line.run(&mut command)?;
+    read(&wasm_artefact(workspace, "wasm32-wasip2"))
+}
+
+/// A module of the npm package, as cargo builds it.
+fn npm_module(workspace: &Workspace, line: &mut Line, feature: &str, level: Option<&str>) -> Result<Vec<u8>> {
+    let mut command = wasm_cargo(workspace, feature, "wasm32-unknown-unknown");
+    if let Some(level) = level {
+        command.env("CARGO_PROFILE_WASM_OPT_LEVEL", level);
+    }
+    // After a trap the wrapper puts the stack back to where it began.
+    line.run(command.args(["--", "-C", "link-arg=--export=__stack_pointer"]))?;
+    read(&wasm_artefact(workspace, "wasm32-unknown-unknown"))
+}
+
+/// Builds every module once more, with nothing of the first build at hand, and compares the bytes.
+pub(crate) fn twice(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let again = workspace.elsewhere("again");
+    if again.target.exists() {
+        fs::remove_dir_all(&again.target).with_context(|| format!("cannot empty {}", again.target.display()))?;
+    }
+    ensure!(
+        component_module(workspace, line)? == component_module(&again, line)?,
+        "two builds of the component's module differ"
+    );
+    for (feature, name, level) in MODULES {
+        let (first, second) = (npm_module(workspace, line, feature, level)?, npm_module(&again, line, feature, level)?);
+        ensure!(first == second, "two builds of the module `{name}` differ");
+    }
+    fs::remove_dir_all(&again.target).with_context(|| format!("cannot remove {}", again.target.display()))?;
+    let passed = 1 + u32::try_from(MODULES.len())?;
+    Ok(Counts { passed, ..Counts::default() })
+}
+
+/// What is shipped says nothing of the machine that it was built on.
+fn names_no_folder(workspace: &Workspace, what: &str, bytes: &[u8]) -> Result<()> {
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let tools = |name: &str, folder: &str| env::var_os(name).map(PathBuf::from).or(Some(home.as_ref()?.join(folder)));
+    let folders = [Some(workspace.root.clone()), Some(workspace.target.clone())];
+    let folders = folders.into_iter().chain([tools("CARGO_HOME", ".cargo"), tools("RUSTUP_HOME", ".rustup")]).flatten();
+    match folders.filter_map(|folder| folder.to_str().map(str::to_owned)).find(|folder| holds(bytes, folder)) {
+        Some(folder) => bail!("{what} names {folder}"),
+        None => Ok(()),
+    }
+}
+
+/// Whether bytes hold the name of a folder, or of one in it.
+fn holds(bytes: &[u8], folder: &str) -> bool {
+    folder.len() > 1 && bytes.windows(folder.len()).any(|window| window == folder.as_bytes())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// The names a component imports.
@@ -97,15 +152,7 @@ const MODULES: [(&str, &str, Option<&str>); 2] = [("js", "loopwarden", None), ("
 /// Builds the npm package's modules and their JavaScript glue into `js/glue`.
 pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     for (feature, name, level) in MODULES {
-        let mut command = wasm_cargo(workspace, feature, "wasm32-unknown-unknown");
-        if let Some(level) = level {
-            command.env("CARGO_PROFILE_WASM_OPT_LEVEL", level);
-        }
-        // After a trap the wrapper puts the stack back to where it began.
-        line.run(command.args(["--", "-C", "link-arg=--export=__stack_pointer"]))?;
-        let module = wasm_artefact(workspace, "wasm32-unknown-unknown");
-        let module = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
-
+        let module = npm_module(workspace, line, feature, level)?;
         let folder = workspace.js().join("glue");
         let path = folder.join(format!("{name}_bg.wasm"));
         let stamp = workspace.js().join(format!("node_modules/.loopwarden-glue-{name}"));
@@ -118,6 +165,7 @@ pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         bindgen.remove_name_section(true).remove_producers_section(true);
         bindgen.web(true)?.generate(&folder).context("wasm-bindgen failed")?;
         wasm_opt(workspace, line, &path)?;
+        names_no_folder(workspace, &format!("the module `{name}`"), &read(&path)?)?;
         stamp.set()?;
     }
     Ok(Counts::default())

@@ -67,6 +67,12 @@ impl Workspace {
         })
     }
 
+    /// The same checkout, built into another folder in the target folder.
+    pub(crate) fn elsewhere(&self, folder: &str) -> Self {
+        let (root, target) = (self.root.clone(), self.target.join(folder));
+        Self { root, target, version: self.version.clone(), build: self.build }
+    }
+
     /// The folder of the npm package.
     pub(crate) fn js(&self) -> PathBuf {
         self.root.join("js")

@@ -226,7 +226,8 @@ function isBlank(file: string): boolean {
 }
 
 /** Files of a project that hold settings and no run. */
-const SETTINGS = /(?:^|[\\/])(?:loopwarden|package|package-lock|tsconfig[\w.]*|deno|biome|\.\w+)\.jsonc?$/;
+const SETTINGS =
+  /(?:^|[\\/])(?:loopwarden|package|package-lock|settings(?:\.local)?|tsconfig[\w.]*|deno|biome|\.\w+)\.jsonc?$/;
 
 /** The files that paths stand for: a folder for the logs in it, at any depth. */
 export async function filesOf(paths: readonly string[]): Promise<{ file: string; named: boolean }[]> {

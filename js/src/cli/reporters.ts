@@ -29,7 +29,8 @@ export function report(reporter: Reporter, cases: readonly Case[]): void {
 }
 
 function junit(cases: readonly Case[]): string {
-  const suites = Map.groupBy(cases, ({ file }) => file);
+  const suites = new Map<string, typeof cases>();
+  for (const one of cases) suites.set(one.file, [...(suites.get(one.file) ?? []), one]);
   const totals = (some: readonly Case[]) => {
     const seconds = some.reduce((sum, { seconds }) => sum + seconds, 0);
     const failures = some.filter(({ failure }) => failure !== undefined).length;

@@ -772,6 +772,10 @@ export interface Memory {
    */
   idleMs?: number;
   /**
+   * Bytes that all runs may take together, 1048576 (1 MiB) to 1099511627776 (1 TiB); by default 256 MiB, or 16 KiB for each of `maxRuns` where that is more. Counted from what is kept, equally on every platform: the heap takes about as much, and never more than half as much again. Where a run grows beyond it, others go in the order of `maxRuns`.
+   */
+  maxBytes?: number | null;
+  /**
    * Runs kept at once, 1 to 1000000. Where more come, the least recently used goes first: one in which no loop was found before one with a loop. An event costs the same however many there are.
    */
   maxRuns?: number;
@@ -859,7 +863,7 @@ export interface Privacy {
    */
   payloads?: Payloads;
   /**
-   * A secret of 8 to 256 bytes under which signatures and evidence of calls are made, so that nobody without it can try arguments and outputs out against them, or make two that seem equal. Detectors with another one give other signatures and the same verdicts otherwise. A snapshot holds it.
+   * A secret of 8 to 256 bytes under which signatures and evidence are made, so that nobody without it can try arguments, outputs and other texts out against them, or make two that seem equal. Detectors with another one give other signatures and the same verdicts otherwise. A snapshot holds it.
    */
   salt?: string | null;
 }
@@ -2211,6 +2215,10 @@ export interface ErrorRecord {
  */
 export interface Metrics {
   /**
+   * Bytes that they take now, as `memory.maxBytes` counts them.
+   */
+  bytes: number;
+  /**
    * The same because the walk oscillates.
    */
   cyclesDetected: number;
@@ -2271,7 +2279,7 @@ export interface Metrics {
    */
   runsCollected: number;
   /**
-   * Runs forgotten because `memory.maxRuns` was reached (`scope-evicted`).
+   * Runs forgotten because `memory.maxRuns` or `memory.maxBytes` was reached (`scope-evicted`).
    */
   runsEvicted: number;
   /**

@@ -111,6 +111,11 @@ test("the command runs on the machine's Node", async () => {
   const { code, stdout } = await run(await machineNode(), [cli, "schema", "event"]);
   assert.equal(code, 0);
   assert.equal(JSON.parse(stdout).title, "Event");
+  for (const reporter of ["junit", "sarif", "github"]) {
+    const args = [cli, "replay", "-", "--format", "trace", "--reporter", reporter];
+    const told = await run(await machineNode(), args, { input: '{"type":"output","text":"hello"}\n' });
+    assert.deepEqual([told.code, told.stderr], [0, ""], reporter);
+  }
 });
 
 test("mcp --url brings all it needs, and nothing else loads that", async () => {
@@ -130,6 +135,26 @@ test("mcp --url brings all it needs, and nothing else loads that", async () => {
     }),
   );
   assert.deepEqual(loads.flat(), ["mcp.js"]);
+});
+
+test("a hook loads a few files and little of Node: it is started for every call of a tool", async () => {
+  const dist = join(installed.folder, "node_modules/loopwarden/dist");
+  const [files, builtins] = [new Map<string, number>(), new Set<string>()];
+  const load = async (name: string): Promise<void> => {
+    if (files.has(name)) return;
+    const text = await readFile(join(dist, name), "utf8");
+    files.set(name, text.length);
+    for (const [, from = ""] of text.matchAll(/^import\b[^"']*["']([^"']+)["'];?$/gm)) {
+      if (from.startsWith("./")) await load(from.slice(2));
+      else builtins.add(from);
+    }
+  };
+  await load("cli.js");
+  await load("hook-run.js");
+  assert.ok(files.size <= 4, [...files.keys()].join(", "));
+  const bytes = [...files.values()].reduce((sum, size) => sum + size, 0);
+  assert.ok(bytes < 100_000, `${bytes} bytes`);
+  assert.deepEqual([...builtins].sort(), ["node:fs", "node:os", "node:path", "node:util"]);
 });
 
 /** Bundles a script of the project as a user would. */

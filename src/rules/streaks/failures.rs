@@ -5,7 +5,7 @@ use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::streak::named;
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::Sighting;
-use crate::text::{combine, key, mark, printable};
+use crate::text::{combine, key, mark, printable, salted};
 use alloc::format;
 
 rows! {
@@ -139,7 +139,9 @@ const CONSECUTIVE_ERRORS: Row = Row {
     see: |streaks, fact, cx| {
         let key = match fact {
             Fact::Step(step, _) if step.facts.class.is_some() => step.facts.light,
-            Fact::Event(Event { body: Body::Failure(failure), .. }) => key("failure", failure.message.as_bytes()),
+            Fact::Event(Event { body: Body::Failure(failure), .. }) => {
+                salted("failure", cx.salt, failure.message.as_bytes())
+            }
             Fact::Step(step, _) if step.outcome == Outcome::Ok && !step.facts.failed => {
                 streaks.clear();
                 return None;

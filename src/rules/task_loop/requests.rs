@@ -108,7 +108,7 @@ fn agent(name: &str) -> Key {
 impl Chain {
     /// Takes a request in; `None` where it is a new one.
     pub(super) fn take(&mut self, asking: &Collaboration, root: Key, marks: u64, cx: &Cx<'_>) -> Option<Again> {
-        let request = Request::of(&asking.request);
+        let request = Request::of(&asking.request, cx.salt);
         let mut asked = Asked {
             root,
             from: agent(&asking.from),

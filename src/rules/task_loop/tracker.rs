@@ -31,7 +31,7 @@ pub(super) struct Counter {
     pub(super) reason: Reason,
     pub(super) at: Option<i64>,
 }
-codec!(struct Counter { task, name, count, looped, onset, gated, reason, at });
+codec!(struct Counter { task, name, count, looped, onset, gated, reason, at } raw);
 
 /// What was last said about the task.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ pub(super) struct Tracker {
     pub(super) failed: Option<String>,
     pub(super) at: Option<i64>,
 }
-codec!(struct Tracker { task, parent, failures, failing, risen, reading, checklist, since, marks, asked, failed, at });
+codec!(struct Tracker { task, parent, failures, failing, risen, reading, checklist, since, marks, asked, failed, at } raw);
 
 /// A failure that was recorded.
 #[derive(Clone, Debug)]

@@ -1,0 +1,183 @@
+//! What has to hold however long a detector lives and however many runs it has, measured and compared. `cargo xtask prove`
+//! builds and runs it; `docs/reliability.md` has the figures.
+//!
+//! `prove run N`: one run of N events. `prove runs N`: N runs at once in one detector. `prove doors N SEED`: N events as
+//! values and as JSON text, the latter from snapshot to snapshot. `prove events N SEED`: those events, one a line.
+//! `prove digest`: what a detector comes to that is told the events on standard input.
+
+#![allow(unsafe_code, reason = "an allocator that counts")]
+#![allow(clippy::float_arithmetic, reason = "figures for people")]
+
+#[path = "../../tests/support/made.rs"]
+mod made;
+
+use loopwarden::model::Error;
+use loopwarden::{Detector, json};
+use made::Maker;
+use sha2::{Digest, Sha256};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{BufRead, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Events after which a snapshot is taken and gone on from.
+const SNAPSHOT: u64 = 10_000;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: all is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["run", most] => run(most.parse()?),
+        ["runs", most] => runs(most.parse()?),
+        ["doors", events, seed] => doors(events.parse()?, seed.parse()?),
+        ["events", events, seed] => events_out(events.parse()?, seed.parse()?),
+        ["digest"] => digest_of_input(),
+        _ => Err("usage: prove run N | runs N | doors N SEED | events N SEED | digest".into()),
+    }
+}
+
+/// The powers of ten from 1,000 up to and with `most`.
+fn decades(most: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(1000_u64), |decade| decade.checked_mul(10)).take_while(move |decade| *decade <= most)
+}
+
+/// One run, however long: what it takes, and how long an event takes, at each power of ten.
+fn run(events: u64) -> Result<(), Failure> {
+    let mut maker = Maker::one_run(1);
+    println!("{:>12} {:>14} {:>12} {:>12} {:>12}", "events", "ns an event", "counted B", "heap B", "snapshot B");
+    let (mut done, before) = (0, LIVE.load(Ordering::Relaxed));
+    let mut detector = json::detector("")?;
+    for decade in decades(events) {
+        let (from, mut spent) = (done, 0_u128);
+        while done < decade {
+            let event = json::event(&maker.next_event())?;
+            let begun = Instant::now();
+            detector.record(&event)?;
+            spent += begun.elapsed().as_nanos();
+            done += 1;
+        }
+        let heap = LIVE.load(Ordering::Relaxed).saturating_sub(before);
+        let (counted, snapshot) = (detector.metrics().bytes, detector.snapshot().len());
+        println!("{done:>12} {:>14} {counted:>12} {heap:>12} {snapshot:>12}", spent / u128::from(done - from));
+    }
+    Ok(())
+}
+
+/// Many runs at once, each with a few calls and their results, all of them kept.
+fn runs(runs: u64) -> Result<(), Failure> {
+    let mut detector = json::detector(r#"{"memory":{"maxRuns":1000000,"maxBytes":68719476736}}"#)?;
+    let before = LIVE.load(Ordering::Relaxed);
+    println!("{:>12} {:>14} {:>16} {:>16} {:>10}", "runs", "ns an event", "heap B a run", "counted B a run", "evicted");
+    let mut made = 0;
+    for decade in decades(runs) {
+        let (mut events, mut spent) = (0_u128, 0_u128);
+        while made < decade {
+            let mut maker = Maker::of_run(&format!("run-{made}"), made);
+            for _ in 0..4 {
+                let event = json::event(&maker.next_event())?;
+                let begun = Instant::now();
+                detector.record(&event)?;
+                spent += begun.elapsed().as_nanos();
+                events += 1;
+            }
+            made += 1;
+        }
+        let metrics = detector.metrics();
+        let heap = (LIVE.load(Ordering::Relaxed) - before) as u64 / metrics.runs;
+        let (each, gone) = (metrics.bytes / metrics.runs, metrics.runs_evicted + metrics.runs_collected);
+        println!("{:>12} {:>14} {heap:>16} {each:>16} {gone:>10}", metrics.runs, spent / events);
+    }
+    // An event of an old run costs the same as one of a new one.
+    let (mut spent, count) = (0_u128, 10_000);
+    for number in 0..count {
+        let run = format!("run-{}", number * 7919 % made);
+        let event = json::event(&Maker::of_run(&run, number).next_event())?;
+        let begun = Instant::now();
+        detector.record(&event)?;
+        spent += begun.elapsed().as_nanos();
+    }
+    println!("{:>12} {:>14}", "any again", spent / u128::from(count));
+    Ok(())
+}
+
+/// The same events as values and as text say and come to the same.
+fn doors(events: u64, seed: u64) -> Result<(), Failure> {
+    let (mut typed, mut told) = (json::detector("")?, json::detector("")?);
+    let mut maker = Maker::new(seed);
+    let mut all = Sha256::new();
+    for number in 0..events {
+        let text = maker.next_event();
+        let verdict = json::to_string(&typed.record(&json::event(&text)?)?);
+        let other = json::record(&mut told, &text)?;
+        if verdict != other {
+            return Err(format!("event {number} of seed {seed}, {text}: {verdict} as a value, {other} as text").into());
+        }
+        all.update(&verdict);
+        if number % SNAPSHOT == SNAPSHOT - 1 {
+            told = next(&told)?;
+        }
+    }
+    if typed.snapshot() != told.snapshot() || typed.metrics() != told.metrics() {
+        return Err(format!("seed {seed}: what they know differs").into());
+    }
+    println!("{events} events of seed {seed}: equal; verdicts {}", hex(&all.finalize()));
+    println!("levels {:?}, {} runs evicted", typed.metrics().verdicts, typed.metrics().runs_evicted);
+    Ok(())
+}
+
+fn next(detector: &Detector) -> Result<Detector, Error> {
+    Detector::restore(&detector.snapshot())
+}
+
+fn events_out(events: u64, seed: u64) -> Result<(), Failure> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut maker = Maker::new(seed);
+    for _ in 0..events {
+        writeln!(out, "{}", maker.next_event())?;
+    }
+    Ok(out.flush()?)
+}
+
+/// A digest over all snapshots, one each so many events, which every other door comes to as well.
+fn digest_of_input() -> Result<(), Failure> {
+    let mut detector = json::detector("")?;
+    let (mut all, mut events) = (Sha256::new(), 0);
+    for line in std::io::stdin().lock().lines() {
+        json::record(&mut detector, &line?)?;
+        events += 1;
+        if events % SNAPSHOT == 0 {
+            let snapshot = detector.snapshot();
+            all.update(&snapshot);
+            detector = Detector::restore(&snapshot)?;
+        }
+    }
+    all.update(detector.snapshot());
+    println!("{events} events: {}", hex(&all.finalize()));
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
