@@ -74,6 +74,7 @@ impl Detector {
     /// # Errors
     /// `invalid-config`, naming the field that contradicts another or can never be reached.
     pub fn new(config: Config) -> Result<Self, Error> {
+        let config = json::extended(config)?;
         let scratch = Scratch::salted(text::salt(config.privacy.salt.as_deref()));
         Ok(Self { settings: Settings::new(config)?, state: State::default(), scratch })
     }
@@ -414,7 +415,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     run.enter(seq, context, settings.config.memory.idle_ms);
     let (task, parent) = (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
     if !context.synthetic {
-        count(run, event);
+        count(settings, run, event);
         let owner = owner(context.task.as_deref(), context.parent_task.as_deref());
         if is_of_a_task(&event.body) {
             run.work_on(task, owner);
@@ -425,7 +426,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
                 onset: run.onset(),
                 iterations: run.standings.iteration(),
                 task: owner,
-                cost_micros: context.cost_micros,
+                cost_micros: settings.cost(context),
                 salt: scratch.salt,
             };
             if run.workflow.observe(event, settings.graph.as_ref(), &moment) {
@@ -503,10 +504,10 @@ fn is_of_a_task(body: &Body) -> bool {
 }
 
 /// Counts what the event tells about the run as a whole.
-fn count(run: &mut Run, event: &Event) {
+fn count(settings: &Settings, run: &mut Run, event: &Event) {
     let round = event.context.round.as_deref().map(|round| key("round", round.as_bytes()));
     let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
-    let (tokens, cost_micros) = (event.context.tokens, event.context.cost_micros);
+    let (tokens, cost_micros) = (event.context.tokens, settings.cost(&event.context));
     if tokens.is_some() || cost_micros.is_some() {
         let add = |sum: &mut Option<u64>, more: Option<u64>| {
             if let Some(more) = more {

@@ -5,16 +5,20 @@
 //! keys the last one counts; integers outside 64 bits become the nearest double.
 
 mod diagnose;
+mod goals;
 mod read;
 mod typed;
 
 use crate::detector::Detector;
 use crate::model::{
-    Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, ReportFormat,
-    ResetReason, Scenario, Scope, TraceEvent,
+    Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile,
+    ReportFormat, ResetReason, Scenario, Scope, TraceEvent,
 };
+use crate::profiles;
+use crate::text::nearest;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 pub use diagnose::{in_force, normalise};
+pub use goals::goals;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use typed::typed;
@@ -36,9 +40,89 @@ pub fn config(text: &str) -> Result<Config, Error> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    let mut document = object(value(text)?, ErrorCode::InvalidConfig, "")?;
-    document.remove("$schema");
-    typed(Value::Object(document), ErrorCode::InvalidConfig, "")
+    config_from(value(text)?, "")
+}
+
+/// Reads a configuration, laid over what it extends.
+fn config_from(value: Value, path: &str) -> Result<Config, Error> {
+    let mut document = object(value, ErrorCode::InvalidConfig, path)?;
+    if path.is_empty() {
+        document.remove("$schema");
+    }
+    let base = match document.remove("extends") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::String(name)) => profile(&name, &format!("{path}extends"))?,
+        Some(Value::Array(names)) => {
+            let mut base = Map::new();
+            for (index, name) in names.into_iter().enumerate() {
+                let field = format!("{path}extends[{index}]");
+                let Value::String(name) = name else { return Err(no_name(&field, name)) };
+                lay_over(&mut base, profile(&name, &field)?);
+            }
+            base
+        }
+        Some(other) => return Err(no_name(&format!("{path}extends"), other)),
+    };
+    let mut whole = base;
+    lay_over(&mut whole, document);
+    typed(Value::Object(whole), ErrorCode::InvalidConfig, path)
+}
+
+fn no_list() -> Error {
+    Error::new(ErrorCode::InvalidEvent, "expected a list of events")
+}
+
+fn no_name(field: &str, value: Value) -> Error {
+    let message = "expected the name of a detector, or a list of names";
+    Error::new(ErrorCode::InvalidConfig, message).at(field).with(value)
+}
+
+/// The document of a profile, laid over what it extends itself.
+fn profile(name: &str, field: &str) -> Result<Map<String, Value>, Error> {
+    let Some(profile) = Profile::ALL.iter().find(|profile| profile.name() == name) else {
+        let known = || Profile::ALL.iter().map(|profile| profile.name());
+        let message = match nearest(name, known()) {
+            Some(meant) => format!("unknown detector, did you mean `{meant}`?"),
+            None => format!("unknown detector, expected one of {}", known().collect::<Vec<_>>().join(", ")),
+        };
+        return Err(Error::new(ErrorCode::InvalidConfig, message).at(field).with(name));
+    };
+    let mut document = object(value(profiles::text(*profile))?, ErrorCode::InvalidConfig, field)?;
+    match document.remove("extends") {
+        Some(Value::String(name)) => {
+            let mut base = self::profile(&name, field)?;
+            lay_over(&mut base, document);
+            Ok(base)
+        }
+        _ => Ok(document),
+    }
+}
+
+/// Lays `over` over `base`: objects field by field, all else in its place. What is `null` is as if left out.
+fn lay_over(base: &mut Map<String, Value>, over: Map<String, Value>) {
+    for (name, value) in over {
+        match (base.get_mut(&name), value) {
+            (Some(Value::Object(base)), Value::Object(over)) => lay_over(base, over),
+            (Some(_), Value::Null) => {}
+            (_, value) => {
+                base.insert(name, value);
+            }
+        }
+    }
+}
+
+/// A configuration without `extends`: what is not as by default counts more than what it extends.
+pub(crate) fn extended(mut config: Config) -> Result<Config, Error> {
+    let Some(extends) = config.extends.take() else { return Ok(config) };
+    let mut base = Map::new();
+    for named in extends.profiles() {
+        lay_over(&mut base, profile(named.name(), "extends")?);
+    }
+    let own = config_text(&config);
+    if !own.is_empty() {
+        lay_over(&mut base, object(value(&own)?, ErrorCode::InvalidConfig, "")?);
+    }
+    typed(Value::Object(base), ErrorCode::InvalidConfig, "")
 }
 
 /// Reads one event.
@@ -89,12 +173,12 @@ pub fn scenario(text: &str) -> Result<Scenario, Error> {
             .enumerate()
             .map(|(index, value)| trace_event_from(value, &format!("events[{index}].")))
             .collect::<Result<Vec<_>, _>>()?,
-        Some(_) => return Err(Error::new(ErrorCode::InvalidEvent, "expected a list of events").at("events")),
+        Some(_) => return Err(no_list().at("events")),
         None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at("events")),
     };
     let config = match map.remove("config") {
         None | Some(Value::Null) => None,
-        Some(value) => Some(typed(value, ErrorCode::InvalidConfig, "config.")?),
+        Some(value) => Some(config_from(value, "config.")?),
     };
     let labels: Labels = typed(Value::Object(map), ErrorCode::InvalidEvent, "")?;
     Ok(Scenario {

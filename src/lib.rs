@@ -14,6 +14,7 @@ pub mod json;
 mod metrics;
 pub mod model;
 mod policy;
+mod profiles;
 mod report;
 mod rules;
 mod state;

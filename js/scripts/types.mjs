@@ -19,6 +19,26 @@ for (const name of names) {
   Object.assign(definitions, $defs, { [root.title]: root });
   documents[name.replace(".schema.json", "")] = { $ref: `#/$defs/${root.title}` };
 }
+// Definitions of schemas are in one place here, and fields that all events have are those of one interface.
+const common = Object.keys(definitions.Context.properties);
+// Open in the schema, where each kind closes itself; an interface that others extend would open them all.
+definitions.Context.additionalProperties = false;
+for (const kind of definitions.Event.oneOf) {
+  for (const name of common) delete kind.properties[name];
+  kind.extends = { $ref: "#/$defs/Context" };
+}
+const here = (/** @type {any} */ node) => {
+  if (Array.isArray(node)) return node.map(here);
+  if (node === null || typeof node !== "object") return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => {
+      if (key !== "$ref" || typeof value !== "string") return [key, here(value)];
+      const [, document, pointer] = /^(\w+)\.schema\.json#?(.*)$/.exec(value) ?? [];
+      if (document === undefined) return [key, value];
+      return [key, pointer === "" ? documents[document]?.$ref : `#${pointer}`];
+    }),
+  );
+};
 // One name per event: a trace event is an event with one more field.
 definitions.TraceEvent = {
   description: definitions.TraceEvent.description,
@@ -43,7 +63,7 @@ const schema = {
   additionalProperties: false,
   $defs: definitions,
 };
-const compiled = await compile(strip(schema), "Documents", {
+const compiled = await compile(here(strip(schema)), "Documents", {
   additionalProperties: true,
   bannerComment: "// Generated from schema/*.schema.json by `npm run types`: change the model, not this file.",
   style: { printWidth: 120 },

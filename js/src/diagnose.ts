@@ -1,6 +1,6 @@
-import { inForce as coreInForce, normalise as coreNormalise } from "../glue/tools.js";
+import { goals as coreGoals, inForce as coreInForce, normalise as coreNormalise } from "../glue/tools.js";
 import { json, text } from "./arguments.ts";
-import type { Config } from "./generated/types.ts";
+import type { Config, Event } from "./generated/types.ts";
 import { tools } from "./tools.ts";
 
 /** What is compared of a tool's output. */
@@ -31,6 +31,40 @@ export function normalise(output: string, config: Config | string = {}): Normali
   return JSON.parse(tools.call(() => coreNormalise(what, how)));
 }
 
+/** What a request is about, and how that moved since an earlier one. */
+export interface Goal {
+  /** The words that weigh most: names, figures, paths and addresses first. */
+  about: string[];
+  /** Absent of the first. */
+  moved?: {
+    /** Which of the earlier ones it shares most with: its place in the list. */
+    since: number;
+    /** Shared weight in per cent of both together, and of the lighter one. */
+    alike: number;
+    within: number;
+    /** What stayed, came and went. */
+    kept: string[];
+    added: string[];
+    left: string[];
+    /** What is named: the same, more, less or something else; `refilled` is one template with something else in one place. */
+    slot: "none" | "more" | "less" | "other" | "refilled";
+    /** Whether both count as requests for one thing. */
+    shared: boolean;
+  };
+}
+
+/**
+ * What requests are about, as the rules see them that compare goals: which object stayed, and what moved from one to the
+ * next. `null` for an event that asks nothing in words.
+ *
+ * @param events - Calls and messages, oldest first.
+ * @throws {LoopwardenError} `invalid-event`.
+ */
+export function goals(events: readonly Event[]): (Goal | null)[] {
+  const what = json(events, "invalid-event");
+  return JSON.parse(tools.call(() => coreGoals(what)));
+}
+
 /** An enabled rule and the evidence from which each rung of its ladder is reached; 0 for never. */
 export interface RuleInForce {
   id: string;
@@ -54,6 +88,8 @@ export interface InForce {
   ignoreArgs: string[];
   identityArgs: string[];
   rules: RuleInForce[];
+  /** The configuration without what is as by default, and with all that it `extends`. */
+  config: Config;
 }
 
 /**

@@ -248,6 +248,27 @@ test("config check", async () => {
   assert.match((await loopwarden("config", "check", text)).stderr, /text\.json:2: invalid-json: /);
 });
 
+test("config show: what is in force, with all that it extends", async () => {
+  const own = await file(
+    "extends.json",
+    `{ "extends": "roo-code", "budgets": { "maxIterations": 90 }, "privacy": { "salt": "a-secret-of-mine" } }`,
+  );
+  const { stdout, code } = await loopwarden("config", "show", own);
+  assert.equal(code, 0);
+  assert.match(stdout, /"onlyNamed": true/);
+  assert.match(stdout, /counter same-call .* 4 /);
+  assert.match(stdout, /max-iterations .* 90/);
+  assert.doesNotMatch(stdout, /repeated-call|a-secret/);
+  const { config, rules } = JSON.parse((await loopwarden("config", "show", own, "--json")).stdout);
+  assert.deepEqual(config.conventions.counters["same-call"], { of: "calls", anew: true, block: 4 });
+  assert.deepEqual(rules.map(({ id }: { id: string }) => id).sort(), ["counter", "max-iterations"]);
+  const wrong = await file("wrong.json", `{\n  "extends": ["goose", "openhand"]\n}`);
+  const refused = await loopwarden("config", "check", wrong);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /extends\[1\].*did you mean `openhands`/);
+  assert.equal((await loopwarden("config", "check", own, "--tool", "x")).code, 2);
+});
+
 test("config check: comments, a schema for the editor, mistakes with one suggestion", async () => {
   const commented = `\ufeff{
   // for the editor

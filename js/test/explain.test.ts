@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Config, type AgentEvent as Event, LoopDetector } from "../dist/index.js";
-import { normalise } from "../dist/tools.js";
+import { goals, normalise } from "../dist/tools.js";
 import { type Result, run } from "./support/run.ts";
 
 const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
@@ -247,4 +247,40 @@ test("normalise: what two outputs have in common", () => {
   assert.equal(normalise("made build a1", config).light, normalise("made build b2", config).light);
   assert.equal(normalise("No file 'a.ts'").heavy, normalise("no file 'b.ts'").heavy);
   assert.throws(() => normalise("x", { preset: "none" } as unknown as Config), { code: "invalid-config" });
+});
+
+test("requests in words: what they are about, what stayed and what moved", async () => {
+  const ask = (question: string) => pair("ask_expert", { question }, "I do not have that.");
+  const trace = await file("goals.jsonl", [
+    ...ask("Please find the founding year of the Aldgate Observatory on its official website."),
+    ...ask("Could you look up on the Aldgate Observatory's official website in which year it was founded?"),
+    ...ask("On the official website of the Aldgate Observatory, what is given as its founding year?"),
+    ...ask("Which year does the official Aldgate Observatory website give for its founding?"),
+  ]);
+  const { stdout } = await loopwarden("explain", trace, "--json");
+  const { findings } = JSON.parse(stdout);
+  const found = findings.find(({ goals }: { goals?: object }) => goals !== undefined);
+  assert.ok(found, stdout);
+  const [first, ...later] = found.goals;
+  assert.equal(first.moved, undefined);
+  assert.ok(first.about.includes("Aldgate"), JSON.stringify(first));
+  for (const { seq, moved } of later) {
+    assert.ok(moved.since < seq && moved.shared && moved.kept.includes("Aldgate"), JSON.stringify(moved));
+  }
+  const page = (await loopwarden("explain", trace)).stdout;
+  assert.match(page, /what the requests are about/);
+  assert.match(page, /stayed .*Aldgate/);
+});
+
+test("goals: another object, and what asks nothing", () => {
+  const ask = (question: string): Event => ({ type: "tool-call", tool: "ask_expert", args: { question } });
+  const [one, other, none] = goals([
+    ask("Who composed the music of the film Solaris?"),
+    ask("Who composed the music of the film Stalker?"),
+    { type: "tool-call", tool: "read_file", args: { path: "a.ts" } },
+  ]);
+  assert.ok(one?.about.includes("Solaris") && one.moved === undefined);
+  assert.ok(other?.moved !== undefined && !other.moved.shared);
+  assert.deepEqual([other.moved.added, other.moved.left], [["Stalker"], ["Solaris"]]);
+  assert.equal(none, null);
 });

@@ -53,6 +53,16 @@ pub fn normalise(text: &str, config: &str) -> Result<String, JsValue> {
     json::normalise(text, config).map_err(thrown)
 }
 
+/// What requests are about, and what moved from one to the next.
+///
+/// # Errors
+/// As [`json::goals`].
+#[wasm_bindgen]
+#[expect(unreachable_pub, reason = "wasm-bindgen exports only what is `pub`")]
+pub fn goals(events: &str) -> Result<String, JsValue> {
+    json::goals(events).map_err(thrown)
+}
+
 /// The settings in force for a tool.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use crate::rules::{Settings, in_force as rules_in_force};
 use crate::text::{Seen, seen};
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// What is compared of a tool's output: `{"light", "shape", "heavy"}` as JSON text.
 ///
@@ -33,7 +34,7 @@ pub fn normalise(text: &str, config: &str) -> Result<String, Error> {
 
 /// The settings in force for a tool, or, without one, for events that are about no tool, as JSON text: `enabled`,
 /// `polling`, `ignoreArgs`, `identityArgs`, and as `rules` every enabled rule with its thresholds, before a polling tool
-/// trebles them.
+/// trebles them; as `config` the configuration without what is as by default, and with all that it extends.
 ///
 /// # Errors
 /// As [`detector`](super::detector).
@@ -46,8 +47,15 @@ pub fn in_force(config: &str, tool: Option<&str>) -> Result<String, Error> {
         ignore_args: Vec<String>,
         identity_args: Vec<String>,
         rules: Vec<RuleInfo>,
+        config: Value,
     }
     let settings = Settings::new(super::config(config)?)?;
+    let mut shown = settings.config.clone();
+    // A secret is not shown.
+    shown.privacy.salt = shown.privacy.salt.map(|_| "…".into());
+    let config = super::config_text(&shown);
+    // INVARIANT: it was just written.
+    let config = if config.is_empty() { Value::Object(Map::new()) } else { super::value(&config)? };
     let tool = tool.map(|name| settings.tool(name)).unwrap_or_default();
     Ok(super::to_string(&InForce {
         enabled: tool.enabled,
@@ -55,13 +63,14 @@ pub fn in_force(config: &str, tool: Option<&str>) -> Result<String, Error> {
         rules: rules_in_force(tool.limits(&settings)),
         ignore_args: tool.ignore_args,
         identity_args: tool.identity_args,
+        config,
     }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, from_str};
+    use serde_json::from_str;
 
     #[test]
     fn what_is_compared_of_a_text() {
@@ -74,6 +83,17 @@ mod tests {
         assert_ne!(first["light"], second["light"]);
         assert_eq!(first["heavy"], second["heavy"]);
         assert_eq!(normalise("x", r#"{"preset":"none"}"#).unwrap_err().field.as_deref(), Some("preset"));
+    }
+
+    #[test]
+    fn what_holds_is_told_with_all_that_it_extends() {
+        let force: Value = from_str(&in_force(r#"{"extends":"roo-code","attended":true}"#, None).unwrap()).unwrap();
+        let rules: Vec<&str> =
+            force["rules"].as_array().unwrap().iter().filter_map(|rule| rule["id"].as_str()).collect();
+        assert_eq!(rules, ["counter"]);
+        let config = serde_json::json!({"conventions":{"onlyNamed":true,"counters":{"same-call":{"of":"calls","anew":true,"block":4}}}});
+        assert_eq!(force["config"], config);
+        assert_eq!(from_str::<Value>(&in_force("", None).unwrap()).unwrap()["config"], serde_json::json!({}));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::model::{Attempts, Conventions, Failures, Graph, Level, OnStall, Phases, Requests};
+use crate::model::{Attempts, Conventions, Extends, Failures, Graph, Level, OnStall, Phases, Requests};
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Config {
+    /// Begins with the settings of another detector, or of several, one after the other; what else stands here counts more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extends: Option<Extends>,
     /// The thresholds that the rest of this document changes.
     pub preset: Preset,
     /// The one switch that silences everything.
@@ -46,11 +49,15 @@ pub struct Config {
     pub patterns: Patterns,
     /// What may leave in a verdict.
     pub privacy: Privacy,
+    /// What tokens cost, for events that tell tokens and no money.
+    #[serde(skip_serializing_if = "Prices::is_default")]
+    pub prices: Prices,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
+            extends: None,
             preset: Preset::default(),
             enabled: true,
             mode: Mode::default(),
@@ -69,6 +76,7 @@ impl Default for Config {
             memory: Memory::default(),
             patterns: Patterns::default(),
             privacy: Privacy::default(),
+            prices: Prices::default(),
         }
     }
 }
@@ -234,6 +242,23 @@ pub struct SignaturePattern {
     pub pattern: String,
     /// The signature; `$1` or `${name}` insert what a group matched.
     pub signature: String,
+}
+
+/// What tokens cost. Money that an event tells itself (`costMicros`) always counts more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Prices {
+    /// What a million tokens cost on average, given, cached and answered taken together as your bill has them: a decimal
+    /// such as `"2.50"`, in the currency that you think in. Read to the millionth; each event's cost is rounded down to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub million_tokens: Option<String>,
+}
+
+impl Prices {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Whether payloads may leave in a verdict.

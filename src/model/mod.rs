@@ -3,12 +3,14 @@
 mod attempts;
 mod config;
 mod conventions;
+mod counters;
 mod error;
 mod event;
 mod failures;
 mod graph;
 mod level;
 mod phases;
+mod profile;
 mod record;
 mod report;
 mod scenario;
@@ -18,9 +20,11 @@ mod verdict;
 
 pub use attempts::{Attempts, AttemptsPreset};
 pub use config::{
-    Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Privacy, RuleConfig, SignaturePattern, ToolConfig,
+    Budgets, Config, Memory, Mode, Patterns, Payloads, Preset, Prices, Privacy, RuleConfig, SignaturePattern,
+    ToolConfig,
 };
 pub use conventions::Conventions;
+pub use counters::{Apart, Counted, Counter, Ends, Same};
 pub use error::{Error, ErrorCode};
 pub use event::{
     Attempt, AttemptStatus, Body, Channel, Checklist, Collaboration, Context, Custom, Delivery, Delta, ErrorType,
@@ -31,6 +35,7 @@ pub use failures::{Counting, Failures, Requests};
 pub use graph::{DrivingNode, Graph, GraphEdge, GraphNode, OnStall};
 pub use level::Level;
 pub use phases::{PhaseConfig, Phases};
+pub use profile::{Extends, Profile};
 pub use record::Record;
 pub use report::{
     AgentLoops, AttemptEvidence, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics,

@@ -19,11 +19,13 @@ use serde_json::{Value, json};
 /// field is left out, never `null`.
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
+    let (event, config) = (read::<Event>(), with_rules(read::<Config>()));
+    let scenario = referring(read::<Scenario>(), &event, &config);
     [
-        ("event", read::<Event>()),
+        ("event", sharing(event)),
         ("verdict", written::<Verdict>()),
-        ("config", with_rules(read::<Config>())),
-        ("scenario", with_rules(read::<Scenario>())),
+        ("config", config),
+        ("scenario", scenario),
         ("scope", read::<Scope>()),
         ("decision", read::<Decision>()),
         ("graph", read::<Graph>()),
@@ -41,13 +43,86 @@ fn read<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
 }
 
+/// The fields that every event has, once.
+const CONTEXT: &str = "Context";
+
+/// Events whose common fields are said once: each kind refers to them, and stays closed.
+fn sharing(mut schema: Schema) -> Schema {
+    let whole = schema.ensure_object();
+    let mut common = serde_json::Map::new();
+    if let Some(Value::Array(kinds)) = whole.get_mut("oneOf") {
+        let first = kinds.first().and_then(|kind| kind.get("properties")).and_then(Value::as_object).cloned();
+        let everywhere = |name: &str, field: &Value| {
+            name != "type" && kinds.iter().all(|kind| kind.pointer(&format!("/properties/{name}")) == Some(field))
+        };
+        common.extend(first.into_iter().flatten().filter(|(name, field)| everywhere(name, field)));
+        for kind in kinds.iter_mut().filter_map(|kind| kind.get_mut("properties")).filter_map(Value::as_object_mut) {
+            for (name, field) in kind.iter_mut().filter(|(name, _)| common.contains_key(*name)) {
+                *field = json!({ "$ref": format!("#/$defs/{CONTEXT}/properties/{name}") });
+            }
+        }
+    }
+    let context = json!({
+        "description": "What every event may tell: when and where it happened, and what it took.",
+        "type": "object",
+        "properties": common,
+    });
+    if let Value::Object(defs) = whole.entry("$defs").or_insert_with(|| json!({})) {
+        defs.insert(CONTEXT.to_string(), context);
+    }
+    schema
+}
+
+/// A scenario that refers to the schemas of events and configurations beside it instead of repeating them. A line of a
+/// trace may be pending, which an event may not: its kinds are closed, and refer to the fields one by one.
+fn referring(mut schema: Schema, event: &Schema, config: &Schema) -> Schema {
+    let own = |schema: &Schema| schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
+    let (of_event, of_config) = (own(event), own(config));
+    let whole = schema.ensure_object();
+    if let Some(Value::Object(defs)) = whole.get_mut("$defs") {
+        defs.retain(|name, _| name != "Config" && !of_event.contains_key(name) && !of_config.contains_key(name));
+        let kinds = defs.get_mut("TraceEvent").and_then(|lines| lines.get_mut("oneOf")).and_then(Value::as_array_mut);
+        let whose = event.get("oneOf").and_then(Value::as_array);
+        for (at, (line, event)) in kinds.into_iter().flatten().zip(whose.into_iter().flatten()).enumerate() {
+            let Some(fields) = line.get_mut("properties").and_then(Value::as_object_mut) else { continue };
+            for (name, field) in fields.iter_mut().filter(|(name, _)| *name != "type") {
+                if event.pointer(&format!("/properties/{name}")) == Some(&*field) {
+                    *field = json!({ "$ref": format!("event.schema.json#/oneOf/{at}/properties/{name}") });
+                }
+            }
+        }
+    }
+    let elsewhere = |name: &str| match name {
+        "Config" => Some("config.schema.json".to_string()),
+        name if of_event.contains_key(name) => Some(format!("event.schema.json#/$defs/{name}")),
+        name if of_config.contains_key(name) => Some(format!("config.schema.json#/$defs/{name}")),
+        _ => None,
+    };
+    whole.values_mut().for_each(|value| redirect(value, &elsewhere));
+    schema
+}
+
+/// Lets references lead where their definition is.
+fn redirect(value: &mut Value, elsewhere: &impl Fn(&str) -> Option<String>) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, elsewhere)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let there = field.as_str().filter(|_| name == "$ref").and_then(|link| link.strip_prefix("#/$defs/"));
+                match there.and_then(elsewhere) {
+                    Some(there) => *field = Value::String(there),
+                    None => redirect(field, elsewhere),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// A configuration with the rules by name, so that an editor completes them and marks what is none.
 fn with_rules(mut schema: Schema) -> Schema {
     let whole = schema.ensure_object();
-    let of_config = whole.get("$defs").and_then(|defs| defs.pointer("/Config/properties")).is_some();
-    let pointer = if of_config { "/Config/properties" } else { "" };
-    let properties = if of_config { whole.get_mut("$defs") } else { whole.get_mut("properties") };
-    if let Some(Value::Object(properties)) = properties.and_then(|value| value.pointer_mut(pointer)) {
+    if let Some(Value::Object(properties)) = whole.get_mut("properties") {
         let link =
             json!({ "type": "string", "description": "Where an editor finds this schema; nothing else reads it." });
         properties.insert("$schema".to_string(), link);

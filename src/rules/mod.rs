@@ -5,6 +5,7 @@
 //! rule, write its file and add one line to the [`registry!`] below.
 
 mod continuation_loop;
+mod counter;
 mod cycle;
 mod cycle_budget;
 mod denied_call;
@@ -685,6 +686,7 @@ registry! {
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     empty_handed: empty_handed::EmptyHanded,
     blind_repeat: streaks::BlindRepeat,
+    counter: counter::Counters,
     stream_period: stream_period::StreamPeriod,
     stream_novelty: stream_novelty::StreamNovelty,
     monologue: monologue::Monologue,

@@ -1,8 +1,9 @@
-use crate::model::{Budgets, Config, Error, ErrorCode, Level, ToolConfig};
+use crate::model::{Budgets, Config, Context, Counted, Error, ErrorCode, Level, Same, ToolConfig};
+use crate::rules::counter::{Counters, TRAIL, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
-use crate::text::{Signatures, Volatile, nearest};
+use crate::text::{Signatures, Volatile, cost_of, millionths, nearest};
 use alloc::{format, string::String, vec::Vec};
 use regex::{Regex, RegexSet};
 
@@ -19,6 +20,12 @@ const NAME: usize = 1024;
 /// Bytes that all tool patterns may take together once compiled.
 const PATTERNS: usize = 16 * 1024 * 1024;
 const TASK_LOOP: &str = <TaskLoop as Rule>::ID;
+const COUNTER: &str = <Counters as Rule>::ID;
+/// Counters there may be, and bytes of the name of one.
+const COUNTERS: usize = 16;
+const COUNTER_NAME: usize = 64;
+/// Steps of the longest lap that a counter counts.
+const LAP: u32 = 10;
 
 /// A validated configuration, compiled: thresholds per rule, tools by pattern, regular expressions.
 #[derive(Clone, Debug)]
@@ -33,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) signatures: Signatures,
     /// The configured workflow.
     pub(crate) graph: Option<Graph>,
+    /// What a million tokens cost, in millionths.
+    token_price: Option<u64>,
 }
 
 /// What the configuration says about one tool.
@@ -111,6 +120,8 @@ impl Settings {
             return fail("conventions.streamPassage", &format!("expected at most {LONGEST_PASSAGE}"))
                 .map_err(|error: Error| error.with(passage));
         }
+        counters(&config)?;
+        let token_price = token_price(&config)?;
         let similarity = config.collaboration.similarity;
         if !(500..1000).contains(&similarity) {
             return fail("collaboration.similarity", "expected 500 to 999 per mille")
@@ -143,8 +154,14 @@ impl Settings {
             volatile: Volatile::compile(&config.patterns.volatile)?,
             signatures: Signatures::compile(&config.patterns.signatures)?,
             graph: graph.transpose()?,
+            token_price,
             config,
         })
+    }
+
+    /// What an event cost, in millionths: what it says itself, or what its tokens cost where the user gave a price.
+    pub(crate) fn cost(&self, context: &Context) -> Option<u64> {
+        context.cost_micros.or_else(|| Some(cost_of(context.tokens?, self.token_price?)))
     }
 
     pub(crate) fn limits(&self) -> &Table {
@@ -187,6 +204,13 @@ fn limits(config: &Config) -> Result<Table, Error> {
         *limits = rule.limits.preset(config.preset, (rule.reach)(rule.limits.window));
     }
     budgets(&mut table, &config.budgets)?;
+    if config.conventions.only_named {
+        for (limits, rule) in table.iter_mut().zip(RULES) {
+            limits.enabled = rule.id == COUNTER
+                || config.rules.contains_key(rule.id)
+                || rule.budget.is_some_and(|budget| (budget.of)(&config.budgets) != 0);
+        }
+    }
     gate_threshold(&mut table, config)?;
     for name in config.rules.keys() {
         known(name, "rules.")?;
@@ -198,6 +222,86 @@ fn limits(config: &Config) -> Result<Table, Error> {
         }
     }
     Ok(table)
+}
+
+/// The price of a million tokens in millionths.
+fn token_price(config: &Config) -> Result<Option<u64>, Error> {
+    let Some(price) = &config.prices.million_tokens else { return Ok(None) };
+    let plain = price.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match millionths(price).filter(|_| plain && price.len() <= 20) {
+        Some(price) => Ok(Some(price)),
+        None => {
+            let error = Error::new(ErrorCode::InvalidConfig, "expected a decimal such as \"2.50\"");
+            Err(error.at("prices.millionTokens").with(price))
+        }
+    }
+}
+
+/// Refuses counters that contradict themselves or can never come to their thresholds.
+fn counters(config: &Config) -> Result<(), Error> {
+    let counters = &config.conventions.counters;
+    if counters.len() > COUNTERS {
+        let error = Error::new(ErrorCode::InvalidConfig, format!("more than {COUNTERS}")).at("conventions.counters");
+        return Err(error.with(counters.len()));
+    }
+    for (name, counter) in counters {
+        let fail = |field: &str, message: &str| {
+            let dot = if field.is_empty() { "" } else { "." };
+            let place = format!("conventions.counters.{name}{dot}{field}");
+            Err(Error::new(ErrorCode::InvalidConfig, message).at(place))
+        };
+        if name.is_empty() || name.len() > COUNTER_NAME {
+            return fail("", &format!("expected a name of 1 to {COUNTER_NAME} bytes"));
+        }
+        let before = matches!(counter.of, Counted::Calls | Counted::Rounds);
+        let messages = counter.of == Counted::Messages;
+        for same in counter.same.iter().flatten() {
+            let outcome = matches!(same, Same::Output | Same::MaskedOutput | Same::ExitCode);
+            if outcome && before {
+                return fail("same", "a call that has just been made has no outcome: count results");
+            }
+            if messages != (*same == Same::Text) {
+                return fail("same", if messages { "a message has a text alone" } else { "calls have no text" });
+            }
+        }
+        if counter.ahead && (before || messages) {
+            return fail("ahead", "counts what came of calls: results, failures, errors or unknown-tools");
+        }
+        if counter.lap != 0 && !(2..=LAP).contains(&counter.lap) {
+            return fail("lap", &format!("expected 0 or 2 to {LAP}")).map_err(|error: Error| error.with(counter.lap));
+        }
+        let rounds = counter.by_round || counter.of == Counted::Rounds;
+        let ways = [counter.lap != 0, counter.window != 0, rounds];
+        if ways.into_iter().filter(|way| *way).count() > 1 {
+            return fail("", "give one of lap, window and rounds");
+        }
+        if counter.window as usize > TRAIL {
+            let error = fail("window", &format!("expected at most {TRAIL}"));
+            return error.map_err(|error: Error| error.with(counter.window));
+        }
+        let trail = u32::try_from(TRAIL).unwrap_or(u32::MAX);
+        let held = if counter.window == 0 { trail } else { counter.window };
+        let reach = held / counter.lap.max(1) + u32::from(counter.ahead);
+        let mut weaker: Option<(Level, u32)> = None;
+        for (level, threshold) in rungs(counter) {
+            let message = match weaker {
+                _ if threshold == 1 => "1 would fire on the first occurrence, expected 0 or at least 2".into(),
+                _ if threshold > reach => format!("can never be reached: at most {reach} add up"),
+                Some((below, value)) if threshold <= value => format!("must be above {} ({value})", below.name()),
+                _ => {
+                    weaker = Some((level, threshold));
+                    continue;
+                }
+            };
+            return fail(level.name(), &message).map_err(|error: Error| error.with(threshold));
+        }
+        for (field, patterns) in [("tools", &counter.tools), ("except", &counter.except)] {
+            if patterns.iter().any(|pattern| pattern.is_empty() || pattern.len() > 256) {
+                return fail(field, "expected patterns of 1 to 256 bytes");
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The document's name for the gate of the rule `task-loop`.
@@ -320,6 +424,7 @@ fn literal_characters(pattern: &str) -> usize {
 mod tests {
     use super::Settings;
     use crate::json;
+    use crate::model::{Config, Extends, Profile};
 
     fn error(config: &str) -> (String, String) {
         let error = json::config(config).and_then(Settings::new).unwrap_err();
@@ -397,12 +502,73 @@ mod tests {
             (r#"{"conventions":{"streamCopies":1}}"#, "conventions.streamCopies"),
             (r#"{"conventions":{"streamPassage":4000}}"#, "conventions.streamPassage"),
             (r#"{"conventions":{"blind":true}}"#, "conventions.blind"),
+            (r#"{"conventions":{"counters":{"":{"nudge":3}}}}"#, "conventions.counters."),
+            (r#"{"conventions":{"counters":{"a":{"of":"call"}}}}"#, "conventions.counters.a.of"),
+            (r#"{"conventions":{"counters":{"a":{"nugde":3}}}}"#, "conventions.counters.a.nugde"),
+            (r#"{"conventions":{"counters":{"a":{"nudge":1}}}}"#, "conventions.counters.a.nudge"),
+            (r#"{"conventions":{"counters":{"a":{"nudge":3,"block":3}}}}"#, "conventions.counters.a.block"),
+            (r#"{"conventions":{"counters":{"a":{"nudge":65}}}}"#, "conventions.counters.a.nudge"),
+            (r#"{"conventions":{"counters":{"a":{"window":5,"halt":6}}}}"#, "conventions.counters.a.halt"),
+            (r#"{"conventions":{"counters":{"a":{"lap":4,"halt":17}}}}"#, "conventions.counters.a.halt"),
+            (r#"{"conventions":{"counters":{"a":{"lap":11}}}}"#, "conventions.counters.a.lap"),
+            (r#"{"conventions":{"counters":{"a":{"lap":2,"window":9}}}}"#, "conventions.counters.a"),
+            (r#"{"conventions":{"counters":{"a":{"window":65}}}}"#, "conventions.counters.a.window"),
+            (r#"{"conventions":{"counters":{"a":{"same":["output"]}}}}"#, "conventions.counters.a.same"),
+            (r#"{"conventions":{"counters":{"a":{"same":["text"]}}}}"#, "conventions.counters.a.same"),
+            (r#"{"conventions":{"counters":{"a":{"ahead":true}}}}"#, "conventions.counters.a.ahead"),
+            (r#"{"conventions":{"counters":{"a":{"tools":[""]}}}}"#, "conventions.counters.a.tools"),
+            (r#"{"prices":{"millionTokens":"two"}}"#, "prices.millionTokens"),
+            (r#"{"prices":{"millionTokens":"-1"}}"#, "prices.millionTokens"),
+            (r#"{"prices":{"millionTokens":"1e3"}}"#, "prices.millionTokens"),
+            (r#"{"prices":{"millionTokens":2.5}}"#, "prices.millionTokens"),
+            (r#"{"extends":"openhand"}"#, "extends"),
+            (r#"{"extends":["goose",7]}"#, "extends[1]"),
+            (r#"{"extends":["goose","gosse"]}"#, "extends[1]"),
+            (
+                r#"{"extends":"openhands","conventions":{"counters":{"same-step":{"halt":1}}}}"#,
+                "conventions.counters.same-step.halt",
+            ),
             (r#"{"collaboration":{"similarity":1000}}"#, "collaboration.similarity"),
             (r#"{"patterns":{"volatile":["ok","("]}}"#, "patterns.volatile[1]"),
             (r#"{"patterns":{"signatures":[{"pattern":"[","signature":"x"}]}}"#, "patterns.signatures[0].pattern"),
         ];
         for (config, field) in cases {
             assert_eq!(error(config).0, field, "{config}");
+        }
+    }
+
+    #[test]
+    fn another_detector_is_where_a_configuration_begins() {
+        let of = |config: &str| json::config(config).unwrap_or_else(|error| panic!("{config}: {error}"));
+        let plain = of(r#"{"extends":"openhands"}"#);
+        assert_eq!(plain.extends, None);
+        assert!(plain.conventions.only_named);
+        // What else stands there counts more, field by field; what is null is as if left out.
+        let own = of(r#"{"extends":"openhands","conventions":{"counters":{"same-step":{"halt":6,"until":null}}}}"#);
+        let mut wanted = plain.clone();
+        wanted.conventions.counters.get_mut("same-step").unwrap().halt = 6;
+        assert_eq!(own, wanted);
+        // Later ones count more than earlier ones, and their counters come together.
+        let two = of(r#"{"extends":["openhands","cline"]}"#);
+        assert!(two.conventions.counters.contains_key("monologue") && two.conventions.counters["same-call"].gate == 5);
+        assert_eq!(two.conventions.counters.len(), plain.conventions.counters.len() + 1);
+        let message = |config: &str| error(config).1;
+        assert_eq!(message(r#"{"extends":"openhand"}"#), "unknown detector, did you mean `openhands`?");
+        assert!(message(r#"{"extends":"zzz"}"#).starts_with("unknown detector, expected one of agent-shepherd, cline"));
+    }
+
+    #[test]
+    fn every_profile_is_sound_and_no_other_rule_runs_beside_it() {
+        for profile in Profile::ALL {
+            let config = Config { extends: Some(Extends::One(*profile)), ..Config::default() };
+            let text = alloc::format!(r#"{{"extends":"{}"}}"#, profile.name());
+            let by_name = json::detector(&text).unwrap_or_else(|error| panic!("{}: {error}", profile.name()));
+            let by_type = crate::Detector::new(config).unwrap();
+            assert_eq!(by_name.config(), by_type.config(), "{}", profile.name());
+            assert!(by_name.config().conventions.only_named, "{}", profile.name());
+            // A snapshot tells what holds, not what it was called.
+            let restored = crate::Detector::restore(&by_name.snapshot()).unwrap();
+            assert_eq!(restored.config(), by_name.config(), "{}", profile.name());
         }
     }
 

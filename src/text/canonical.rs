@@ -119,7 +119,19 @@ pub(crate) fn call_key(
     let canonical = salted("call", salt, buffer.as_bytes());
     if altered {
         buffer.truncate(start);
-        Writer { out: buffer, lenient: false, altered: false }.value(call.args.as_ref().unwrap_or(&Value::Null), 0);
+        let mut writer = Writer { out: buffer, lenient: false, altered: false };
+        match &call.args {
+            // What the host said does not make two calls differ does not.
+            Some(Value::Object(map)) if !(ignore.is_empty() && identity.is_empty()) => {
+                writer.object(map, 0, |name| {
+                    let named = |names: &[String]| names.iter().any(|own| own == name);
+                    !named(ignore) && (identity.is_empty() || named(identity))
+                });
+            }
+            args => {
+                writer.value(args.as_ref().unwrap_or(&Value::Null), 0);
+            }
+        }
     }
     CallKey { key: canonical, raw: salted("call", salt, buffer.as_bytes()) }
 }

@@ -9,7 +9,7 @@ use super::request::dense;
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::tuned;
-use alloc::vec::Vec;
+use alloc::{format, string::String, vec::Vec};
 
 /// Different words kept of a text.
 pub(crate) const MOST: usize = 64;
@@ -114,6 +114,17 @@ pub(crate) fn beside(name: &str, value: &str) -> u32 {
     hash(name.chars().chain(core::iter::once('=')).chain(value.chars())) | OBJECT
 }
 
+/// The words of a text that a goal keeps, for a person, each with its hash.
+pub(crate) fn goal_words(text: &str) -> Vec<(u32, String)> {
+    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    // Behind another word, where a capital says something.
+    let kept = words(text).filter_map(|word| {
+        let goal = Goal::of(&format!("x {}", word.text), core::iter::empty());
+        goal.words.first().map(|hash| (*hash, word.text.into()))
+    });
+    kept.collect()
+}
+
 impl Goal {
     /// The object of a text, with what stands beside it.
     pub(crate) fn of(text: &str, beside: impl Iterator<Item = u32>) -> Self {
@@ -188,6 +199,11 @@ impl Goal {
 
     pub(crate) fn fits(&self) -> bool {
         self.words.len() <= MOST
+    }
+
+    /// The kept words that are, or are not, in the other as well, with what each weighs.
+    pub(crate) fn parts_in(&self, other: &Self, there: bool) -> Vec<(u32, u32)> {
+        self.parts().filter(|(word, _)| other.find(*word).is_some() == there).collect()
     }
 
     fn find(&self, word: u32) -> Option<u32> {

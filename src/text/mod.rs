@@ -15,6 +15,7 @@ mod goal;
 mod late;
 pub(crate) mod markdown;
 mod mask;
+mod money;
 mod mutation;
 mod nature;
 mod nearest;
@@ -46,15 +47,18 @@ pub(crate) use echo::Echo;
 pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
-pub(crate) use goal::{Goal, Kinship, beside};
+pub(crate) use goal::{Goal, Kinship, beside, goal_words};
 pub(crate) use late::Late;
+pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Named, mutates};
 pub(crate) use nature::{Nature, mistake, nature, transient};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::Novelty;
 pub(crate) use outcome::{OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
 pub(crate) use refusal::Refusal;
-pub(crate) use request::{Asks, asks, backoff, delegated, has_digit, reads_as_prose, request_goal, word_hashes};
+pub(crate) use request::{
+    Asks, asks, backoff, delegated, has_digit, reads_as_prose, request_goal, request_words, word_hashes,
+};
 pub(crate) use root::{Tokens, root_error};
 pub(crate) use safe::printable;
 pub(crate) use said::said;

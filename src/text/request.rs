@@ -1,11 +1,11 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
-use super::goal::{Goal, beside};
+use super::goal::{Goal, beside, goal_words};
 use super::mutation::Named;
 use super::words::{Sieve, listed, listed_name, name_words};
 use crate::codec::codec;
 use crate::model::ToolCall;
-use alloc::string::ToString;
+use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
 use serde_json::Value;
 
 /// Arguments that hold what is asked, in the order of preference.
@@ -63,6 +63,21 @@ const OPERATORS: [&str; 7] = ["&&", "||", "|", ">", ">>", "<<", "2>&1"];
 
 /// What a call asks for, to be compared with other requests: the text of its request and the short values beside it.
 pub(crate) fn request_goal(call: &ToolCall, named: &Named) -> Option<Goal> {
+    let (asked, scalars) = request(call, named)?;
+    Some(Goal::of(asked, scalars.map(|(name, value)| beside(name, &value))))
+}
+
+/// The same, and for a person the words and values that it is made of, each with its hash.
+pub(crate) fn request_words(call: &ToolCall, named: &Named) -> Option<(Goal, Vec<(u32, String)>)> {
+    let (asked, scalars) = request(call, named)?;
+    let scalars: Vec<_> = scalars.collect();
+    let mut words = goal_words(asked);
+    words.extend(scalars.iter().map(|(name, value)| (beside(name, value), format!("{name}={value}"))));
+    Some((Goal::of(asked, scalars.iter().map(|(name, value)| beside(name, value))), words))
+}
+
+/// The text of a request and the short values beside it.
+fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Iterator<Item = (&'a str, Cow<'a, str>)>)> {
     if named.runs_code() {
         return None;
     }
@@ -71,14 +86,14 @@ pub(crate) fn request_goal(call: &ToolCall, named: &Named) -> Option<Goal> {
         let texts = map.values().filter_map(Value::as_str).map(str::trim);
         texts.max_by_key(|text| text.len()).filter(|text| is_sentence(text))
     })?;
-    let scalars = map.iter().filter_map(|(name, value)| match value {
+    let scalars = map.iter().filter_map(move |(name, value)| match value {
         Value::String(text) if !text.is_empty() && text.len() <= BESIDE && text.trim() != asked => {
-            Some(beside(name, text))
+            Some((name.as_str(), Cow::Borrowed(text.as_str())))
         }
-        Value::Number(number) => Some(beside(name, &number.to_string())),
+        Value::Number(number) => Some((name.as_str(), Cow::Owned(number.to_string()))),
         _ => None,
     });
-    Some(Goal::of(asked, scalars.take(MOST_BESIDE)))
+    Some((asked, scalars.take(MOST_BESIDE)))
 }
 
 /// Whether a text reads as a sentence rather than as code or a command.

@@ -235,7 +235,8 @@ impl Around<'_> {
             parts += 1;
             match unit_text {
                 "s" if !spaced || fraction => certain = true,
-                "us" | "µs" | "μs" => certain = true,
+                // The commonest of the list.
+                "us" | "µs" | "μs" | "ms" => certain = true,
                 "m" | "h" | "d" if !spaced => {}
                 _ if listed(&SPACED, unit_text) => certain = true,
                 _ => return None,

@@ -17,6 +17,8 @@ mod fuzz_bodies;
 mod kit;
 #[path = "../support/labelled.rs"]
 mod labelled;
+#[path = "../support/peers_by_the_book.rs"]
+mod peers_by_the_book;
 #[path = "../support/raw_scenario.rs"]
 mod raw_scenario;
 #[path = "../support/reference.rs"]

@@ -4,9 +4,10 @@
 //! A fact is a scenario with the name of the peer, the settings it was observed under (`peerConfig`) and, besides
 //! `expect`, what holds after single events (`checkpoints`). `knownPeerMiss` marks an answer that is not to be copied.
 
-use crate::raw_scenario::{RawScenario, raw_scenarios};
+use crate::peers_by_the_book;
+use crate::raw_scenario::{self, RawScenario, raw_scenarios};
+use loopwarden::json;
 use loopwarden::model::Level;
-use loopwarden::{json, rules};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use std::{env, fs};
 
 /// Per mille of the facts that a profile must reproduce.
 const AGREEMENT: usize = 980;
+/// Runs made up for each detector.
+const RUNS: usize = 150;
 
 fn profiles_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("profiles")
@@ -23,10 +26,9 @@ fn profiles_dir() -> PathBuf {
 struct Profile {
     /// Settings of the peer that this is for; all of them must be as given here.
     when: Map<String, Value>,
-    /// The rules that run; every other one is off.
-    only: Vec<String>,
-    /// The configuration. `{"of": NAME, "plus": N}` stands for the peer's own setting of that name, plus N; times
-    /// `times`. A setting that is absent, null or below 1 makes 0: never.
+    /// The configuration. `{"setting": NAME, "plus": N}` stands for the peer's own setting of that name, plus N, and at least
+    /// `least`. One that is null or below 1 makes 0: never; so does one that is absent, unless `else` says what holds
+    /// then, and a switch named by `if` that is off.
     config: Value,
 }
 
@@ -42,13 +44,6 @@ fn profiles() -> BTreeMap<String, Vec<Profile>> {
         let field = |profile: &Value, name: &str| profile.get(name).cloned().unwrap_or(Value::Null);
         let profile = |profile: &Value| Profile {
             when: field(profile, "when").as_object().cloned().unwrap_or_default(),
-            only: field(profile, "only")
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
             config: field(profile, "config"),
         };
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
@@ -62,11 +57,19 @@ fn profiles() -> BTreeMap<String, Vec<Profile>> {
 /// Puts the peer's settings into a profile's configuration.
 fn filled(value: &Value, peer: &Value) -> Value {
     match value {
-        Value::Object(map) if map.contains_key("of") => {
-            let name = map.get("of").and_then(Value::as_str).expect("the name of a setting");
+        Value::Object(map) if map.contains_key("setting") => {
+            let name = map.get("setting").and_then(Value::as_str).expect("the name of a setting");
             let number = |key: &str, default: i64| map.get(key).and_then(Value::as_i64).unwrap_or(default);
-            let setting = peer.get(name).and_then(Value::as_i64).filter(|setting| *setting >= 1);
-            json!(setting.map_or(0, |setting| (setting + number("plus", 0)) * number("times", 1)))
+            let off =
+                map.get("if").and_then(Value::as_str).is_some_and(|switch| peer.get(switch) == Some(&json!(false)));
+            match peer.get(name) {
+                _ if off => json!(0),
+                None => json!(number("else", 0)),
+                Some(setting) => {
+                    let setting = setting.as_i64().filter(|setting| *setting >= 1);
+                    json!(setting.map_or(0, |setting| (setting + number("plus", 0)).max(number("least", 0))))
+                }
+            }
         }
         Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), filled(value, peer))).collect(),
         Value::Array(list) => list.iter().map(|value| filled(value, peer)).collect(),
@@ -76,15 +79,7 @@ fn filled(value: &Value, peer: &Value) -> Value {
 
 /// The configuration document of a profile under a peer's settings.
 fn document(profile: &Profile, peer: &Value) -> String {
-    let mut config = filled(&profile.config, peer);
-    let rules_off = rules().into_iter().filter(|rule| !profile.only.iter().any(|id| id == rule.id));
-    let root = config.as_object_mut().expect("a configuration is an object");
-    let section = root.entry("rules").or_insert_with(|| json!({})).as_object_mut().expect("rules are an object");
-    for rule in rules_off {
-        assert!(!section.contains_key(rule.id), "{} is set but not among the rules that run", rule.id);
-        section.insert(rule.id.to_owned(), json!({ "enabled": false }));
-    }
-    config.to_string()
+    filled(&profile.config, peer).to_string()
 }
 
 /// A text with its place holders spelled out: `<randomN>` stands for N letters that never come again, `<randomN-fixed>`
@@ -143,7 +138,13 @@ fn disagreement(fact: &RawScenario, whole: &Value, profiles: &BTreeMap<String, V
         return None;
     }
     let wanted = fact.expect_at.unwrap_or(usize::MAX);
-    match (fact.expect_loop?, alarms.first()) {
+    // Where nothing is expected, it is at the end: what came before the user's last words is over.
+    let users = |event: &raw_scenario::RawEvent| {
+        let event: Value = serde_json::from_str(&event.text).unwrap_or_default();
+        event.get("role").and_then(Value::as_str) == Some("user") && event.get("synthetic") != Some(&json!(true))
+    };
+    let since = fact.events.iter().rposition(users).filter(|_| fact.expect_loop == Some(false)).unwrap_or(0);
+    match (fact.expect_loop?, alarms.iter().find(|at| **at >= since)) {
         (true, None) => Some("no alarm".to_owned()),
         (true, Some(at)) if *at > wanted => Some(format!("alarm at {at}, expected by {wanted}")),
         (true, Some(at)) if fact.first_at && *at < wanted => {
@@ -190,4 +191,35 @@ fn the_profiles_say_what_their_peers_say() {
     if let Some(path) = env::var_os("LOOPWARDEN_PEERS") {
         measure(Path::new(&path));
     }
+}
+
+#[test]
+fn the_profiles_count_as_their_peers_do_by_the_book() {
+    let mut wrong = Vec::new();
+    for peer in peers_by_the_book::PEERS {
+        let config = format!(r#"{{"extends":"{}"}}"#, peer.profile);
+        let (mut agreed, mut loops, mut first) = (0, 0, None);
+        for seed in 0..RUNS {
+            let run = peer.run(seed);
+            let expected = (peer.alarm)(&run);
+            let found = peers_by_the_book::alarm_of(&config, peer, &run);
+            loops += usize::from(expected.is_some());
+            agreed += usize::from(expected == found);
+            if expected != found && first.is_none() {
+                first = Some(format!("{run:?}: expected {expected:?}, found {found:?}"));
+            }
+        }
+        println!("{:<22} {agreed} of {RUNS} runs, {loops} with an alarm", peer.profile);
+        if let Some(first) = &first {
+            println!("  {first}");
+        }
+        // Runs without alarms, or with nothing else, would show nothing.
+        if loops * 5 < RUNS || loops * 50 > RUNS * 49 {
+            wrong.push(format!("{}: {loops} of {RUNS} have an alarm", peer.profile));
+        }
+        if agreed * 1000 < RUNS * peer.agreement {
+            wrong.push(format!("{} {agreed} of {RUNS}", peer.profile));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

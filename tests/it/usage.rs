@@ -408,3 +408,36 @@ fn a_finding_says_what_its_loop_has_cost() {
     // Since the loop began: its first call was no waste yet, and what was before it is none at all.
     assert_eq!(wasted.last().unwrap(), &(Some(4 * 700), Some(4 * 1200)), "{wasted:?}");
 }
+
+#[test]
+fn tokens_cost_what_the_user_says_where_no_money_is_told() {
+    let run = |config: &str, money: Option<u64>| {
+        let mut detector = core_json::detector(config).unwrap();
+        let mut last = None;
+        for _ in 0..3 {
+            let call = json!({"type": "tool-call", "tool": "read", "args": {"path": "a.rs"}, "tokens": 1801, "costMicros": money});
+            let result = json!({"type": "tool-result", "tool": "read", "outcome": "error", "output": "no such file"});
+            for event in [call, result] {
+                last = Some(detector.record(&core_json::event(&event.to_string()).unwrap()).unwrap());
+            }
+        }
+        let finding = &last.unwrap().findings[0];
+        let report = detector.report(&loopwarden::model::Scope::default());
+        assert_eq!(serde_json::to_value(&report).unwrap()["findings"][0]["wasted"], json!(finding.wasted));
+        (finding.wasted.tokens, finding.wasted.cost_micros)
+    };
+    // Of what came after the first call. 1801 tokens at 2.50 a million are 4502.5 millionths, each event's rounded down.
+    let priced = r#"{"prices":{"millionTokens":"2.50"}}"#;
+    assert_eq!(run("{}", None), (Some(3602), None));
+    assert_eq!(run(priced, None), (Some(3602), Some(2 * 4502)));
+    // What an event tells itself counts more, were it nothing.
+    assert_eq!(run(priced, Some(7)), (Some(3602), Some(14)));
+    assert_eq!(run(priced, Some(0)), (Some(3602), Some(0)));
+    assert_eq!(run(r#"{"prices":{"millionTokens":"0"}}"#, None), (Some(3602), Some(0)));
+    // A snapshot takes the price along.
+    let detector = core_json::detector(priced).unwrap();
+    assert_eq!(
+        Detector::restore(&detector.snapshot()).unwrap().config().prices.million_tokens.as_deref(),
+        Some("2.50")
+    );
+}

@@ -145,8 +145,38 @@ mod tests {
                 assert!(!kind["required"].as_array().unwrap().contains(&"pending".into()));
             }
         }
+        let context = &schemas["event"]["$defs"]["Context"]["properties"];
+        assert!(context["agent"]["description"].is_string() && context["type"].is_null() && context["tool"].is_null());
+        assert_eq!(schemas["event"]["oneOf"][0]["properties"]["agent"]["$ref"], "#/$defs/Context/properties/agent");
         assert_eq!(schemas["event"]["oneOf"][0]["title"], "ToolCallEvent");
         assert!(schemas["event"]["oneOf"][0]["properties"]["pending"].is_null());
+    }
+
+    #[test]
+    fn a_scenario_repeats_nothing_and_every_reference_leads_somewhere() {
+        let schemas = schemas();
+        let defs = schemas["scenario"]["$defs"].as_object().unwrap();
+        assert_eq!(defs.keys().collect::<Vec<_>>(), ["Checkpoint", "Expectation", "TraceEvent"]);
+        let mut links = Vec::new();
+        fn collect(value: &Value, links: &mut Vec<String>) {
+            match value {
+                Value::Array(items) => items.iter().for_each(|item| collect(item, links)),
+                Value::Object(fields) => {
+                    links.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                    fields.values().for_each(|field| collect(field, links));
+                }
+                _ => {}
+            }
+        }
+        for (name, schema) in &schemas {
+            links.clear();
+            collect(schema, &mut links);
+            for link in &links {
+                let (document, pointer) = link.split_once('#').unwrap_or((link, ""));
+                let document = document.strip_suffix(".schema.json").unwrap_or(name);
+                assert!(schemas[document].pointer(pointer).is_some(), "{name}: {link}");
+            }
+        }
     }
 
     #[test]

@@ -1,29 +1,38 @@
+import { inForce } from "../diagnose.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { print, printJson } from "./print.ts";
 import { NAME, read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden config check [FILE] [--json]
+       loopwarden config show [FILE] [--tool NAME] [--json]
 
-Says whether a configuration is sound: no unknown field, no contradiction, no threshold that can never be reached or that
-has no effect. An error names the field and, where it can be found, the line. FILE is ${NAME} of this folder where
-absent, and may be "-" for the standard input. Comments, commas behind the last element and "$schema" may stand in it.
+check says whether a configuration is sound: no unknown field, no contradiction, no threshold that can never be reached or
+that has no effect. An error names the field and, where it can be found, the line.
+show says what is in force: the settings that are not as by default, with all that the configuration extends, and the
+thresholds of every rule that runs.
 
-  --json  {"file", "ok", "error"?} instead of a sentence
+FILE is ${NAME} of this folder where absent, and may be "-" for the standard input. Comments, commas behind the last
+element and "$schema" may stand in it.
+
+  --tool NAME  what is in force for a tool
+  --json       check: {"file", "ok", "error"?}; show: {"file", "config", "rules", …}
 
 Exit codes: 0 sound, 1 not sound or not readable, 2 wrong usage.
 `;
 
-const OWN = { json: { type: "boolean", default: false } } as const satisfies Options;
+const OWN = { json: { type: "boolean", default: false }, tool: { type: "string" } } as const satisfies Options;
 export const options: Options = OWN;
 
 /** What completion offers. */
-export const words: readonly string[] = ["check"];
+export const words: readonly string[] = ["check", "show"];
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
   const [action, file = NAME, ...more] = positionals;
-  if (action !== "check" || more.length > 0) throw new UsageError("config: expected `check FILE`");
+  if (action === "show" && more.length === 0) return show(file, values);
+  if (action !== "check" || more.length > 0) throw new UsageError("config: expected `check FILE` or `show FILE`");
+  if (values.tool !== undefined) throw new UsageError("config check: --tool belongs to `config show`");
   try {
     await read(file);
   } catch (error) {
@@ -33,5 +42,34 @@ export async function run(args: string[]): Promise<number> {
   }
   if (values.json) printJson({ file, ok: true });
   else print(`${file}: ok`);
+  return 0;
+}
+
+async function show(file: string, values: { json: boolean; tool?: string }): Promise<number> {
+  const { text } = await read(file);
+  const force = inForce(text, values.tool);
+  if (values.json) {
+    printJson({ file, ...force });
+    return 0;
+  }
+  print(JSON.stringify(force.config, undefined, 2));
+  if (!force.enabled) print(`\n${values.tool}: calls are not judged`);
+  const rung = (threshold: number): string => (threshold === 0 ? "-" : String(threshold)).padStart(6);
+  const row = (id: string, rungs: readonly string[]): string => `${id.padEnd(24)}${rungs.join(" ")}`;
+  const head = ["nudge", "block", "gate", "halt"].map((name) => name.padStart(6));
+  print(`\n${row("rules in force", head)}`);
+  for (const { id, nudge, block, gate, halt } of force.rules) {
+    // Its thresholds stand with each counter, above.
+    if (id !== "counter") print(row(id, [nudge, block, gate, halt].map(rung)));
+  }
+  for (const [name, counter] of Object.entries(force.config.conventions?.counters ?? {})) {
+    const { nudge, block, gate, halt } = counter;
+    print(
+      row(
+        `counter ${name}`,
+        [nudge, block, gate, halt].map((threshold) => rung(threshold ?? 0)),
+      ),
+    );
+  }
   return 0;
 }

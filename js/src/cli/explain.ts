@@ -1,5 +1,5 @@
 import type { LoopDetector } from "../detector.ts";
-import { inForce, normalise, type RuleInForce } from "../diagnose.ts";
+import { type Goal, goals, inForce, normalise, type RuleInForce } from "../diagnose.ts";
 import type { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
 import { type Hunk, hunks } from "../replay/diff.ts";
@@ -20,8 +20,8 @@ export const help: string = `Usage: loopwarden explain TRACE [--at SEQ] [--scena
        loopwarden explain --last
 
 Replays a recorded run up to one event and says why its verdict was what it was: the evidence of every finding and what
-each part of it counted, the thresholds and what is missing to the next one, the last two occurrences word by word and
-what of their difference is masked, how close the other rules are, and what would have given another verdict. The last
+each part of it counted, the thresholds and what is missing to the next one, of requests in words what they are about and
+what of that moved, the last two occurrences word by word and what of their difference is masked, how close the other rules are, and what would have given another verdict. The last
 is no guess: the run is replayed with each of the changes, and those are shown that change the level.
 
   --at SEQ         the event: its number (the seq of its verdict, #90 in a report), line:N or step:N, the last event of
@@ -83,7 +83,16 @@ interface Explained {
   times: number;
   rungs: { level: Rung; threshold: number; missing: number }[];
   sightings: Sighting[];
+  /** Of requests in words: what each is about, and what moved. */
+  goals?: AboutWhat[];
   compared?: Compared;
+}
+
+/** What a request is about; `since` is the number of the event that it is compared with. */
+interface AboutWhat {
+  seq: number;
+  about: string[];
+  moved?: Goal["moved"];
 }
 
 /** Something that would have been different. */
@@ -253,7 +262,33 @@ class Explanation {
       times,
       rungs,
       sightings,
+      ...this.#aboutWhat(sightings),
       ...(compared === undefined ? {} : { compared }),
+    };
+  }
+
+  /** What requests are about, where all of them ask something in words and not all in the same. */
+  #aboutWhat(sightings: Sighting[]): { goals?: AboutWhat[] } {
+    const asked = sightings.flatMap(({ seq }) => {
+      const place = this.#places.get(seq);
+      const event = place === undefined ? undefined : (this.#callOf(place) ?? this.#trace.events[place]?.event);
+      return event?.type === "tool-call" || event?.type === "message" ? [{ seq, event }] : [];
+    });
+    const texts = new Set(asked.map(({ event }) => JSON.stringify(event.type === "message" ? event.text : event.args)));
+    if (asked.length < 2 || asked.length < sightings.length || texts.size < 2) return {};
+    const found = goals(asked.map(({ event }) => event));
+    if (found.some((goal) => goal === null)) return {};
+    const seqOf = (index: number): number => asked[index]?.seq ?? index;
+    return {
+      goals: found.flatMap((goal, index) => {
+        if (goal === null) return [];
+        const { about, moved } = goal;
+        return {
+          seq: seqOf(index),
+          about,
+          ...(moved === undefined ? {} : { moved: { ...moved, since: seqOf(moved.since) } }),
+        };
+      }),
     };
   }
 
@@ -633,7 +668,7 @@ class Explanation {
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
   }
 
-  *#toldFinding({ finding, unit, times, rungs, sightings, compared }: Explained): Generator<string> {
+  *#toldFinding({ finding, unit, times, rungs, sightings, goals, compared }: Explained): Generator<string> {
     yield `${paint(LEVEL_STYLE[finding.level], finding.level)}  ${finding.rule}: ${finding.message}`;
     const ladder = rungs.map(({ level, threshold, missing }) =>
       missing === 0 ? `${level} ${threshold} reached` : `${level} ${threshold}, ${missing} missing`,
@@ -659,7 +694,34 @@ class Explanation {
         .join(" → ");
       yield `  ${`#${seq}`.padEnd(width)}  ${worth.padEnd(9)}  ${text}`;
     }
+    if (goals !== undefined) yield* toldGoals(goals);
     if (compared !== undefined) yield* toldComparison(compared);
+  }
+}
+
+/** What moved, in words. */
+const SLOTS = {
+  none: "the object stayed, nothing else is named",
+  more: "the object stayed, and more is named",
+  less: "the object stayed, and less is named",
+  other: "something else is named",
+  refilled: "the same sentence with something else in one place",
+} as const;
+
+function* toldGoals(all: AboutWhat[]): Generator<string> {
+  const skipped = all.length - SIGHTINGS;
+  const words = (list: string[]) => short(list.join(", "), WIDTH - 24);
+  yield "  what the requests are about";
+  for (const { seq, about, moved } of skipped > 0 ? [...all.slice(0, 1), ...all.slice(1 - SIGHTINGS)] : all) {
+    if (moved === undefined) {
+      yield `    #${seq}  ${words(about)}`;
+      continue;
+    }
+    const { since, alike, kept, added, left, slot, shared } = moved;
+    yield `    #${seq}  ${SLOTS[slot]} (${alike} % shared with #${since}${shared ? "" : ", which is another request"})`;
+    if (kept.length > 0) yield paint("dim", `          stayed  ${words(kept)}`);
+    if (added.length > 0) yield paint("dim", `          came    ${words(added)}`);
+    if (left.length > 0) yield paint("dim", `          went    ${words(left)}`);
   }
 }
 

@@ -1,10 +1,11 @@
 import { performance } from "node:perf_hooks";
 import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
-import type { Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
+import type { Config, Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
 import { judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
+import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
 import { type Quoted, quoted, readable } from "../replay/report.ts";
 import { cost, line as lineOf, outcome, short } from "../replay/summarise.ts";
@@ -129,7 +130,7 @@ async function told(
   how: "story" | "json" | "quiet",
 ): Promise<Outcome> {
   using detector = new LoopDetector(config);
-  const story = new Story();
+  const story = new Story(config === "" ? {} : JSON.parse(config));
   const outcome: Outcome = { strongest: "continue", events: 0, findings: [] };
   const seen = new Set<string>();
   const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
@@ -164,6 +165,7 @@ async function told(
 
 /** Tells a run as it unfolds. */
 class Story {
+  readonly #config: Config;
   /** One line for every recorded event, by its sequence number; of a long run the latest, and those of findings. */
   #events = new Map<number, { step: string; text: string; output: string | undefined; quoted: Quoted }>();
   #pairs = new Pairs();
@@ -180,10 +182,15 @@ class Story {
   /** What the whole run took, as far as it tells. */
   #spent: { tokens?: number; costMicros?: number } = {};
 
+  constructor(config: Config) {
+    this.#config = config;
+  }
+
   remember(seq: number, event: Event, line: number, pending: boolean): void {
     if (pending) return;
+    const took = { tokens: event.tokens ?? undefined, costMicros: costOf(event, this.#config) };
     for (const figure of ["tokens", "costMicros"] as const)
-      if (event[figure] != null) this.#spent[figure] = (this.#spent[figure] ?? 0) + event[figure];
+      if (took[figure] !== undefined) this.#spent[figure] = (this.#spent[figure] ?? 0) + took[figure];
     const call = this.#pairs.add(event, seq);
     const isResult = event.type === "tool-result";
     const known = call === undefined ? undefined : this.#events.get(call)?.text;

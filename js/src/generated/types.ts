@@ -5,6 +5,53 @@
  */
 export type AttemptsPreset = "balanced" | "conservative" | "aggressive";
 /**
+ * Whose sequence a counter counts in.
+ */
+export type Apart = "agent" | "tool" | "call" | "target";
+/**
+ * What a counter counts.
+ */
+export type Counted =
+  "calls" | "results" | "successes" | "failures" | "errors" | "unknown-tools" | "rounds" | "messages";
+/**
+ * What has to be the same.
+ */
+export type Same = "tool" | "args" | "target" | "output" | "masked-output" | "exit-code" | "text";
+/**
+ * What ends a count.
+ */
+export type Ends = "user-message" | "message" | "call" | "result" | "change";
+/**
+ * Another detector, or several: their settings one after the other.
+ */
+export type Extends = Profile | Profile[];
+/**
+ * A detector whose way of counting a configuration can have: `docs/migrating.md` tells of each.
+ */
+export type Profile =
+  | "agent-shepherd"
+  | "cline"
+  | "gemini-cli"
+  | "goose"
+  | "gptme"
+  | "hermes"
+  | "hermes-unattended"
+  | "nanobot"
+  | "open-multi-agent"
+  | "openclaw"
+  | "opencode"
+  | "openhands"
+  | "openhands-v0"
+  | "openhands-v0-headless"
+  | "openrouter"
+  | "pydantic-deepagents"
+  | "ralph"
+  | "roo-code"
+  | "theappapp"
+  | "tolokaforge"
+  | "weathervane"
+  | "zeroclaw";
+/**
  * How the loops of a task are counted.
  */
 export type Counting = "repeats" | "attempts";
@@ -332,6 +379,10 @@ export interface Config {
    */
   enabled?: boolean;
   /**
+   * Begins with the settings of another detector, or of several, one after the other; what else stands here counts more.
+   */
+  extends?: Extends | null;
+  /**
    * How failures of tasks are counted.
    */
   failures?: Failures;
@@ -364,6 +415,10 @@ export interface Config {
    */
   preset?: Preset;
   /**
+   * What tokens cost, for events that tell tokens and no money.
+   */
+  prices?: Prices;
+  /**
    * What may leave in a verdict.
    */
   privacy?: Privacy;
@@ -395,6 +450,10 @@ export interface Config {
      * The host's own prompts answered by text alone.
      */
     "continuation-loop"?: RuleConfig;
+    /**
+     * What the configuration's own counters count.
+     */
+    counter?: RuleConfig;
     /**
      * The same steps with the same outcomes, lap after lap.
      */
@@ -679,6 +738,12 @@ export interface Conventions {
    */
   blindPerTool?: boolean;
   /**
+   * Counts of your own, by their names; at most 16.
+   */
+  counters?: {
+    [k: string]: Counter;
+  };
+  /**
    * For `repeated-error`, `rejected-arguments` and `failing-target`, a call that is about to be made where it failed before counts as one more failure; by default a call counts once its outcome is known.
    */
   expectFailure?: boolean;
@@ -686,6 +751,10 @@ export interface Conventions {
    * A message of the role `user` ends no evidence: for runs into which machines put such messages.
    */
   keepOnUserMessage?: boolean;
+  /**
+   * Only what is named runs: the rules under `rules`, unless they are switched off there, counters, and the budgets that are set.
+   */
+  onlyNamed?: boolean;
   /**
    * Copies of a passage from which every rung of `stream-period` is reached, 0 or 2 to 64; 0 for as many as the rung and the passage ask for.
    */
@@ -698,6 +767,75 @@ export interface Conventions {
    * `stream-period` finds only what a text or a piece of it still repeats where it ends: what it came out of is over.
    */
   streamTail?: boolean;
+}
+/**
+ * A count of the configuration's own, for the rule `counter`: what is the same so often is reported. It is exact and knows nothing of progress, waiting or the meaning of an answer; at most 64 of the latest events are looked back at.
+ */
+export interface Counter {
+  /**
+   * A call that is about to be made counts as one more of what came of it before: it is judged before it runs.
+   */
+  ahead?: boolean;
+  /**
+   * Begins anew after its highest threshold.
+   */
+  anew?: boolean;
+  /**
+   * Whose sequence it is: what is apart from it neither counts nor ends a count.
+   */
+  apart?: Apart;
+  /**
+   * Count from which it blocks; 0 never.
+   */
+  block?: number;
+  /**
+   * What is made in one round is one: copies count once, and the order within a round does not matter.
+   */
+  byRound?: boolean;
+  /**
+   * Only so many of the latest events are looked at, calls, results and messages being one each; 0 for all.
+   */
+  events?: number;
+  /**
+   * Tools it is not about, in the same way.
+   */
+  except?: string[];
+  /**
+   * Count from which it asks a human; 0 never.
+   */
+  gate?: number;
+  /**
+   * Count from which it ends the run; 0 never.
+   */
+  halt?: number;
+  /**
+   * Steps of the longest lap, 2 to 10: laps are counted, from two steps on, that are not all alike; 0 for no laps.
+   */
+  lap?: number;
+  /**
+   * Count from which it nudges; 0 never.
+   */
+  nudge?: number;
+  /**
+   * What is counted.
+   */
+  of?: Counted;
+  /**
+   * What has to be the same. Where nothing is named: tool and arguments of calls, results and failures, the text of messages, and of the others nothing.
+   */
+  same?: Same[] | null;
+  /**
+   * The tools it is about, by names in which `*` stands for any characters and `?` for one; all where none is named.
+   */
+  tools?: string[];
+  /**
+   * What else ends a count.
+   */
+  until?: Ends[];
+  /**
+   * Counts wherever they are among so many of the latest, at most 64; 0 for in a row.
+   */
+  window?: number;
 }
 /**
  * How failures of tasks are counted.
@@ -855,6 +993,15 @@ export interface PhaseConfig {
   maxVisits?: number | null;
 }
 /**
+ * What tokens cost. Money that an event tells itself (`costMicros`) always counts more.
+ */
+export interface Prices {
+  /**
+   * What a million tokens cost on average, given, cached and answered taken together as your bill has them: a decimal such as `"2.50"`, in the currency that you think in. Read to the millionth; each event's cost is rounded down to one.
+   */
+  millionTokens?: string | null;
+}
+/**
  * What may leave in a verdict.
  */
 export interface Privacy {
@@ -948,6 +1095,10 @@ export interface ToolConfig {
      * The host's own prompts answered by text alone.
      */
     "continuation-loop"?: RuleConfig;
+    /**
+     * What the configuration's own counters count.
+     */
+    counter?: RuleConfig;
     /**
      * The same steps with the same outcomes, lap after lap.
      */
@@ -1049,27 +1200,15 @@ export interface ToolConfig {
 /**
  * A tool is about to be called, or was called.
  */
-export interface ToolCallEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
+export interface ToolCallEvent extends Context {
   /**
    * The arguments: any JSON, nested at most 120 deep.
    */
   args?: unknown;
   /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
    * Pairs the call with its result; a call id seen before with the same call is a replay.
    */
   callId?: string | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
   /**
    * MCP hint, a prior only: calling again with the same arguments changes nothing more.
    */
@@ -1078,6 +1217,40 @@ export interface ToolCallEvent {
    * The host's own loop key: replaces the arguments in comparison.
    */
   identity?: string | null;
+  /**
+   * The arguments as text, where they are not valid JSON.
+   */
+  rawArgs?: string | null;
+  /**
+   * MCP hint, a prior only: the tool changes nothing.
+   */
+  readOnly?: boolean | null;
+  /**
+   * The resource acted upon; guessed from the arguments where absent.
+   */
+  target?: string | null;
+  /**
+   * The tool's name.
+   */
+  tool: string;
+  type: "tool-call";
+}
+/**
+ * What every event may tell: when and where it happened, and what it took.
+ */
+export interface Context {
+  /**
+   * The agent that acted.
+   */
+  agent?: string | null;
+  /**
+   * Event time in milliseconds since the Unix epoch.
+   */
+  at?: number | null;
+  /**
+   * Money spent on the same, in millionths of the host's currency unit.
+   */
+  costMicros?: number | null;
   /**
    * Echoed by hosts, never judged.
    */
@@ -1088,14 +1261,6 @@ export interface ToolCallEvent {
    * The task this task is a part of.
    */
   parentTask?: string | null;
-  /**
-   * The arguments as text, where they are not valid JSON.
-   */
-  rawArgs?: string | null;
-  /**
-   * MCP hint, a prior only: the tool changes nothing.
-   */
-  readOnly?: boolean | null;
   /**
    * The assistant turn; the calls of a parallel batch share it.
    */
@@ -1113,10 +1278,6 @@ export interface ToolCallEvent {
    */
   synthetic?: boolean;
   /**
-   * The resource acted upon; guessed from the arguments where absent.
-   */
-  target?: string | null;
-  /**
    * The task being worked on.
    */
   task?: string | null;
@@ -1124,32 +1285,15 @@ export interface ToolCallEvent {
    * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
    */
   tokens?: number | null;
-  /**
-   * The tool's name.
-   */
-  tool: string;
-  type: "tool-call";
 }
 /**
  * What came of a tool call.
  */
-export interface ToolResultEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
+export interface ToolResultEvent extends Context {
   /**
    * Pairs the result with its call; without it the oldest unanswered call of the tool is taken.
    */
   callId?: string | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
   /**
    * Host metadata; compared only where `output` is empty.
    */
@@ -1167,12 +1311,6 @@ export interface ToolResultEvent {
    */
   exitCode?: number | null;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
    * What became of the call.
    */
   outcome: Outcome;
@@ -1181,37 +1319,9 @@ export interface ToolResultEvent {
    */
   output: unknown;
   /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
    * The host's hash of the resource after the call.
    */
   state?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   /**
    * The tool's name.
    */
@@ -1221,213 +1331,57 @@ export interface ToolResultEvent {
 /**
  * A whole message.
  */
-export interface MessageEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
+export interface MessageEvent extends Context {
   /**
    * Text by default.
    */
   channel?: Channel | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
   /**
    * Digest of the full text, where `text` is clipped.
    */
   digest?: string | null;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
    * Who wrote it.
    */
   role: Role;
   /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
    * The message.
    */
   text: string;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "message";
 }
 /**
  * A streamed piece of an assistant message.
  */
-export interface DeltaEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
+export interface DeltaEvent extends Context {
   /**
    * Text by default.
    */
   channel?: Channel | null;
   /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
-  /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
    * The piece.
    */
   text: string;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "delta";
 }
 /**
  * The whole output of one iteration.
  */
-export interface OutputEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
-  /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
+export interface OutputEvent extends Context {
   /**
    * The output.
    */
   text: string;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "output";
 }
 /**
  * A failed attempt at the scope's task.
  */
-export interface FailureEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
+export interface FailureEvent extends Context {
   /**
    * Its class; recognised from the text where absent.
    */
   errorType?: ErrorType | null;
-  /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
   /**
    * File, line or component; extracted from the text where absent.
    */
@@ -1437,18 +1391,6 @@ export interface FailureEvent {
    */
   message: string;
   /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
    * What reported the failure.
    */
   source?: string | null;
@@ -1456,36 +1398,12 @@ export interface FailureEvent {
    * The stack trace.
    */
   stackTrace?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "failure";
 }
 /**
  * Measured progress.
  */
-export interface ProgressEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
+export interface ProgressEvent extends Context {
   /**
    * An acceptance checklist.
    */
@@ -1494,10 +1412,6 @@ export interface ProgressEvent {
    * Code written.
    */
   codeWritten?: Marker | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
   /**
    * Dependencies added.
    */
@@ -1519,43 +1433,9 @@ export interface ProgressEvent {
    */
   goal?: string | null;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
    * Test figures.
    */
   tests?: Tests | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "progress";
 }
 /**
@@ -1595,61 +1475,15 @@ export interface Tests {
 /**
  * An outside judge's answer to a verdict that said `needsEvaluation`.
  */
-export interface EvaluationEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
+export interface EvaluationEvent extends Context {
   /**
    * Per mille, 0 to 1000.
    */
   confidence?: number | null;
   /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
-  /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
    * Why.
    */
   reasoning?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "evaluation";
   /**
    * The opinion.
@@ -1659,19 +1493,7 @@ export interface EvaluationEvent {
 /**
  * One agent asked another for something.
  */
-export interface CollaborationEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
+export interface CollaborationEvent extends Context {
   /**
    * The request's embedding: finite numbers, one length per pair of agents.
    */
@@ -1681,61 +1503,19 @@ export interface CollaborationEvent {
    */
   from: string;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
    * What for.
    */
   request: string;
   /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
    * Who was asked.
    */
   to: string;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "collaboration";
 }
 /**
  * An orchestrator's attempt at a task.
  */
-export interface AttemptEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
+export interface AttemptEvent extends Context {
   /**
    * What kept it from going on; a set.
    */
@@ -1745,28 +1525,6 @@ export interface AttemptEvent {
    */
   completedWork?: string[];
   /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
-  /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
    * The session that attempted it.
    */
   session?: string | null;
@@ -1774,100 +1532,26 @@ export interface AttemptEvent {
    * Where the task stood.
    */
   status: AttemptStatus;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "attempt";
 }
 /**
  * A workflow moved from one phase to another.
  */
-export interface TransitionEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
+export interface TransitionEvent extends Context {
   /**
    * The phase left; absent at the start.
    */
   from?: string | null;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
    * The phase entered.
    */
   to: string;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "transition";
 }
 /**
  * One node invocation of a workflow graph ended.
  */
-export interface TurnEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
+export interface TurnEvent extends Context {
   /**
    * Time spent, in milliseconds.
    */
@@ -1877,65 +1561,19 @@ export interface TurnEvent {
    */
   finalMessage?: string | null;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
    * The node.
    */
   node: string;
   /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
    * Its structured output.
    */
   structuredOutput?: unknown;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "turn";
 }
 /**
  * An edge of a workflow graph carried a payload.
  */
-export interface DeliveryEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
+export interface DeliveryEvent extends Context {
   /**
    * The edge, where two nodes share several.
    */
@@ -1945,61 +1583,15 @@ export interface DeliveryEvent {
    */
   from: string;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
    * The receiving node.
    */
   to: string;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "delivery";
 }
 /**
  * Something the host did.
  */
-export interface HostEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
+export interface HostEvent extends Context {
   /**
    * Anything worth logging.
    */
@@ -2009,71 +1601,19 @@ export interface HostEvent {
    */
   kind: HostKind;
   /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
    * Which hook, queue or trigger.
    */
   name?: string | null;
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "host";
 }
 /**
  * Anything else that may repeat.
  */
-export interface CustomEvent {
-  /**
-   * The agent that acted.
-   */
-  agent?: string | null;
-  /**
-   * Event time in milliseconds since the Unix epoch.
-   */
-  at?: number | null;
-  /**
-   * Money spent on the same, in millionths of the host's currency unit.
-   */
-  costMicros?: number | null;
+export interface CustomEvent extends Context {
   /**
    * What makes two of them the same.
    */
   key: string;
-  /**
-   * Echoed by hosts, never judged.
-   */
-  labels?: {
-    [k: string]: string;
-  };
   /**
    * The kind of thing.
    */
@@ -2082,34 +1622,6 @@ export interface CustomEvent {
    * What came of it.
    */
   outcome?: string | null;
-  /**
-   * The task this task is a part of.
-   */
-  parentTask?: string | null;
-  /**
-   * The assistant turn; the calls of a parallel batch share it.
-   */
-  round?: string | null;
-  /**
-   * The run; absent means the one default run.
-   */
-  run?: string | null;
-  /**
-   * The host's own step number, echoed in evidence.
-   */
-  step?: number | null;
-  /**
-   * Made by the host or by this library's own advice: never evidence, never counted against the agent.
-   */
-  synthetic?: boolean;
-  /**
-   * The task being worked on.
-   */
-  task?: string | null;
-  /**
-   * Tokens of the model's answer that this event begins, or of the turn that it ends. Each is told once: of an answer that makes several events, the first one tells them.
-   */
-  tokens?: number | null;
   type: "custom";
 }
 /**
@@ -2914,6 +2426,7 @@ export type RuleId =
   | "compaction-loop"
   | "consecutive-errors"
   | "continuation-loop"
+  | "counter"
   | "cycle"
   | "cycle-budget"
   | "denied-call"

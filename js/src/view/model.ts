@@ -5,6 +5,7 @@ import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict } from "
 import { judge, judgeable } from "../replay/judge.ts";
 import { LEVELS, rank } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
+import { costOf } from "../replay/prices.ts";
 
 export { LEVELS, rank };
 
@@ -271,7 +272,7 @@ export interface Member {
 }
 
 /** The agents of a run in the order of appearance. A sub-agent is one that is named after the call that started it. */
-export function family(events: readonly TraceEvent[]): Member[] {
+export function family(events: readonly TraceEvent[], config: Config = {}): Member[] {
   const members = new Map<string, Member>();
   /** Calls by id: who made them, and for what. */
   const calls = new Map<string, { by: string; what: string }>();
@@ -295,7 +296,7 @@ export function family(events: readonly TraceEvent[]): Member[] {
       members.set(id, member);
     }
     member.events++;
-    const { tokens, costMicros } = spent(event as Event);
+    const { tokens, costMicros } = spent(event as Event, config);
     member.tokens += tokens;
     member.costMicros += costMicros;
   }
@@ -311,10 +312,10 @@ function started({ tool, args }: Event & { type: "tool-call" }): string {
 }
 
 /** What an event says was spent on it. */
-export function spent(event: Event): { tokens: number; costMicros: number } {
+export function spent(event: Event, config: Config = {}): { tokens: number; costMicros: number } {
   // What a whole run took is told with its last event, which did not take it.
   if (event.labels?.["spent"] === "whole run") return { tokens: 0, costMicros: 0 };
-  return { tokens: event.tokens ?? 0, costMicros: event.costMicros ?? 0 };
+  return { tokens: event.tokens ?? 0, costMicros: costOf(event, config) ?? 0 };
 }
 
 /** Who acted. */

@@ -2,7 +2,8 @@
 
 import { core, version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
-import type { Config, Scope, TraceEvent } from "../generated/types.ts";
+import type { Config, Event, Scope, TraceEvent } from "../generated/types.ts";
+import { costOf } from "../replay/prices.ts";
 import { quoted, readable } from "../replay/report.ts";
 import { tools } from "../tools.ts";
 import { readTranscript } from "../transcript.ts";
@@ -310,7 +311,7 @@ function showAbout({ name, format, events, errors }: Trace): void {
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
   const tokens = events.reduce((sum, event) => sum + (event.tokens ?? 0), 0);
-  const spent = events.reduce((sum, event) => sum + (event.costMicros ?? 0), 0);
+  const spent = events.reduce((sum, event) => sum + (costOf(event as Event, config) ?? 0), 0);
   if (tokens > 0) parts.push(number(tokens, "token"));
   if (spent > 0) parts.push(money(spent));
   the("about").textContent = parts.join(" · ");
@@ -574,7 +575,7 @@ function took(run: Trace, index: number, partner: number | undefined): HTMLEleme
   const since = between(run.events, 0, index);
   const span =
     partner === undefined ? undefined : between(run.events, Math.min(index, partner), Math.max(index, partner));
-  const { tokens, costMicros } = event === undefined ? { tokens: 0, costMicros: 0 } : spent(event);
+  const { tokens, costMicros } = event === undefined ? { tokens: 0, costMicros: 0 } : spent(event, config);
   const parts = [
     ...(since === undefined ? [] : [`${clock(since)} into the run`]),
     ...(span === undefined ? [] : [`answered in ${duration(span)}`]),
@@ -650,7 +651,7 @@ function showFlow(): void {
 
 /** The agents of the run below those that started them, with what each did and cost. */
 function agents(events: readonly TraceEvent[]): HTMLElement[] {
-  const members = family(events);
+  const members = family(events, config);
   if (members.length < 2) return [];
   const names = new Set(members.map(({ id }) => id));
   const below = (parent: string | undefined, rest = 6): HTMLElement =>

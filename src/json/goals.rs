@@ -1,0 +1,172 @@
+//! What requests are about, for people who wonder why two of them are for one thing.
+
+use crate::model::{Body, Error, Event};
+use crate::text::{Goal, Kinship, Named, goal_words, request_words};
+use alloc::{string::String, vec::Vec};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Words of a request that are told, the heaviest first.
+const TOLD: usize = 12;
+
+/// What a request is about, and how that moved.
+#[derive(Serialize)]
+struct Told<'a> {
+    /// The words that weigh most.
+    about: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<Moved<'a>>,
+}
+
+#[derive(Serialize)]
+struct Moved<'a> {
+    /// The earlier request of the list that it shares most with.
+    since: usize,
+    /// Shared weight in per cent of both together, and of the lighter one.
+    alike: u32,
+    within: u32,
+    /// What stayed, came and went.
+    kept: Vec<&'a str>,
+    added: Vec<&'a str>,
+    left: Vec<&'a str>,
+    /// `none`, `more`, `less`, `other`: what is named; `refilled`: both are one template with something else in one place.
+    slot: &'static str,
+    /// Whether both count as requests for one thing.
+    shared: bool,
+}
+
+struct Request {
+    goal: Goal,
+    words: Vec<(u32, String)>,
+}
+
+impl Request {
+    fn of(event: &Event) -> Option<Self> {
+        let (goal, words) = match &event.body {
+            Body::ToolCall(call) => request_words(call, &Named::of(&call.tool))?,
+            Body::Message(message) => (Goal::of(&message.text, core::iter::empty()), goal_words(&message.text)),
+            _ => return None,
+        };
+        (goal.weight() != 0).then_some(Self { goal, words })
+    }
+
+    /// The words behind hashes, the heaviest first, in the order of the text.
+    fn told(&self, mut parts: Vec<(u32, u32)>) -> Vec<&str> {
+        parts.sort_by_key(|(_, weight)| core::cmp::Reverse(*weight));
+        let word =
+            |(hash, _): (u32, u32)| self.words.iter().find(|(known, _)| known & !3 == hash).map(|(_, text)| &**text);
+        parts.into_iter().filter_map(word).take(TOLD).collect()
+    }
+
+    fn moved<'a>(&'a self, since: usize, before: &'a Self, kinship: &Kinship) -> Moved<'a> {
+        let (kept, added) = (self.goal.parts_in(&before.goal, true), self.goal.parts_in(&before.goal, false));
+        let left = before.goal.parts_in(&self.goal, false);
+        let slot = match kinship {
+            Kinship { refilled: true, .. } => "refilled",
+            Kinship { plus: true, minus: true, .. } => "other",
+            Kinship { plus: true, .. } => "more",
+            Kinship { minus: true, .. } => "less",
+            _ => "none",
+        };
+        Moved {
+            since,
+            alike: kinship.alike,
+            within: kinship.within,
+            kept: self.told(kept),
+            added: self.told(added),
+            left: before.told(left),
+            slot,
+            shared: Goal::shares(kinship) && slot != "refilled" && slot != "other",
+        }
+    }
+}
+
+/// What the requests among `events` (a list of calls and messages, oldest first, as JSON text) are about, and for each
+/// which object stayed and what moved since the earlier one that it shares most with. As JSON text, an entry per event;
+/// `null` for an event that asks nothing in words.
+///
+/// # Errors
+/// As [`event`](super::event), its field prefixed with its place in the list.
+pub fn goals(events: &str) -> Result<String, Error> {
+    let Value::Array(events) = super::value(events)? else {
+        return Err(super::no_list());
+    };
+    let mut requests: Vec<Option<Request>> = Vec::with_capacity(events.len());
+    for (index, event) in events.into_iter().enumerate() {
+        let event = super::trace_event_from(event, &alloc::format!("[{index}]."))?.event;
+        requests.push(Request::of(&event));
+    }
+    let told = requests.iter().enumerate().map(|(index, request)| {
+        let request = request.as_ref()?;
+        let earlier = requests.iter().take(index).enumerate().filter_map(|(at, before)| {
+            let before = before.as_ref()?;
+            Some((at, before, request.goal.kinship(&before.goal)))
+        });
+        // Of several the latest.
+        let nearest = earlier.max_by_key(|(_, _, kinship)| kinship.alike);
+        let moved = nearest.map(|(since, before, kinship)| request.moved(since, before, &kinship));
+        Some(Told { about: request.told(request.goal.parts().collect()), moved })
+    });
+    Ok(super::to_string(&told.collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::goals;
+    use alloc::{string::ToString, vec::Vec};
+    use serde_json::{Value, from_str, json};
+
+    fn told(texts: &[&str]) -> Vec<Value> {
+        let events = texts
+            .iter()
+            .map(|text| json!({"type": "tool-call", "tool": "ask_expert", "args": {"question": text, "to": "ana"}}));
+        from_str(&goals(&Value::from_iter(events).to_string()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_fixed_object_in_other_words() {
+        let told = told(&[
+            "Find out on the official website of the Aldgate Observatory when it was founded.",
+            "Please visit the Aldgate Observatory website and tell me its founding year, officially.",
+        ]);
+        assert!(told[0]["moved"].is_null());
+        let moved = &told[1]["moved"];
+        assert_eq!(
+            (moved["since"].as_u64(), moved["slot"].as_str(), moved["shared"].as_bool()),
+            (Some(0), Some("none"), Some(true))
+        );
+        let kept = moved["kept"].as_array().unwrap();
+        for word in ["Aldgate", "Observatory", "website", "to=ana"] {
+            assert!(kept.contains(&word.into()), "{word}: {moved}");
+        }
+        assert!(moved["added"].as_array().unwrap().contains(&"visit".into()), "{moved}");
+    }
+
+    #[test]
+    fn a_slot_that_moves() {
+        let told = told(&[
+            "Who composed the music of the film Solaris in 1972?",
+            "Who composed the music of the film Stalker in 1979?",
+        ]);
+        let moved = &told[1]["moved"];
+        assert_eq!(moved["shared"], false);
+        assert!(
+            moved["added"].to_string().contains("Stalker") && moved["left"].to_string().contains("Solaris"),
+            "{moved}"
+        );
+    }
+
+    #[test]
+    fn what_asks_nothing() {
+        let events = json!([
+            {"type": "tool-call", "tool": "read_file", "args": {"path": "a.rs"}},
+            {"type": "tool-result", "outcome": "ok", "output": "x"},
+            {"type": "message", "role": "assistant", "text": "I will look at the harbour plans now."},
+        ]);
+        let told: Vec<Value> = from_str(&goals(&events.to_string()).unwrap()).unwrap();
+        assert!(told[0].is_null() && told[1].is_null());
+        assert!(told[2]["about"].to_string().contains("harbour"));
+        assert_eq!(goals("{}").unwrap_err().message, "expected a list of events");
+        assert_eq!(goals(r#"[{"type":"tool-call"}]"#).unwrap_err().field.as_deref(), Some("[0].tool"));
+    }
+}

@@ -1,0 +1,106 @@
+//! Configurations that count as other detectors do, for hosts that depend on those: what `extends` names.
+//!
+//! Data, not code: each says in the words of the configuration what its detector counts, when, and what ends a count, as
+//! its source was read in November 2026. A level is what that detector does: it tells the agent (`nudge`), refuses the
+//! call (`block`), asks (`gate`) or ends the run (`halt`). `docs/migrating.md` says what differs.
+
+use crate::model::Profile;
+
+/// The configuration of a profile, as JSON text.
+#[rustfmt::skip]
+pub(crate) const fn text(profile: Profile) -> &'static str {
+    match profile {
+        Profile::AgentShepherd => r#"{"conventions":{"onlyNamed":true},
+            "rules":{"phase-visits":{},"phase-transitions":{},"phase-cycle":{}},
+            "phases":{"maxVisitsDefault":10,"maxTransitionsDefault":5,"cycleDetectionLength":3}}"#,
+        Profile::Cline => r#"{"conventions":{"onlyNamed":true,"counters":{"same-call":{"nudge":3,"gate":5}}},
+            "tools":{"*":{"ignoreArgs":["task_progress"]}}}"#,
+        Profile::GeminiCli => r#"{"conventions":{"onlyNamed":true,"streamCopies":10,"streamPassage":250,"counters":{
+            "same-call":{"until":["user-message"],"nudge":5,"halt":6}}},
+            "rules":{"stream-period":{"nudge":340,"block":0,"halt":0}}}"#,
+        Profile::Goose => r#"{"conventions":{"onlyNamed":true,"counters":{"same-call":{}}}}"#,
+        Profile::Gptme => r#"{"conventions":{"onlyNamed":true,"counters":{"same-turn":{"of":"rounds","nudge":3,"halt":5}}}}"#,
+        Profile::Hermes => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-failure":{"of":"failures","apart":"call","until":["user-message","change"],"nudge":2},
+            "tool-failure":{"of":"failures","same":["tool"],"apart":"tool","until":["user-message","change"],"nudge":3},
+            "same-answer":{"of":"successes","same":["tool","args","masked-output"],"apart":"call","until":["user-message"],
+                "tools":["read_file","search_files","web_search","web_extract","session_search","skill_view","skills_list",
+                "browser_snapshot","browser_console","browser_get_images","mcp_filesystem_read_*","mcp_filesystem_list_*",
+                "mcp_filesystem_directory_tree","mcp_filesystem_get_file_info","mcp_filesystem_search_files"],"nudge":2},
+            "same-step":{"of":"results","same":["tool","args","masked-output"],"until":["user-message"],
+                "except":["process_manage","*_get_result","*_poll"],"nudge":3},
+            "same-lap":{"of":"results","same":["tool","args","masked-output"],"lap":4,"until":["user-message"],
+                "except":["process_manage","*_get_result","*_poll"],"nudge":3},
+            "searches":{"same":["tool"],"apart":"tool","until":["user-message"],"tools":["web_search"],"block":51},
+            "subagents":{"same":["tool"],"apart":"tool","until":["user-message"],"tools":["delegate_task"],"block":51}}},
+            "tools":{"terminal":{"mutates":true},"execute_code":{"mutates":true},"write_file":{"mutates":true},
+            "patch":{"mutates":true},"browser_click":{"mutates":true},"browser_type":{"mutates":true},
+            "browser_press":{"mutates":true},"browser_navigate":{"mutates":true},"browser_scroll":{"mutates":false},
+            "process":{"mutates":true},"process_manage":{"mutates":true},"delegate_task":{"mutates":true},
+            "send_message":{"mutates":true},"cronjob*":{"mutates":true},"todo":{"mutates":true},"todo_list":{"mutates":true},
+            "memory":{"mutates":true},"skill_manage":{"mutates":true}}}"#,
+        Profile::HermesUnattended => r#"{"extends":"hermes","attended":false,"conventions":{"counters":{
+            "same-failure-again":{"of":"failures","apart":"call","ahead":true,"until":["user-message","change"],"block":6},
+            "tool-failure-stop":{"of":"failures","same":["tool"],"apart":"tool","until":["user-message","change"],
+                "except":["terminal","execute_code","process","process_manage","browser_navigate","web_extract"],"halt":8},
+            "same-answer-again":{"of":"successes","same":["tool","args","masked-output"],"apart":"call","ahead":true,
+                "until":["user-message"],"tools":["read_file","search_files","web_search","web_extract","session_search",
+                "skill_view","skills_list","browser_snapshot","browser_console","browser_get_images",
+                "mcp_filesystem_read_*","mcp_filesystem_list_*","mcp_filesystem_directory_tree",
+                "mcp_filesystem_get_file_info","mcp_filesystem_search_files"],"block":6},
+            "same-step":{"halt":5},"same-lap":{"halt":5}}}}"#,
+        Profile::Nanobot => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-target":{"of":"errors","same":["target"],"apart":"target","ahead":true,"until":["user-message"],"block":3},
+            "same-request":{"apart":"call","until":["user-message"],"tools":["web_fetch","web_search"],"block":3}}}}"#,
+        Profile::OpenMultiAgent => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-turn":{"of":"rounds","nudge":3,"halt":4},"same-text":{"of":"messages","nudge":3,"halt":4}}}}"#,
+        Profile::Openclaw => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-call":{"window":31,"except":["command_status","process"],"nudge":11},
+            "same-step":{"of":"results","same":["tool","args","masked-output"],"apart":"call","ahead":true,"events":61,
+                "except":["command_status","process"],"block":21},
+            "poll":{"of":"results","same":["tool","args","masked-output"],"apart":"call","ahead":true,"events":61,
+                "tools":["command_status","process"],"nudge":11,"block":21},
+            "ping-pong":{"lap":2,"events":61,"nudge":5},
+            "ping-pong-step":{"of":"results","same":["tool","args","masked-output"],"lap":2,"events":61,"block":10},
+            "unknown-tool":{"of":"unknown-tools","ahead":true,"block":11},
+            "same-error":{"of":"failures","same":["tool","masked-output"],"nudge":20}}}}"#,
+        Profile::Opencode => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-call":{"until":["user-message","message"],"gate":3}}}}"#,
+        Profile::Openhands => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-step":{"of":"results","same":["tool","args","output"],"events":20,"until":["user-message"],"halt":4},
+            "same-failure":{"of":"errors","events":20,"until":["user-message"],"nudge":3,"halt":4},
+            "monologue":{"of":"messages","same":[],"events":20,"until":["user-message","call","result"],"halt":3},
+            "alternation":{"of":"results","same":["tool","args","output"],"lap":2,"events":20,"until":["user-message"],
+                "halt":3}}}}"#,
+        Profile::OpenhandsV0 => r#"{"extends":"openhands-v0-headless","conventions":{"keepOnUserMessage":false,"counters":{
+            "same-step":{"until":["message","user-message"]},"same-failure":{"until":["message","user-message"]},
+            "monologue":{"until":["result","user-message"]},"alternation":{"until":["message","user-message"]}}}}"#,
+        Profile::OpenhandsV0Headless => r#"{"conventions":{"onlyNamed":true,"keepOnUserMessage":true,"counters":{
+            "same-step":{"of":"results","same":["tool","args","exit-code"],"until":["message"],"halt":4},
+            "same-failure":{"of":"errors","until":["message"],"halt":3},
+            "monologue":{"of":"messages","until":["result"],"halt":3},
+            "alternation":{"of":"results","same":["tool","args","exit-code"],"lap":2,"until":["message"],"halt":3}}},
+            "rules":{"compaction-loop":{"nudge":0,"block":0,"halt":10},"blank-turns":{"nudge":0,"block":0,"halt":3}}}"#,
+        Profile::Openrouter => r#"{"conventions":{"onlyNamed":true,"streamCopies":4,"streamTail":true,"counters":{
+            "same-call":{"byRound":true,"apart":"tool","nudge":2,"block":3,"halt":6},
+            "same-round":{"of":"rounds","byRound":true,"nudge":2,"block":3,"halt":6},
+            "same-text":{"of":"messages","nudge":2,"halt":6}}},
+            "rules":{"stream-period":{"nudge":48,"block":0,"halt":0}}}"#,
+        Profile::PydanticDeepagents => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "repeated":{"of":"results","nudge":3},"alternating":{"of":"results","lap":2,"nudge":3},
+            "no-op":{"of":"results","same":["tool","output"],"nudge":3}}}}"#,
+        Profile::Ralph => r#"{"conventions":{"onlyNamed":true},
+            "rules":{"output-similarity":{"gate":2,"window":5}}}"#,
+        Profile::RooCode => r#"{"conventions":{"onlyNamed":true,"counters":{"same-call":{"anew":true,"block":4}}}}"#,
+        Profile::Theappapp => r#"{"conventions":{"onlyNamed":true},"rules":{"task-loop":{"nudge":0}},
+            "failures":{"counting":"attempts","gateThreshold":3}}"#,
+        Profile::Tolokaforge => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-step":{"of":"results","same":["tool","args","output"],"halt":10}}}}"#,
+        Profile::Weathervane => r#"{"conventions":{"onlyNamed":true},"rules":{"task-attempts":{}},
+            "attempts":{"maxAttempts":3,"maxAttemptsBeforeForceNext":5,"attemptWindowMs":3600000}}"#,
+        Profile::Zeroclaw => r#"{"conventions":{"onlyNamed":true,"counters":{
+            "same-call":{"of":"results","nudge":3,"block":4,"halt":5},
+            "ping-pong":{"of":"results","same":["tool"],"lap":2,"nudge":4,"block":5,"halt":6},
+            "no-progress":{"of":"results","same":["tool","output"],"nudge":5,"block":6,"halt":7}}}}"#,
+    }
+}
