@@ -145,7 +145,7 @@ impl Rule for Resubmission {
                 });
                 let Limits { nudge, block, .. } = *cx.limits;
                 let insists = attempt.equal >= nudge && attempt.apart && count > nudge;
-                let told = !equal && !(insists && said);
+                let told = !(equal || insists && said);
                 if told && nudge != 0 && count >= nudge {
                     // Only what is equal is refused.
                     signal.ask = Some(Level::Nudge);

@@ -17,7 +17,7 @@ use alloc::{boxed::Box, format, vec::Vec};
 /// Agents whose steps are watched at once.
 const AGENTS: usize = 4;
 /// Steps kept of an agent, the longest lap: in few bytes, since every run has them.
-const RECENT: usize = 80;
+const RECENT: usize = 72;
 /// Steps that came round, which only few runs have.
 const PLACES: usize = 96;
 /// Steps that are not new of which at most so many are remembered.
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn laps_of_every_length() {
-        for steps in [15, 24, 50, 80] {
+        for steps in [15, 24, 50, 72] {
             Script::new(ALONE).play(&lap(steps).repeat(2)).expect(RULE, &[]);
             // Three steps into the third lap.
             let begun = lap(steps).repeat(2) + &lap(3);
@@ -251,7 +251,7 @@ mod tests {
     fn whatever_the_day_was_before() {
         let day: String = (0..420).map(|n| format!("look/d{n}:{n} ")).collect();
         Script::new(ALONE).play(&day).expect(RULE, &[]);
-        Script::new(ALONE).play(&(day.clone() + &lap(75).repeat(3))).strongest(RULE, Nudge);
+        Script::new(ALONE).play(&(day.clone() + &lap(70).repeat(3))).strongest(RULE, Nudge);
         // Further back nothing is known.
         Script::new(ALONE).play(&(day + &lap(90).repeat(4))).expect(RULE, &[]);
     }
