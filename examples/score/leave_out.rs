@@ -91,7 +91,7 @@ pub(crate) fn report(records: &[Record], score: Scores<'_>) -> Result<(), Box<dy
     let collections = files(records);
     let each = |marks: &dyn Fn(&str) -> Option<Vec<Marks>>| -> Vec<Figures> {
         let figures = |file: &&str| Some(of(records, &marks(file)?, &|record| record.file == **file));
-        collections.iter().filter_map(|file| figures(file)).collect()
+        collections.iter().filter_map(figures).collect()
     };
     line("fitted", &each(&|_| Some(fitted.clone())), "");
     for choice in &choices {
