@@ -10,7 +10,7 @@ use super::mutation::{Named, command};
 use super::shell::{Lexer, Token};
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
-use alloc::{borrow::Cow, string::String};
+use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 /// Argument names of paths and URLs.
@@ -142,7 +142,44 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A URL without scheme, query and fragment; of a path the last two components; anything else as it is.
+/// Parameters of a URL that say nothing of what is asked for: they keep answers out of caches, or tell who asks.
+const BUSTERS: [&str; 20] = [
+    "_",
+    "_t",
+    "_ts",
+    "bust",
+    "buster",
+    "cache",
+    "cache_buster",
+    "cachebust",
+    "cachebuster",
+    "cb",
+    "no-cache",
+    "no_cache",
+    "nocache",
+    "nonce",
+    "rand",
+    "random",
+    "rnd",
+    "timestamp",
+    "ts",
+    "uncache",
+];
+
+/// Whether a parameter of a URL tells two of them apart: it is neither made to be new each time nor, by its looks, the time of
+/// day or a random fraction. An id that was drawn by lot is an id.
+fn asks_for(parameter: &str) -> bool {
+    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let (whole, rest) = value.split_once('.').unwrap_or((value, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let time = matches!(whole.len(), 10 | 13) && whole.starts_with('1') && digits(whole) && digits(rest);
+    let fraction = whole == "0" && rest.len() > 6 && digits(rest);
+    let named = BUSTERS.iter().any(|known| name.eq_ignore_ascii_case(known)) || name.starts_with("utm_");
+    !parameter.is_empty() && !named && !time && !fraction
+}
+
+/// A URL without scheme, fragment and what keeps it out of caches, for pages of one list are different; of a path the last two
+/// components; anything else as it is.
 fn shortened(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let pair = |first: u8, second: &[u8]| {
@@ -151,8 +188,15 @@ fn shortened(text: &str) -> Cow<'_, str> {
     if pair(b':', b"/")
         && let Some((_, rest)) = text.split_once("://")
     {
-        let end = rest.find(['?', '#']).unwrap_or(rest.len());
-        return Cow::Borrowed(rest.get(..end).unwrap_or(rest).trim_end_matches('/'));
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let (page, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let page = page.trim_end_matches('/');
+        let mut asked: Vec<&str> = query.split('&').filter(|parameter| asks_for(parameter)).collect();
+        if asked.is_empty() {
+            return Cow::Borrowed(page);
+        }
+        asked.sort_unstable();
+        return Cow::Owned(alloc::format!("{page}?{}", asked.join("&")));
     }
     if !bytes.iter().any(|byte| matches!(byte, b'/' | b'\\')) {
         return Cow::Borrowed(text);
@@ -200,7 +244,8 @@ fn line_path(line: &str) -> Option<&str> {
         let is_path = !goes
             && !word.starts_with(['-', '$', '{'])
             && !word.starts_with("/dev/")
-            && !word.contains(|char: char| char.is_whitespace() || "'\"*=^|".contains(char));
+            && !word.contains(|char: char| char.is_whitespace() || "'\"*^|".contains(char))
+            && (!word.contains('=') || word.contains("://"));
         if is_path && has_extension(word) {
             return Some(word);
         }
@@ -255,7 +300,15 @@ mod tests {
             ("read", json!({"path": ""}), None),
             ("read", json!({"paths": ["x/y/a.rs"]}), Some("y/a.rs")),
             ("read", json!({"paths": ["a", "b"]}), None),
-            ("get", json!({"url": "https://x.test/a/b/?q=1#f"}), Some("x.test/a/b")),
+            ("get", json!({"url": "https://x.test/a/b/?q=1#f"}), Some("x.test/a/b?q=1")),
+            ("get", json!({"url": "https://x.test/a?page=2&cb=17&ts=1"}), Some("x.test/a?page=2")),
+            ("get", json!({"url": "https://x.test/a?z=1&page=2&_=9#x?y"}), Some("x.test/a?page=2&z=1")),
+            ("get", json!({"url": "https://x.test/a/?_=1790000000&utm_source=b&x=0.7712345678"}), Some("x.test/a")),
+            (
+                "get",
+                json!({"url": "https://x.test/a?id=6f1c7a3e-52c1-4c4e-9d57-2b0f9e6d1a11"}),
+                Some("x.test/a?id=6f1c7a3e-52c1-4c4e-9d57-2b0f9e6d1a11"),
+            ),
             ("click", json!({"selector": "#go", "sessionId": "s"}), Some("selector=#go")),
             ("click", json!({"index": 3}), Some("index=3")),
             ("get_order", json!({"orderId": 17}), Some("orderId=17")),

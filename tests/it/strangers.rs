@@ -48,7 +48,7 @@ fn fetchers() -> Vec<Fetcher> {
         ("browser_navigate", |url| json!({ "url": url })),
         ("read_page", |url| json!({ "page": url })),
         ("scrape", |url| json!({ "target_url": url, "format": "text" })),
-        ("Bash", |url| json!({ "command": format!("curl -s {url}") })),
+        ("Bash", |url| json!({ "command": format!("curl -s '{url}'") })),
     ]
 }
 
@@ -86,6 +86,48 @@ fn a_search_through_different_pages_is_not_refused() {
             });
             let verdict = strongest(calls);
             assert!(verdict.level <= Level::Nudge, "{tool}, {name}: {:?}", verdict.findings.first());
+        }
+    }
+}
+
+#[test]
+fn pages_of_a_list_are_different_pages() {
+    type Page = fn(u32) -> String;
+    let pages: [(&str, Page); 3] = [
+        ("pages", |at| format!("https://shop.example/list?sort=new&page={at}")),
+        ("ids", |at| format!("https://shop.example/item?id={}", 4000 + at * 37)),
+        ("offsets", |at| format!("https://api.example/v1/things?limit=50&offset={}", at * 50)),
+    ];
+    for (tool, args) in fetchers() {
+        for (name, page) in pages {
+            let read = (0..40).map(|at| {
+                let rows: String =
+                    (0..9).map(|row| format!("{at}-{row} lamp for {} euros\n", at * 31 + row * 7)).collect();
+                (call(tool, args(&page(at))), result(tool, "ok", &rows))
+            });
+            let verdict = strongest(read);
+            assert!(verdict.level < Level::Nudge, "{tool}, {name}: {:?}", verdict.findings.first());
+            let missing = (0..40).map(|at| (call(tool, args(&page(at))), result(tool, "error", "HTTP 404 Not Found")));
+            let verdict = strongest(missing);
+            assert!(verdict.level <= Level::Nudge, "{tool}, {name}: {:?}", verdict.findings.first());
+        }
+    }
+}
+
+#[test]
+fn a_page_that_is_only_kept_out_of_the_cache_is_the_same_page() {
+    type Page = fn(u64) -> String;
+    let pages: [Page; 4] = [
+        |at| format!("https://shop.example/item?_={at}"),
+        |at| format!("https://shop.example/item?ts={}", 1_790_000_000_000 + at * 977),
+        |at| format!("https://shop.example/item?cb=0.{}", at * 7919 + 100_000_000),
+        |at| format!("https://shop.example/item?id=7&nocache={at}"),
+    ];
+    for (tool, args) in fetchers() {
+        for (number, page) in pages.iter().enumerate() {
+            let calls = (0..40).map(|at| (call(tool, args(&page(at))), result(tool, "error", "HTTP 404 Not Found")));
+            let verdict = strongest(calls);
+            assert!(verdict.level >= Level::Block, "{tool}, {number}: {:?}", verdict.findings.first());
         }
     }
 }
