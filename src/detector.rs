@@ -866,5 +866,9 @@ fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, Node
         };
         (taken.name, standing)
     };
-    nodes.map(standing).collect()
+    let mut all = BTreeMap::new();
+    for (name, standing) in nodes.map(standing) {
+        all.insert(name, standing);
+    }
+    all
 }

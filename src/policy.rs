@@ -16,7 +16,7 @@ use crate::model::{
 };
 use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal, index_of};
 use crate::state::{Onset, Ring, Run, Spent};
-use crate::text::{Key, combine, evidence, key, printable};
+use crate::text::{Key, combine, evidence, key, printable, sort_few};
 use alloc::{format, string::String, string::ToString, vec, vec::Vec};
 
 /// Loops remembered for what was said about them.
@@ -205,7 +205,7 @@ pub(crate) fn decide(
         run.standings.judged(Level::Continue, run.now);
         return Judgement { verdict: Verdict { seq, ..Verdict::default() }, ..Judgement::default() };
     }
-    raised.sort_by_key(|(rule, _)| *rule);
+    sort_few(&mut raised, |one, other| one.0 > other.0);
     let (mut fresh, mut refused) = (Vec::new(), Vec::new());
     let mut question = None;
     let mut silent = Recommendation::Continue;
@@ -255,7 +255,7 @@ pub(crate) fn decide(
         judged.push((finding(rule, level, threshold, &signal, run, scene), signal));
     }
     // Stable: at equal level the rule that is checked earlier leads.
-    judged.sort_by_key(|(finding, _)| core::cmp::Reverse(finding.level));
+    sort_few(&mut judged, |one, other| one.0.level < other.0.level);
     let mut verdict =
         Verdict { seq, needs_evaluation: question.is_some(), question, recommendation: silent, ..Verdict::default() };
     let mut loops = Vec::new();

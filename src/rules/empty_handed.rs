@@ -16,7 +16,7 @@ use crate::rules::streak::{Streak, Told, named};
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, agent};
-use crate::text::{Key, combine, printable};
+use crate::text::{Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 
 /// Agents watched at once.
@@ -195,7 +195,7 @@ impl Agent {
                 None => tools.push((attempt.tool, &attempt.name, 1)),
             }
         }
-        tools.sort_by_key(|(_, _, times)| core::cmp::Reverse(*times));
+        sort_few(&mut tools, |one, other| one.2 < other.2);
         let more = tools.len().saturating_sub(TOOLS);
         let mut names: Vec<String> =
             tools.iter().take(TOOLS).map(|(_, name, times)| format!("`{name}` ({times})")).collect();

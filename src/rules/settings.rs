@@ -3,7 +3,7 @@ use crate::rules::counter::{Counters, TRAIL, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
-use crate::text::{Signatures, Volatile, cost_of, millionths, nearest};
+use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
 use alloc::{format, string::String, vec::Vec};
 use regex::{Regex, RegexSet};
 
@@ -140,7 +140,7 @@ impl Settings {
             tools.push((glob(pattern)?, literal_characters(pattern), tool.clone()));
         }
         // Stable: patterns with equally many literal characters apply in the order of their names.
-        tools.sort_by_key(|(_, literals, _)| *literals);
+        sort_few(&mut tools, |one, other| one.1 > other.1);
         let compile = || {
             let patterns = tools.iter().map(|(pattern, ..)| pattern);
             regex::RegexSetBuilder::new(patterns).size_limit(PATTERNS).build()

@@ -520,7 +520,11 @@ impl State {
             let attempt_count = task.attempts(policy, now);
             (task.name.clone(), AttemptStanding { attempt_count, last_attempt: task.latest })
         };
-        self.tasks.iter().map(standing).filter(|(_, standing)| standing.attempt_count != 0).collect()
+        let mut all = BTreeMap::new();
+        for (name, standing) in self.tasks.iter().map(standing).filter(|(_, standing)| standing.attempt_count != 0) {
+            all.insert(name, standing);
+        }
+        all
     }
 }
 

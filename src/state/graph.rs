@@ -2,7 +2,7 @@
 
 use crate::codec::codec;
 use crate::model::{self, Error, ErrorCode};
-use crate::text::{Key, combine, evidence, key, printable};
+use crate::text::{Key, combine, evidence, key, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -169,8 +169,8 @@ impl Graph {
             .into_iter()
             .map(|component| component.into_iter().map(NodeIndex::index).collect())
             .collect();
-        components.iter_mut().for_each(|component| component.sort_unstable());
-        components.sort_unstable();
+        components.iter_mut().for_each(|component| sort_few(component, |one, other| one > other));
+        sort_few(&mut components, |one, other| one > other);
         let cycles = components.iter().filter_map(|component| self.cycle(component));
         self.cycles = cycles.collect();
     }

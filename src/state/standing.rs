@@ -8,7 +8,7 @@ use crate::codec::{Weighed, codec, length};
 use crate::model::{Context, Finding, Level, Scope};
 use crate::rules::{LONGEST_NAME, counts_for_parent};
 use crate::state::Ring;
-use crate::text::{Key, key};
+use crate::text::{Key, key, sort_few};
 use alloc::{string::String, vec::Vec};
 
 use super::{Iterations, KEY_BYTES};
@@ -318,7 +318,7 @@ impl Standings {
             }
             readings.extend(standing.trend.iter().copied());
         }
-        readings.sort_unstable();
+        sort_few(&mut readings, |one, other| one > other);
         let skip = readings.len().saturating_sub(TREND);
         sum.trend = readings.into_iter().skip(skip).map(|(_, failing)| failing).collect();
         sum

@@ -8,6 +8,7 @@ use super::digest::{Key, salted};
 use super::mask::has_extension;
 use super::mutation::{Named, command};
 use super::shell::{Lexer, Token};
+use super::sort_few;
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, string::String, vec::Vec};
@@ -142,6 +143,9 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Parameters of a URL that are looked at.
+const PARAMETERS: usize = 32;
+
 /// Parameters of a URL that say nothing of what is asked for: they keep answers out of caches, or tell who asks.
 const BUSTERS: [&str; 20] = [
     "_",
@@ -195,7 +199,8 @@ fn shortened(text: &str) -> Cow<'_, str> {
         if asked.is_empty() {
             return Cow::Borrowed(page);
         }
-        asked.sort_unstable();
+        asked.truncate(PARAMETERS);
+        sort_few(&mut asked, |one, other| one > other);
         return Cow::Owned(alloc::format!("{page}?{}", asked.join("&")));
     }
     if !bytes.iter().any(|byte| matches!(byte, b'/' | b'\\')) {

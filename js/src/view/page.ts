@@ -471,7 +471,7 @@ function showReport(): void {
       {},
       h(
         "button",
-        { type: "button", class: "small", click: (event: Event) => void copied(event, () => stateText(scope)) },
+        { type: "button", class: "small", click: (event: globalThis.Event) => void copied(event, () => stateText(scope)) },
         "Copy as Markdown",
       ),
     ),
@@ -601,7 +601,7 @@ function field(name: string, value: string): HTMLElement {
         {
           type: "button",
           class: "small",
-          click: (event: Event) => {
+          click: (event: globalThis.Event) => {
             pre.replaceChildren(...visible(value));
             (event.target as HTMLElement).remove();
           },
@@ -800,7 +800,7 @@ async function mark(run: Trace, loop: Loop): Promise<void> {
             {
               type: "button",
               class: "small",
-              click: (event: Event) => void copied(event, () => JSON.stringify(change)),
+              click: (event: globalThis.Event) => void copied(event, () => JSON.stringify(change)),
             },
             "Copy",
           ),
@@ -821,7 +821,7 @@ async function mark(run: Trace, loop: Loop): Promise<void> {
 
 // --- Links and files ---
 
-async function copied(event: Event, text: () => string): Promise<void> {
+async function copied(event: globalThis.Event, text: () => string): Promise<void> {
   const button = event.currentTarget as HTMLButtonElement;
   const label = button.textContent;
   if (
