@@ -471,7 +471,11 @@ function showReport(): void {
       {},
       h(
         "button",
-        { type: "button", class: "small", click: (event: globalThis.Event) => void copied(event, () => stateText(scope)) },
+        {
+          type: "button",
+          class: "small",
+          click: (event: globalThis.Event) => void copied(event, () => stateText(scope)),
+        },
         "Copy as Markdown",
       ),
     ),

@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { AgentEvent as Event, Verdict } from "loopwarden";
-import { LoopDetector } from "loopwarden";
 import type { Miniflare } from "miniflare";
+import { type AgentEvent as Event, LoopDetector, type Verdict } from "../../dist/index.js";
 import { bundleWorker, miniflare } from "../support/worker.ts";
 
 const example = fileURLToPath(new URL("../../examples/state/worker.ts", import.meta.url));

@@ -8,9 +8,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { AgentEvent as Event, Verdict } from "loopwarden";
-import { LoopDetector } from "loopwarden";
 import { createClient } from "redis";
+import { type AgentEvent as Event, LoopDetector, type Verdict } from "../../dist/index.js";
 import { RedisSessions, story } from "../../examples/state/redis.ts";
 
 const example = fileURLToPath(new URL("../../examples/state/redis.ts", import.meta.url));
