@@ -129,6 +129,13 @@ pub(crate) fn decode<T: Codec>(bytes: &[u8]) -> Option<T> {
     (from.sound && from.rest.is_empty()).then_some(value)
 }
 
+/// The value that bytes begin with, and what stands behind it.
+pub(crate) fn first<T: Codec>(bytes: &[u8]) -> Option<(T, &[u8])> {
+    let mut from = Reader { rest: bytes, sound: true, raw: 0 };
+    let value = T::take(&mut from);
+    from.sound.then_some((value, from.rest))
+}
+
 /// What is left to read.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {

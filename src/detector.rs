@@ -275,7 +275,8 @@ impl Detector {
     /// The whole state with its configuration, versioned and compact.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        seal(&json::config_text(self.config()), &self.state, RULES_VERSION)
+        let config = self.config();
+        seal(&json::config_text(config), &self.state, RULES_VERSION, config.privacy.salt.as_deref())
     }
 
     /// A detector from a snapshot: it goes on as the one that was snapshot would have.
@@ -284,10 +285,13 @@ impl Detector {
     /// `snapshot-version` where another version of the rules wrote it; `invalid-snapshot` where it is truncated,
     /// foreign or corrupt. Nothing is ever half restored.
     pub fn restore(bytes: &[u8]) -> Result<Self, Error> {
-        let (config, state): (String, State) = open(bytes, RULES_VERSION)?;
+        let (settings, state): (_, State) = open(bytes, RULES_VERSION, |config| {
+            let settings = json::config(config).and_then(Settings::new);
+            let salt = settings.as_ref().ok().and_then(|settings| settings.config.privacy.salt.clone());
+            (settings, salt)
+        })?;
         let corrupt = |reason: &str| Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot");
-        let settings =
-            json::config(&config).and_then(Settings::new).map_err(|error| corrupt(&format!("corrupt: {error}")))?;
+        let settings = settings.map_err(|error| corrupt(&format!("corrupt: {error}")))?;
         if !state.store.fits(&settings.config.memory) || !metrics::fits(&state.metrics) {
             return Err(corrupt("corrupt: more state than the configuration allows"));
         }

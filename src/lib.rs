@@ -28,7 +28,7 @@ mod tuned;
 pub use detector::{Detector, RULES_VERSION, version};
 pub use rules::rules;
 
-#[cfg(feature = "component")]
+#[cfg(all(feature = "component", not(fuzzing)))]
 mod component;
 #[cfg(any(feature = "js", feature = "tools"))]
 mod js;
@@ -37,7 +37,11 @@ mod shim;
 #[cfg(all(any(test, feature = "js"), not(fuzzing)))]
 #[allow(unreachable_pub, reason = "the fuzzer is outside of the crate")]
 mod wire;
-// The fuzzer is outside of the crate and tries this door as well.
+// The fuzzer is outside of the crate and tries these doors as well.
+#[cfg(all(feature = "component", fuzzing))]
+#[doc(hidden)]
+#[allow(missing_docs, unreachable_pub, reason = "nobody else sees it")]
+pub mod component;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 #[allow(missing_docs, reason = "nobody else sees it")]

@@ -3,25 +3,25 @@
 //!
 //! `prove run N`: one run of N events. `prove runs N`: N runs at once in one detector. `prove doors N SEED`: N events as
 //! values and as JSON text, the latter from snapshot to snapshot. `prove events N SEED`: those events, one a line.
-//! `prove digest`: what a detector comes to that is told the events on standard input.
+//! `prove digest`: what a detector comes to that is told the events on standard input, as digests, one a line.
 
 #![allow(unsafe_code, reason = "an allocator that counts")]
 #![allow(clippy::float_arithmetic, reason = "figures for people")]
 
+#[path = "../../tests/support/blocks.rs"]
+mod blocks;
 #[path = "../../tests/support/made.rs"]
 mod made;
 
+use blocks::{CHUNK, Door, Failure, digests};
 use loopwarden::model::Error;
 use loopwarden::{Detector, json};
 use made::Maker;
 use sha2::{Digest, Sha256};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-
-/// Events after which a snapshot is taken and gone on from.
-const SNAPSHOT: u64 = 10_000;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
@@ -42,8 +42,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
-
-type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -135,7 +133,7 @@ fn doors(events: u64, seed: u64) -> Result<(), Failure> {
             return Err(format!("event {number} of seed {seed}, {text}: {verdict} as a value, {other} as text").into());
         }
         all.update(&verdict);
-        if number % SNAPSHOT == SNAPSHOT - 1 {
+        if (number + 1) % CHUNK as u64 == 0 {
             told = next(&told)?;
         }
     }
@@ -160,21 +158,31 @@ fn events_out(events: u64, seed: u64) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// A digest over all snapshots, one each so many events, which every other door comes to as well.
-fn digest_of_input() -> Result<(), Failure> {
-    let mut detector = json::detector("")?;
-    let (mut all, mut events) = (Sha256::new(), 0);
-    for line in std::io::stdin().lock().lines() {
-        json::record(&mut detector, &line?)?;
-        events += 1;
-        if events % SNAPSHOT == 0 {
-            let snapshot = detector.snapshot();
-            all.update(&snapshot);
-            detector = Detector::restore(&snapshot)?;
-        }
+/// The library itself as the door that others are compared with.
+struct Native(Detector);
+
+impl Door for Native {
+    fn record(&mut self, event: &str) -> Result<String, Failure> {
+        Ok(json::record(&mut self.0, event)?)
     }
-    all.update(detector.snapshot());
-    println!("{events} events: {}", hex(&all.finalize()));
+
+    fn metrics(&mut self) -> Result<String, Failure> {
+        Ok(json::metrics(&self.0))
+    }
+
+    fn next(&mut self) -> Result<Vec<u8>, Failure> {
+        let snapshot = self.0.snapshot();
+        self.0 = Detector::restore(&snapshot)?;
+        Ok(snapshot)
+    }
+}
+
+fn digest_of_input() -> Result<(), Failure> {
+    let before = LIVE.load(Ordering::Relaxed);
+    let mut native = Native(json::detector("")?);
+    let (events, spent) = digests(&mut native, std::io::stdin().lock(), std::io::stdout().lock())?;
+    let heap = LIVE.load(Ordering::Relaxed).saturating_sub(before);
+    eprintln!("{} ns an event, {} KB on the heap", spent.as_nanos() / u128::from(events.max(1)), heap / 1024);
     Ok(())
 }
 

@@ -367,7 +367,8 @@ test("colours: none into a file, none with NO_COLOR, always with FORCE_COLOR", a
 });
 
 /** What a terminal, an editor or the runner of a workflow obeys. */
-const HOSTILE = "\u001b[2J\u001b]8;;http://x\u0007link\u009b31m\u202eback\u200b\r\n::error::owned\n##[error]owned";
+const HOSTILE =
+  "[fix](http://x)<b>\u001b[2J\u001b]8;;http://x\u0007link\u009b31m\u202eback\u200b\r\n::error::owned\n##[error]owned";
 
 test("nothing in a file reaches the terminal as more than text: every command, both streams", async () => {
   const events = Array.from({ length: 9 }, (_, index): Event[] => [
@@ -427,6 +428,15 @@ test("nothing in a file reaches the terminal as more than text: every command, b
     assert.doesNotMatch(told, acts, JSON.stringify(args));
     assert.doesNotMatch(told, /^\s*::|##\[/m, JSON.stringify(args));
   }
+  // Formats that know links and markup get neither.
+  const junit = await loopwarden("eval", scenarios, "--reporter", "junit");
+  const sarif = await loopwarden("replay", log, "--reporter", "sarif");
+  const messages: string[] = JSON.parse(sarif.stdout).runs[0].results.map(
+    ({ message }: { message: { text: string } }) => message.text,
+  );
+  assert.ok(messages.some((text) => text.includes("fix")));
+  for (const text of messages) assert.doesNotMatch(text, /(?<!\\)[[\]]/);
+  assert.ok(junit.stdout.includes("&lt;b&gt;") && !junit.stdout.includes("<b>"));
   // The one command that speaks to the runner says what it says on one line each.
   const { stdout } = await loopwarden("replay", log, "--reporter", "github");
   for (const line of stdout.trimEnd().split("\n"))

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  appendFile,
   chmod,
   chown,
   lstat,
@@ -310,6 +311,55 @@ test("what is wrong with the hook itself is a warning and refuses nothing", asyn
   const env = { CLAUDE_PROJECT_DIR: folder };
   assert.equal((await run(process.execPath, [cli, "hok"], { env, input: "{}" })).code, 1);
   assert.equal((await run(process.execPath, [cli, "hok"], { input: "{}" })).code, 2);
+});
+
+test("names that every object has are names like others, wherever they stand", async () => {
+  for (const name of ["__proto__", "constructor", "toString", "__defineGetter__", "hasOwnProperty"]) {
+    const unknown = `{"hook_event_name":"${name}","session_id":"${name}","${name}":{"a":1},"toString":0}`;
+    const { code, stdout, stderr } = await start([], unknown);
+    assert.deepEqual([code, JSON.parse(stdout), stderr], [0, {}, ""], name);
+    // A loop of such a tool, session and agent is a loop, and what the fields inherit is nothing.
+    const input = JSON.parse(`{"command":"x","${name}":{"command":1}}`);
+    const call = { session_id: `s${name}`, tool_name: name, tool_use_id: name, agent_id: name, tool_input: input };
+    const text = (event: string) =>
+      JSON.stringify({ ...call, hook_event_name: event, tool_response: "12 passed" }).replace(
+        /}$/,
+        ',"__proto__":{"session_id":"other"}}',
+      );
+    let answer = {};
+    for (let n = 0; n < 6; n++) {
+      answer = JSON.parse((await start(["--no-batches"], text("PreToolUse"))).stdout);
+      await start(["--no-batches"], text("PostToolUse"));
+    }
+    assert.match(JSON.stringify(answer), /"permissionDecision":"deny"/, name);
+  }
+});
+
+test("a hook that nobody can judge takes no other along", async () => {
+  const evil = { toString: 1, valueOf: 1 };
+  for (const wrong of [{ agent_id: evil }, { agent_id: "a", agent_type: [evil] }, { tool_use_id: evil }]) {
+    const { code, stdout } = await start([], JSON.stringify({ ...pre("evil", 0), ...wrong }));
+    assert.equal(code, 0);
+    assert.match(JSON.parse(stdout).systemMessage, /(agent_id|agent_type|tool_use_id): expected text/);
+  }
+  // One that another version has written down.
+  const state = join(folder, "poisoned");
+  await hook(pre("poisoned", 0), "--state", state);
+  const session = await onlySession(state);
+  const segment = (await readdir(session)).filter((name) => name.endsWith(".log")).sort();
+  const entry = { at: Date.now(), input: { ...pre("poisoned", 1), agent_id: evil }, options: {} };
+  const record = `\n${JSON.stringify({ loopwarden: "hook", id: "1-2-3", entry })}\n`;
+  await appendFile(join(session, segment.at(-1) ?? ""), record);
+  const levels: boolean[] = [];
+  for (let n = 2; n < 9; n++) {
+    const input = JSON.stringify(pre("poisoned", n, "cargo test"));
+    const { code, stdout, stderr } = await start(["--state", state], input);
+    assert.deepEqual([code, stderr], [0, ""]);
+    levels.push(stdout.includes("deny"));
+    await hook({ ...post("poisoned", n), tool_input: { command: "cargo test" } }, "--state", state);
+    await hook(batch("poisoned"), "--state", state);
+  }
+  assert.equal(levels.at(-1), true, "what comes after it is judged");
 });
 
 /** A project that has the package. */

@@ -7,7 +7,10 @@ mod convert;
 use crate::json;
 use crate::model;
 use alloc::{string::String, vec::Vec};
+#[cfg(not(fuzzing))]
 use bindings::exports::loopwarden::detector::detection as wit;
+#[cfg(fuzzing)]
+pub use bindings::exports::loopwarden::detector::detection as wit;
 use core::cell::RefCell;
 
 #[expect(unsafe_code, clippy::all, clippy::restriction, reason = "generated: the canonical ABI is raw memory")]

@@ -1,37 +1,53 @@
-//! The envelope of a snapshot: magic, format, rule version and checksum around the state's bytes.
+//! The envelope of a snapshot: magic, format, rule version and checksum around the configuration and the state.
+//!
+//! The state of a detector with a salt lies under a veil that is made of the salt: hashes of words, names and texts in it are
+//! other bytes for every detector, and in every snapshot, so that nobody finds them with a table or tells by them that two
+//! users did the same. Who has the whole snapshot has the salt as well, in its configuration.
 
-use crate::codec::{Codec, decode};
+use crate::codec::{Codec, decode, first};
 use crate::model::{Error, ErrorCode};
-use alloc::{format, string::String, vec::Vec};
+use crate::text::veil;
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const MAGIC: &[u8; 4] = b"LWSN";
 /// Raised when the payload's layout changes.
-const FORMAT: u8 = 5;
+const FORMAT: u8 = 6;
 /// Bytes that most snapshots do not exceed.
 const TYPICAL: usize = 8 * 1024;
 const CHECKSUM: usize = 8;
 const HEADER: usize = MAGIC.len() + 1 + 4 + CHECKSUM;
 
-/// Wraps a configuration's JSON text and the state that it led to.
-pub(crate) fn seal(config: &String, state: &impl Codec, rules_version: u32) -> Vec<u8> {
+/// Wraps a configuration's JSON text and the state that it led to; `salt` is that of the configuration.
+pub(crate) fn seal(config: &String, state: &impl Codec, rules_version: u32, salt: Option<&str>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(TYPICAL);
     bytes.extend_from_slice(MAGIC);
     bytes.push(FORMAT);
     bytes.extend_from_slice(&rules_version.to_le_bytes());
     bytes.extend_from_slice(&[0; CHECKSUM]);
     config.put(&mut bytes);
+    let begin = bytes.len();
     state.put(&mut bytes);
     if let Some((header, payload)) = bytes.split_first_chunk_mut::<HEADER>()
         && let Some(sum) = header.last_chunk_mut()
     {
         *sum = checksum(payload);
     }
+    if let Some((head, state)) = bytes.split_at_mut_checked(begin)
+        && let Some(header) = head.first_chunk::<HEADER>()
+        && let Some(sum) = header.last_chunk()
+    {
+        cover(state, salt, *sum);
+    }
     bytes
 }
 
-/// Unwraps what [`seal`] has wrapped.
-pub(crate) fn open<T: Codec>(bytes: &[u8], rules_version: u32) -> Result<(String, T), Error> {
+/// Unwraps what [`seal`] has wrapped. `read` makes something of the configuration's text, and tells the salt in it.
+pub(crate) fn open<C, T: Codec>(
+    bytes: &[u8],
+    rules_version: u32,
+    read: impl FnOnce(&str) -> (C, Option<String>),
+) -> Result<(C, T), Error> {
     let invalid = |reason: &str| Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot");
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("not a loopwarden snapshot"))?;
     let (format, rest) = rest.split_first().ok_or_else(|| invalid("truncated header"))?;
@@ -44,10 +60,38 @@ pub(crate) fn open<T: Codec>(bytes: &[u8], rules_version: u32) -> Result<(String
         );
         return Err(Error::new(ErrorCode::SnapshotVersion, message).at("snapshot"));
     }
-    if checksum(payload) != *sum {
-        return Err(invalid("truncated or corrupt: the checksum does not match"));
+    let unreadable = || invalid("corrupt: the payload cannot be read");
+    let Some((config, state)) = first::<String>(payload) else {
+        return Err(if checksum(payload) == *sum { unreadable() } else { torn() });
+    };
+    let begin = payload.len() - state.len();
+    let (config, salt) = read(&config);
+    let mut payload = Cow::Borrowed(payload);
+    if salt.is_some() {
+        let (_, state) = payload.to_mut().split_at_mut_checked(begin).unwrap_or_default();
+        cover(state, salt.as_deref(), *sum);
     }
-    decode(payload).ok_or_else(|| invalid("corrupt: the payload cannot be read"))
+    if checksum(&payload) != *sum {
+        return Err(torn());
+    }
+    let state = payload.get(begin..).and_then(decode).ok_or_else(unreadable)?;
+    Ok((config, state))
+}
+
+fn torn() -> Error {
+    let reason = "truncated or corrupt: the checksum does not match";
+    Error::new(ErrorCode::InvalidSnapshot, reason).at("snapshot")
+}
+
+/// Lays the veil of a salt over a state, or takes it off again. `sum` is the checksum of what is under it, so that two states
+/// of one detector lie under two veils.
+fn cover(state: &mut [u8], salt: Option<&str>, sum: [u8; CHECKSUM]) {
+    let Some(salt) = salt else { return };
+    let seed = veil(salt, sum);
+    for (number, bytes) in (0_u64..).zip(state.chunks_mut(8)) {
+        let pad = xxh3_64_with_seed(&number.to_le_bytes(), seed).to_le_bytes();
+        bytes.iter_mut().zip(pad).for_each(|(byte, pad)| *byte ^= pad);
+    }
 }
 
 /// A checksum finds accidents. Who means harm can write any snapshot with the right one, so that everything is checked

@@ -43,7 +43,7 @@ mod words;
 
 pub(crate) use artifact::{document, failing_tests, patch};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
-pub(crate) use digest::{Key, combine, evidence, key, mark, salt, salted};
+pub(crate) use digest::{Key, combine, evidence, key, mark, salt, salted, veil};
 pub(crate) use echo::Echo;
 pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};

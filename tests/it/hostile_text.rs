@@ -206,3 +206,57 @@ fn a_snapshot_with_orders_for_a_terminal_is_none() {
         }
     }
 }
+
+/// Every text in a value, but those of the fields that a program alone reads: digests, and names as the host gave them.
+fn texts(value: &Value, field: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if !["run", "task", "parentTask", "agent"].contains(&field) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, field, found)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| texts(value, name, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn excerpts_and_all_else_of_a_verdict_are_one_line_of_plain_text() {
+    for text in HOSTILE {
+        let mut detector = json::detector(r#"{"privacy":{"payloads":"excerpt"}}"#).unwrap();
+        let mut excerpts = 0;
+        for event in events(text) {
+            let verdict = detector.record(&json::event(&event.to_string()).unwrap()).unwrap();
+            for seen in verdict.findings.iter().flat_map(|finding| &finding.evidence) {
+                excerpts += usize::from(seen.excerpt.is_some());
+                assert!(seen.excerpt.iter().all(|excerpt| excerpt.chars().count() <= 120), "{seen:?}");
+            }
+            let mut said = Vec::new();
+            texts(&serde_json::to_value(&verdict).unwrap(), "", &mut said);
+            for line in said {
+                let line = line.replace('\n', " ");
+                assert!(!line.contains(|char: char| is_live(char) && !matches!(char, '<' | '>')), "{line:?}");
+                assert!(!line.trim_start().starts_with("::"), "{line:?}");
+            }
+        }
+        assert!(excerpts > 3, "{text:?}");
+    }
+}
+
+#[test]
+fn the_agent_is_told_of_tools_as_code() {
+    for text in HOSTILE {
+        let mut detector = json::detector("{}").unwrap();
+        let mut quoted = 0;
+        // A tool's name is what a model may make up; those of phases, nodes and tasks are the host's.
+        for event in events(text).iter().filter(|event| event["tool"].is_string()) {
+            let verdict = detector.record(&json::event(&event.to_string()).unwrap()).unwrap();
+            let Some(guidance) = verdict.guidance else { continue };
+            // Every other piece between back-ticks is code; a name has none that would end it.
+            let pieces: Vec<_> = guidance.split('`').collect();
+            assert!(pieces.len() % 2 == 1, "{guidance}");
+            quoted += pieces.iter().skip(1).step_by(2).filter(|name| name.contains("zqxv")).count();
+            for plain in pieces.iter().step_by(2) {
+                assert!(!plain.contains("zqxv") && !plain.contains("](") && !plain.contains("Ignore"), "{guidance}");
+            }
+        }
+        assert!(quoted > 0, "{text:?} is named nowhere");
+    }
+}

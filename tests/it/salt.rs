@@ -138,3 +138,59 @@ fn no_digest_of_a_text_leaves_without_the_salt() {
         assert!(names.contains(digest), "{digest} is the same under two salts");
     }
 }
+
+/// A detector that was told everything, under a salt of 12 characters or none.
+fn told(salt: Option<&str>, events: usize) -> Detector {
+    let mut detector = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap();
+    for event in everything(493_027).iter().take(events) {
+        json::record(&mut detector, &event.to_string()).unwrap();
+    }
+    detector
+}
+
+/// Runs of six bytes that two snapshots share behind their configurations. A number that is a digest has no more.
+fn shared(one: &[u8], other: &[u8]) -> usize {
+    let state = |bytes: &[u8]| {
+        let end = bytes.windows(2).rposition(|pair| pair == b"}}").unwrap_or(bytes.len() / 4);
+        bytes.get(end.min(600)..).unwrap().to_vec()
+    };
+    let known: BTreeSet<Vec<u8>> = state(one).windows(6).map(<[u8]>::to_vec).collect();
+    state(other).windows(6).filter(|run| known.contains(*run)).count()
+}
+
+#[test]
+fn a_salt_lies_over_all_that_a_snapshot_holds() {
+    let all = everything(493_027).len();
+    let plain = told(None, all).snapshot();
+    let holds = |snapshot: &[u8], text: &str| snapshot.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(holds(&plain, "dialled") && holds(&plain, "no answer to"));
+    // Without one the same words are the same bytes.
+    assert!(shared(&plain, &told(None, all - 20).snapshot()) > plain.len() / 4);
+    let (one, other) = (told(Some("first secret"), all), told(Some("other secret"), all));
+    let (earlier, one, other) = (told(Some("first secret"), all - 20).snapshot(), one.snapshot(), other.snapshot());
+    for snapshot in [&one, &other, &earlier] {
+        assert!(!holds(snapshot, "dialled") && !holds(snapshot, "no answer to"), "a name in clear");
+        assert_eq!(Detector::restore(snapshot).unwrap().snapshot(), *snapshot);
+    }
+    // Of two detectors, of one at two times, and beside one without a salt.
+    for (left, right) in [(&one, &other), (&one, &earlier), (&one, &plain), (&other, &plain)] {
+        assert_eq!(shared(left, right), 0);
+    }
+    // Nor does one lie under the veil of another.
+    let pads = |left: &[u8], right: &[u8]| -> Vec<u8> {
+        left.iter().rev().zip(right.iter().rev()).map(|(left, right)| left ^ right).take(2000).collect()
+    };
+    let (pads, zeros) = (pads(&one, &earlier), |pads: &[u8]| pads.iter().filter(|byte| **byte == 0).count());
+    assert!(zeros(&pads) < 40, "{} of 2000 bytes are equal", zeros(&pads));
+}
+
+#[test]
+fn what_lies_under_a_salt_is_checked_as_well() {
+    let whole = told(Some("first secret"), 60).snapshot();
+    for at in (0..whole.len()).step_by(7).chain(whole.len() - 9..whole.len()) {
+        let mut torn = whole.clone();
+        torn[at] ^= 0x10;
+        assert!(Detector::restore(&torn).is_err(), "byte {at} of {}", whole.len());
+        assert!(Detector::restore(&whole[..at]).is_err(), "cut at {at}");
+    }
+}

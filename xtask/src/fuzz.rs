@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TARGETS: [&str; 6] = ["doors", "json_door", "sequence", "snapshot", "text", "transcript"];
+const TARGETS: [&str; 7] = ["doors", "json_door", "sequence", "snapshot", "text", "transcript", "wit_door"];
 
 /// What makes libFuzzer see coverage and comparisons. The passes are LLVM's own, so no nightly compiler is needed.
 const FLAGS: [&str; 7] = [
@@ -127,6 +127,7 @@ fn seeds(workspace: &Workspace, home: &Path) -> Result<()> {
             }
             seed(home, "doors", door.as_bytes())?;
             seed(home, "json_door", door.as_bytes())?;
+            seed(home, "wit_door", door.as_bytes())?;
             seed(home, "snapshot", &detector.snapshot())?;
         }
     }

@@ -84,14 +84,14 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "prove",
-        arguments: "[--events N] [--long N] [--runs N] [--seed N] [--native]",
-        about: "Measure one run of 10^7 events and 10^6 runs at once, and compare 10^6 events through the doors: takes minutes \
-                and up to 20 GB.",
+        arguments: "[--events N] [--long N] [--runs N] [--seed N] [--door wasmtime|node|chromium|workerd|jco]… [--native]",
+        about: "Measure one run of 10^7 events and 10^6 runs at once, and compare 10^6 events through every door: takes \
+                minutes and up to 20 GB. With --native only measure, with --door only compare.",
         run: prove::command,
     },
     Command {
         name: "fuzz",
-        arguments: "--seconds N [--target doors|json_door|sequence|snapshot|text|transcript]…",
+        arguments: "--seconds N [--target doors|json_door|sequence|snapshot|text|transcript|wit_door]…",
         about: "Fuzz each target for N seconds on the stable compiler; what breaks one becomes a test.",
         run: fuzz::command,
     },

@@ -77,6 +77,9 @@ const SEVERITY: Readonly<Record<Level, "note" | "warning" | "error">> = {
   halt: "error",
 };
 
+/** A text of a SARIF message, in which brackets would begin a link. */
+const unlinked = (text: string): string => bare(text).replaceAll(/[\\[\]]/g, "\\$&");
+
 function sarif(cases: readonly Case[]): object {
   const at = (file: string, line: number) => ({
     physicalLocation: {
@@ -88,7 +91,7 @@ function sarif(cases: readonly Case[]): object {
     ...findings.map(({ finding, line, level }) => ({
       ruleId: finding.rule,
       level: SEVERITY[level],
-      message: { text: bare(`${level}: ${finding.message}${name === file ? "" : ` (${name})`}`) },
+      message: { text: unlinked(`${level}: ${finding.message}${name === file ? "" : ` (${name})`}`) },
       locations: [at(file, line)],
     })),
     ...(failure?.kind === "missed"
@@ -96,7 +99,7 @@ function sarif(cases: readonly Case[]): object {
           {
             ruleId: "missed-loop",
             level: "error",
-            message: { text: bare(failure.message) },
+            message: { text: unlinked(failure.message) },
             locations: [at(file, line)],
           },
         ]

@@ -75,10 +75,10 @@ export async function upstream(): Promise<AsyncDisposable & { url: string; asked
   };
 }
 
-function conversation(times: number): Json[] {
+function conversation(times: number, name = "read_file"): Json[] {
   const messages: Json[] = [{ role: "user", content: "Fix it." }];
   for (let n = 0; n < times; n++) {
-    const call = { id: `c${n}`, type: "function", function: { name: "read_file", arguments: '{"path":"cart.ts"}' } };
+    const call = { id: `c${n}`, type: "function", function: { name, arguments: '{"path":"cart.ts"}' } };
     messages.push({ role: "assistant", content: null, tool_calls: [call] });
     messages.push({ role: "tool", tool_call_id: `c${n}`, content: "Error: no such file" });
   }
@@ -112,6 +112,23 @@ export function cases(where: string, proxy: () => { base: string; asked: Asked[]
       if (level === "halt") assert.match(await answer.text(), /Loopwarden \(loop detector\) ended this run/);
       else assert.equal(/harness-note/.test(last().body.toString()), level !== "continue");
       assert.equal(last().headers["authorization"], "Bearer sk-test");
+    }
+  });
+
+  test(`${where}: headers hold nothing that a stranger wrote`, async () => {
+    for (const name of [
+      "x\r\nset-cookie: zqxv=1",
+      "zqxv\u001b]8;;http://x\u0007\u202e",
+      "zqxv;level=halt, y",
+      "__proto__",
+    ]) {
+      const answer = await chat({ model: "m", messages: conversation(6, name) });
+      const headers = [...answer.headers].filter(([header]) => header.startsWith("loopwarden-"));
+      assert.deepEqual(headers.map(([header]) => header).sort(), ["loopwarden-finding", "loopwarden-level"], name);
+      const finding =
+        /^(?:(?:^|, )[a-z-]+;kind=[a-z-]+;level=[a-z]+;count=\d+;threshold=\d+;since=\d+;confidence=\d+)+$/;
+      assert.match(answer.headers.get("loopwarden-finding") ?? "", finding);
+      assert.equal(answer.headers.get("set-cookie"), null);
     }
   });
 

@@ -8,22 +8,25 @@ export interface Dialect {
 }
 
 /** Names that are another word, and not only another case. */
-const WORDS: Readonly<Record<string, string>> = {
-  tool_args: "tool_input",
-  tool_result: "tool_response",
-  tool_call_id: "tool_use_id",
-  event: "hook_event_name",
-  event_name: "hook_event_name",
-};
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["tool_args", "tool_input"],
+  ["tool_result", "tool_response"],
+  ["tool_call_id", "tool_use_id"],
+  ["event", "hook_event_name"],
+  ["event_name", "hook_event_name"],
+]);
 
 /** What a hook cannot be judged without. */
-const REQUIRED: Readonly<Record<string, readonly string[]>> = {
-  PreToolUse: ["tool_name"],
-  PostToolUse: ["tool_name"],
-  PostToolUseFailure: ["tool_name"],
-  PermissionDenied: ["tool_name"],
-  UserPromptSubmit: ["prompt"],
-};
+const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["PreToolUse", ["tool_name"]],
+  ["PostToolUse", ["tool_name"]],
+  ["PostToolUseFailure", ["tool_name"]],
+  ["PermissionDenied", ["tool_name"]],
+  ["UserPromptSubmit", ["prompt"]],
+]);
+
+/** What is text where it is there at all: names are put together of it. An empty one is none. */
+const TEXTS = ["tool_use_id", "agent_id", "agent_type"];
 
 /**
  * A hook's input in the names of Claude Code, from that or from a host that writes them in camelCase.
@@ -33,20 +36,24 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 export function understood(input: unknown): { input: HookInput; dialect: Dialect } {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw new InputError("hook: the standard input is not a JSON object");
-  const fields: Record<string, unknown> = {};
+  // Without a prototype: whatever a name is, it is a field's and nothing else.
+  const fields: Record<string, unknown> = Object.create(null);
   let camel = false;
   for (const [name, value] of Object.entries(input)) {
     const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     camel ||= snake !== name;
-    fields[WORDS[snake] ?? snake] = value;
+    fields[WORDS.get(snake) ?? snake] = value;
   }
   const event = string(fields, "hook_event_name");
   const name = event.charAt(0).toUpperCase() + event.slice(1);
   fields["hook_event_name"] = name;
   string(fields, "session_id");
-  for (const field of REQUIRED[name] ?? []) string(fields, field);
+  for (const field of REQUIRED.get(name) ?? []) string(fields, field);
   // A host that has no ids runs one call after the other.
-  if (fields["tool_use_id"] !== undefined) string(fields, "tool_use_id");
+  for (const field of TEXTS) {
+    if (["", null, undefined].includes(fields[field] as string)) delete fields[field];
+    else string(fields, field);
+  }
   for (const field of ["tool_input", "tool_response"]) fields[field] = unpacked(fields[field]);
   return { input: fields as unknown as HookInput, dialect: camel ? CAMEL : CLAUDE };
 }

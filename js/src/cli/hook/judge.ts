@@ -102,20 +102,33 @@ interface Answer {
   warnings: string[];
 }
 
-/** Judges the hooks of a session one after the other, each at its own time. */
+/**
+ * Judges the hooks of a session one after the other, each at its own time. It throws nothing: what is in the journal is
+ * judged by every later hook again, and one that cannot be judged must not take those along.
+ */
 function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
   const answers: Answer[] = [];
   let kept = state;
   let rest = entries as Hook[];
   while (rest.length > 0) {
-    const taken = judged(kept, rest);
+    const taken = soundly(kept, rest);
     // A detector that broke has no state: what was known before it did stays, and that one hook is passed over.
-    const good = taken.state !== "" ? taken : judged(kept, rest.slice(0, 1));
+    const good = taken.state !== "" ? taken : soundly(kept, rest.slice(0, 1));
     answers.push(...good.answers);
     kept = good.state !== "" ? good.state : kept;
     rest = rest.slice(good.answers.length);
   }
   return { state: kept ?? "", answers };
+}
+
+/** The same where something in a hook is so wrong that nobody foresaw it: there is no state, and the answer says why. */
+function soundly(state: string | undefined, hooks: Hook[]): Folded<Answer> {
+  try {
+    return judged(state, hooks);
+  } catch (error) {
+    const warnings = [`a hook could not be judged: ${reasonOf(error)}`];
+    return { state: "", answers: hooks.map(() => ({ output: {}, warnings })) };
+  }
 }
 
 function judged(state: string | undefined, hooks: Hook[]): Folded<Answer> {
