@@ -17,6 +17,15 @@ import type {
 } from "./generated/types.ts";
 import { judge, renew } from "./wire.ts";
 
+/** Whether `restore` hands this over. A proxy may throw when it is asked what it is. */
+function isCore(value: unknown): value is Core {
+  try {
+    return value instanceof Core;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Tells when an agent is stuck in a loop: feed it what happens, act on the verdicts.
  *
@@ -44,7 +53,7 @@ export class LoopDetector {
    */
   constructor(config: Config | string = {}) {
     // `restore` comes through here as well, with a core that is already made.
-    if (config instanceof Core) {
+    if (isCore(config)) {
       this.#core = config;
       return;
     }

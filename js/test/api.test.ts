@@ -257,6 +257,66 @@ test("what is no text is refused by name, whatever would become of it as text", 
   assert.equal(inForce({ tools: { job_status: { polling: true } } }, "job_status").polling, true);
 });
 
+test("whatever is handed over is refused by name, and the detector goes on", () => {
+  const throws = (): never => {
+    throw { toString: throws };
+  };
+  const deep = (levels: number): unknown[] => {
+    let list: unknown[] = [];
+    for (let level = 0; level < levels; level++) list = [list];
+    return list;
+  };
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  const buffer = new ArrayBuffer(64);
+  const detached = new Uint8Array(buffer);
+  structuredClone(buffer, { transfer: [buffer] });
+  const hostile: unknown[] = [
+    ...[undefined, null, Number.NaN, 1n, Symbol("s"), () => 1, cycle, deep(100_000), detached, new Date(Number.NaN)],
+    {
+      toString: throws,
+      toJSON: throws,
+      get type() {
+        return throws();
+      },
+    },
+    new Proxy({}, { get: throws, ownKeys: throws, has: throws, getPrototypeOf: throws }),
+    revoked.proxy,
+    new Uint8Array(new SharedArrayBuffer(32)),
+  ];
+  for (const value of hostile as never[]) {
+    const detector = new LoopDetector();
+    const calls: (() => unknown)[] = [
+      () => detector.record(value),
+      () => detector.check({ type: "tool-call", tool: value }),
+      () => detector.record({ type: "output", text: "x", run: value, labels: value }),
+      () => new LoopDetector(value),
+      () => new LoopDetector({ rules: value, privacy: { salt: value } }),
+      () => LoopDetector.restore(value),
+      () => detector.status(value),
+      () => detector.reset(value, value),
+      () => detector.acknowledge(value, value),
+      () => detector.declareGraph(value, value),
+      () => detector.report(value, value),
+      () => readTranscript(value, value),
+      () => normalise(value, value),
+      () => inForce(value, value),
+    ];
+    for (const [index, call] of calls.entries()) {
+      try {
+        call();
+      } catch (error) {
+        assert.ok(error instanceof LoopwardenError, `call ${index}`);
+        assert.notEqual(error.code, "internal", error.message);
+      }
+    }
+    assert.equal(detector.record({ type: "output", text: "still here" }).level, "continue");
+    detector.free();
+  }
+});
+
 test("transcripts of other programs are recognised, an entry of a document has its line", () => {
   const cases: [format: TranscriptFormat, text: string][] = [
     [

@@ -78,7 +78,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         return Ok(0);
     }
     println!(
-        "broken: {}; the inputs are in tests/crashers, `cargo test --test it crashers` repeats them",
+        "broken: {}; the inputs are in tests/crashers, `cargo xtask test` repeats them",
         broken.join(", ")
     );
     Ok(1)

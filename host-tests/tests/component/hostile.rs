@@ -292,3 +292,36 @@ impl Random {
         (mixed >> 56) as u8
     }
 }
+
+/// The inputs of the fuzz target `wit_door`, told to the component itself: lines of events beside the native library, and every
+/// other line as what a host may call JSON text.
+#[test]
+fn what_the_fuzzer_kept_of_the_typed_door() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/crashers/wit_door");
+    let mut told = 0;
+    for input in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(input.unwrap().path()).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.split('\n');
+        let config = lines.next().unwrap_or_default();
+        let Ok(mut native) = json::detector(config) else { continue };
+        let mut sandbox = COMPONENT.sandbox(config, Limits::default()).unwrap().unwrap();
+        for line in lines {
+            if line == "!restore" {
+                let snapshot = sandbox.snapshot().unwrap();
+                sandbox.restore(&snapshot).unwrap().unwrap();
+            } else if let Ok(event) = json::event(line) {
+                let answer = sandbox.record(&event).unwrap_or_else(|trap| panic!("{line}: {trap:?}"));
+                assert_eq!(answer, native.record(&event), "{line}");
+                told += 1;
+            } else {
+                for (event, field) in with_json_text(line) {
+                    let mut aside = crate::sandbox();
+                    survives(&mut aside, &event, &format!("{field}: {line}"));
+                }
+            }
+        }
+        assert_eq!(sandbox.snapshot().unwrap(), native.snapshot());
+    }
+    assert!(told > 10, "{folder} holds nothing to tell");
+}
