@@ -77,10 +77,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         println!("nothing broke");
         return Ok(0);
     }
-    println!(
-        "broken: {}; the inputs are in tests/crashers, `cargo xtask test` repeats them",
-        broken.join(", ")
-    );
+    println!("broken: {}; the inputs are in tests/crashers, `cargo xtask test` repeats them", broken.join(", "));
     Ok(1)
 }
 

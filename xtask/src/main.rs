@@ -84,7 +84,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "prove",
-        arguments: "[--events N] [--long N] [--runs N] [--seed N] [--door wasmtime|node|chromium|workerd|jco]… [--native]",
+        arguments: "[--events N] [--long N] [--runs N] [--seed N] [--door wasmtime|node|chromium|workerd|jco]… [--native] \
+                    [--trial]",
         about: "Measure one run of 10^7 events and 10^6 runs at once, and compare 10^6 events through every door: takes \
                 minutes and up to 20 GB. With --native only measure, with --door only compare.",
         run: prove::command,
