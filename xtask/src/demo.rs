@@ -23,7 +23,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let mut done = Vec::new();
     advance(workspace, &["toolchain"], &mut done)?;
     let module = Ahead::start(wasm::first_module(workspace), Hurry::Now);
-    advance(workspace, &["npm-ci", "wasm-tools"], &mut done)?;
+    advance(workspace, &["wasm-tools"], &mut done)?;
     // Compiling wasmtime takes longest by far, and what is seen first does not need it.
     let embedding = Ahead::start(steps::embedding(workspace), Hurry::WhenIdle);
     advance(workspace, &["package"], &mut done)?;

@@ -78,7 +78,7 @@ pub(crate) const ALL: &[Step] = &[
         usually: "",
         lane: Lane::Native,
         needs: &["toolchain"],
-        reads: &["src", "tests", "js/schema"],
+        reads: &["xtask"],
         action: xtask,
     },
     Step {
@@ -208,6 +208,15 @@ pub(crate) const ALL: &[Step] = &[
         action: js_adapters,
     },
     Step {
+        name: "clippy-modules",
+        label: "linting what is compiled for modules",
+        usually: "",
+        lane: Lane::Native,
+        needs: &["toolchain"],
+        reads: &["src", "wit", "Cargo.toml", "clippy.toml"],
+        action: clippy_modules,
+    },
+    Step {
         name: "clippy-host",
         label: "linting the wasmtime tests",
         usually: "",
@@ -307,15 +316,21 @@ fn expected(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.run(command.arg(&workspace.root).arg(workspace.expected())).map(|_| Counts::default())
 }
 
+/// All that runs on this machine in one build, but for wasmtime: the library is checked once.
 fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let packages = ["loopwarden", "loopwarden-against", "xtask", "xtask-library", "xtask-wasm"];
+    let packages = packages.map(|name| format!("--package={name}"));
+    let mut build: Vec<&str> = packages.iter().map(String::as_str).collect();
+    build.push("--all-targets");
+    lint(workspace, line, &[&build])
+}
+
+/// What is compiled for modules alone.
+fn clippy_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let builds: &[&[&str]] = &[
-        &["--package=loopwarden", "--all-targets"],
-        &["--package=loopwarden", "--lib", "--features=schema"],
         &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
         &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
         &["--package=loopwarden", "--lib", "--features=tools", "--target=wasm32-unknown-unknown"],
-        &["--package=xtask", "--package=xtask-library", "--package=xtask-wasm", "--all-targets"],
-        &["--package=loopwarden-against", "--all-targets"],
     ];
     lint(workspace, line, builds)
 }
@@ -335,18 +350,23 @@ fn lint(workspace: &Workspace, line: &mut Line, builds: &[&[&str]]) -> Result<Co
 
 /// The quick part of `native`.
 fn unit(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let units = cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--lib"]))?;
-    let corpus = cargo_test(line, &mut workspace.cargo(["test", "--package=loopwarden", "--test=it", "corpus::"]))?;
+    let units = cargo_test(line, library_test(workspace).arg("--lib"))?;
+    let corpus = cargo_test(line, library_test(workspace).args(["--test=it", "corpus::"]))?;
     Ok(units + corpus)
 }
 
 /// Unit tests, integration tests and the examples in the documentation.
 fn native(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden"]))
+    cargo_test(line, &mut library_test(workspace))
+}
+
+/// Tests the library, and what asks it: both in one build, or the library would be compiled for each of them.
+fn library_test(workspace: &Workspace) -> Command {
+    workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--package=xtask-library"])
 }
 
 fn xtask(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=xtask", "--package=xtask-library"]))
+    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=xtask"]))
 }
 
 fn embed(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
