@@ -166,7 +166,9 @@ export async function save(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, content);
   } catch (error) {
-    throw new InputError(`${file}: cannot be written: ${reasonOf(error)}`);
+    // What is missing is not the file, which is new.
+    const isHomeless = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw new InputError(`${file}: cannot be written: ${isHomeless ? "its folder does not exist" : reasonOf(error)}`);
   }
 }
 
