@@ -184,6 +184,15 @@ test("replay: runs of other programs, recognised or named", async () => {
     assert.match(found.stdout, new RegExp(` · ${format}$`, "m"));
     assert.deepEqual(await loopwarden("replay", path, "--format", format), found);
   }
+  // What is of another format is no run without a loop.
+  for (const [name, format] of cases) {
+    const path = fileURLToPath(new URL(name, transcripts));
+    for (const wrong of ["gemini-cli", "opentelemetry", "ai-sdk"].filter((wrong) => wrong !== format)) {
+      const { code, stdout, stderr } = await loopwarden("replay", path, "--format", wrong);
+      assert.deepEqual([code, stdout], [1, ""], `${name} as ${wrong}`);
+      assert.ok(stderr.includes(`is of the format ${format} and not ${wrong}`), `${name} as ${wrong}: ${stderr}`);
+    }
+  }
 });
 
 test("replay: a broken entry of a document is reported with its line", async () => {

@@ -152,7 +152,7 @@ test("a file of scenarios is its runs, with labels, numbers as they were written
     [];
   for await (const run of runs("f", cut(rows.join("\n"), 10), (line, message) => void errors.push([line, message]))) {
     const texts: string[] = [];
-    for await (const part of run.events) texts.push(...part.map(({ text }) => text));
+    for await (const part of run.events) texts.push(...part.map(({ text }) => text ?? "none"));
     found.push({ id: run.id, line: run.line, config: run.config, texts, labels: run.labels });
   }
   assert.deepEqual(

@@ -149,7 +149,9 @@ pub struct ToolConfig {
     /// The only top-level argument fields that make two calls differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub identity_args: Vec<String>,
-    /// The tool is meant to be asked again and again: thresholds of call rules are trebled.
+    /// The tool is meant to be asked again and again: `repeated-call`, `blind-repeat`, `unanswered-call` and `cycle` have
+    /// their thresholds trebled for its calls, and rules about what calls bring (`same-answer`, `no-effect`, `empty-handed`,
+    /// `resubmission`, `reworded-request`) leave them out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polling: Option<bool>,
     /// Whether equal answers to different calls of the tool are evidence for `same-answer`, however short; by default

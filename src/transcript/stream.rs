@@ -12,6 +12,9 @@ use serde::Serialize;
 
 /// Events that are looked at together for what no single entry can tell.
 const WINDOW: usize = 4096;
+/// Bytes of documents that are, and how many events at least: a window of large outputs is no larger than need be.
+const HEAVY: usize = 2 << 20;
+const FEWEST: usize = 512;
 
 /// Bytes of the beginning that are kept until a format is told.
 const BEGINNING: usize = 4 << 20;
@@ -43,6 +46,8 @@ pub struct Reader {
     reads: Option<Box<dyn Reads>>,
     out: Out,
     finish: finish::Finish,
+    /// Bytes of the documents read since the last window.
+    held: usize,
     /// What is read and put in order.
     ready: Vec<(TraceEvent, u32)>,
 }
@@ -72,6 +77,7 @@ impl Reader {
             reads: None,
             out: Out::new(transcript),
             finish: finish::Finish::default(),
+            held: 0,
             ready: Vec::new(),
         }
     }
@@ -188,7 +194,11 @@ impl Reader {
             reads.document(&mut self.out, piece);
         }
         self.finish.documents = self.finish.documents.saturating_add(1);
-        if self.out.transcript.events.len() >= WINDOW || self.format == Some(Format::Trace) {
+        self.held = self.held.saturating_add(piece.text.len());
+        let events = self.out.transcript.events.len();
+        let is_full = events >= WINDOW || events >= FEWEST && self.held >= HEAVY;
+        if is_full || self.format == Some(Format::Trace) {
+            self.held = 0;
             self.put_in_order(false);
         }
     }

@@ -710,3 +710,22 @@ fn a_long_text_is_not_kept() {
     assert!(events > 4990, "{events}");
     assert_eq!(events + reader.finish().events.len(), 5000);
 }
+
+/// Large entries are handed over before there are thousands of them.
+#[test]
+fn a_text_of_large_entries_is_not_kept() {
+    let content = "word ".repeat(1200);
+    let entry = |at: usize| format!("{{\"role\":\"user\",\"content\":\"{at} {content}\"}}\n");
+    let mut reader = Reader::new(Some(Format::OpenAi));
+    let (mut events, mut kept, mut most) = (0, 0, 0);
+    for at in 0..1200 {
+        kept += 1;
+        let part = reader.feed(&entry(at));
+        kept -= part.events.len();
+        most = most.max(kept);
+        events += part.events.len();
+    }
+    // 2 MB, or as many as are looked at together at least.
+    assert!((512..=514).contains(&most), "{most}");
+    assert_eq!(events + reader.finish().events.len(), 1200);
+}

@@ -1,6 +1,7 @@
 //! What the tests share.
 
-use loopwarden::model::{Scope, Verdict};
+use loopwarden::model::{Config, Level, Scope, Verdict};
+use loopwarden::transcript::Transcript;
 use loopwarden::{Detector, json};
 
 /// A detector with a configuration as JSON text; `{}` is the default one.
@@ -16,4 +17,18 @@ pub(crate) fn record(detector: &mut Detector, event: impl ToString) -> Verdict {
 /// The scope of a task.
 pub(crate) fn scope(task: &str) -> Scope {
     Scope { task: Some(task.into()), ..Scope::default() }
+}
+
+/// The strongest level that a transcript reaches, with every rule that found something in it.
+pub(crate) fn verdict(transcript: &Transcript) -> (Level, Vec<String>) {
+    let mut detector = Detector::new(Config::default()).unwrap();
+    let (mut level, mut rules) = (Level::Continue, Vec::new());
+    for event in &transcript.events {
+        let verdict = detector.record(&event.event).unwrap();
+        level = level.max(verdict.level);
+        rules.extend(verdict.findings.iter().map(|finding| finding.rule.to_string()));
+    }
+    rules.sort();
+    rules.dedup();
+    (level, rules)
 }

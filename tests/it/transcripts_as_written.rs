@@ -1,6 +1,7 @@
 //! Logs as tools really write them: what once made a healthy session look stuck, or hid a loop. All texts here are made
 //! up, in the form of the real ones.
 
+use crate::kit::verdict;
 use loopwarden::model::{Body, Config, Level, Outcome, ToolCall, ToolResult};
 use loopwarden::transcript::{Format, Transcript, read};
 use loopwarden::{Detector, json};
@@ -12,20 +13,6 @@ fn sound(text: &str, format: Format) -> Transcript {
     assert_eq!(transcript.format, format);
     assert_eq!(transcript.errors, []);
     transcript
-}
-
-/// The strongest level of a run, with the rules that asked for it or a nudge.
-fn verdict(transcript: &Transcript) -> (Level, Vec<String>) {
-    let mut detector = Detector::new(Config::default()).unwrap();
-    let (mut level, mut rules) = (Level::Continue, Vec::new());
-    for event in &transcript.events {
-        let verdict = detector.record(&event.event).unwrap();
-        level = level.max(verdict.level);
-        rules.extend(verdict.findings.iter().map(|finding| finding.rule.to_string()));
-    }
-    rules.sort();
-    rules.dedup();
-    (level, rules)
 }
 
 #[track_caller]

@@ -1,6 +1,7 @@
 //! Forms of logs that were found in public repositories and not in the documents of their vendors. All texts here are made
 //! up, in the form of the real ones.
 
+use crate::kit::verdict;
 use loopwarden::model::{Body, Config, Level, Outcome, Role};
 use loopwarden::transcript::{Format, Transcript, read};
 use loopwarden::{Detector, json};
@@ -42,19 +43,6 @@ fn story(transcript: &Transcript) -> Vec<String> {
         if run.is_empty() { what } else { format!("{run} {what}") }
     };
     transcript.events.iter().map(show).collect()
-}
-
-fn verdict(transcript: &Transcript) -> (Level, Vec<String>) {
-    let mut detector = Detector::new(Config::default()).unwrap();
-    let (mut level, mut rules) = (Level::Continue, Vec::new());
-    for event in &transcript.events {
-        let verdict = detector.record(&event.event).unwrap();
-        level = level.max(verdict.level);
-        rules.extend(verdict.findings.iter().map(|finding| finding.rule.to_string()));
-    }
-    rules.sort();
-    rules.dedup();
-    (level, rules)
 }
 
 #[track_caller]

@@ -1,13 +1,12 @@
 //! `cargo xtask bench`: every claim about speed and size, measured in one run.
 
 use crate::count;
-use crate::dist::Size;
+use crate::dist;
 use crate::plan::{self, Line, plan};
 use crate::steps;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use std::fs;
 use std::process::Command;
 
 /// The doors, in the order of the columns. The first is what the others are compared with.
@@ -121,14 +120,10 @@ fn ratio(value: u64, base: u64) -> String {
 fn sizes(workspace: &Workspace) -> Result<()> {
     println!("\n{:<52}{:>12}{:>12}{:>12}", "size in bytes", "raw", "gzip", "brotli");
     let glue = workspace.js().join("glue");
-    for (name, path) in [
-        ("component", workspace.component()),
-        ("npm package's core", glue.join("loopwarden_bg.wasm")),
-        ("npm package's tools", glue.join("tools_bg.wasm")),
-    ] {
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let size = Size::of(&bytes)?;
-        println!("{name:<44}{:>12}{:>12}{:>12}", size.raw, size.gzip, size.brotli);
+    let names = ["component", "npm package's core", "npm package's tools"];
+    let paths = [workspace.component(), glue.join("loopwarden_bg.wasm"), glue.join("tools_bg.wasm")];
+    for (name, size) in names.iter().zip(dist::sizes(workspace, &paths)?) {
+        println!("{name:<52}{:>12}{:>12}{:>12}", size.raw, size.gzip, size.brotli);
     }
     Ok(())
 }

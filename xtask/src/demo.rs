@@ -3,6 +3,7 @@
 use crate::eval;
 use crate::plan::{self, plan};
 use crate::steps;
+use crate::wasm;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::io::{IsTerminal, Write, stdout};
@@ -18,11 +19,16 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     }
     let transcript = workspace.root.join(TRANSCRIPT);
 
-    // Compiling wasmtime takes longest by far, and its cargo profile is not that of the package.
-    let ahead = Ahead::start(workspace);
+    // Two cores are kept busy: cargo builds for one profile at a time, and the module's is another than everything else's.
+    let mut done = Vec::new();
+    advance(workspace, &["toolchain"], &mut done)?;
+    let module = Ahead::start(wasm::first_module(workspace), Hurry::Now);
+    advance(workspace, &["wasm-tools"], &mut done)?;
+    // Compiling wasmtime takes longest by far, and what is seen first does not need it.
+    let embedding = Ahead::start(steps::embedding(workspace), Hurry::WhenIdle);
+    advance(workspace, &["package"], &mut done)?;
+    drop(module);
 
-    // First what is there first: the package needs no wasmtime.
-    plan::run(workspace, &plan(steps::ALL, &["package"])?)?;
     title("1. The npm package replaying a recorded session: npx loopwarden replay session.jsonl");
     // The exit code says that a loop was found, which is what the demo is about: only 1 and 2 are failures.
     let code = eval::run(eval::cli(workspace)?.arg("replay").arg(&transcript))?;
@@ -31,8 +37,8 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     }
     println!("\nNext, the same core in wasmtime, which is still being compiled.\n");
 
-    plan::run(workspace, &plan(steps::ALL, &["component", "embed"])?)?;
-    drop(ahead);
+    advance(workspace, &["component", "embed"], &mut done)?;
+    drop(embedding);
     title("2. The same core as a WebAssembly component: sandboxed in wasmtime, importing nothing");
     let mut embed = workspace.cargo(["run", "--quiet", "--package=loopwarden-host-tests", "--example=embed", "--"]);
     let code = eval::run(embed.arg(workspace.component()).arg(&transcript))?;
@@ -49,17 +55,35 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-/// The embedding, being built beside other work on what that leaves of the processor. Whether that succeeds is seen in the
-/// step that builds it, which waits for this one.
+/// Runs steps and what they need, but for what is done.
+fn advance(workspace: &Workspace, names: &[&str], done: &mut Vec<&'static str>) -> Result<()> {
+    let mut steps = plan(steps::ALL, names)?;
+    steps.retain(|step| !done.contains(&step.name));
+    plan::run(workspace, &steps)?;
+    done.extend(steps.iter().map(|step| step.name));
+    Ok(())
+}
+
+/// How soon something is wanted.
+#[derive(PartialEq, Eq)]
+enum Hurry {
+    Now,
+    /// On what other work leaves of the processor.
+    WhenIdle,
+}
+
+/// A build beside other work. Whether it succeeds is seen in the step that needs it, which waits for it: cargo lets one
+/// build at a time into a folder.
 struct Ahead(Option<Child>);
 
 impl Ahead {
-    fn start(workspace: &Workspace) -> Self {
-        let mut build = steps::embedding(workspace);
-        if cfg!(unix) {
+    fn start(mut build: Command, hurry: Hurry) -> Self {
+        if hurry == Hurry::WhenIdle && cfg!(unix) {
             let mut nice = Command::new("nice");
-            nice.current_dir(&workspace.root);
             nice.args(["-n", "19"]).arg(build.get_program()).args(build.get_args());
+            if let Some(folder) = build.get_current_dir() {
+                nice.current_dir(folder);
+            }
             for (name, value) in build.get_envs() {
                 match value {
                     Some(value) => nice.env(name, value),

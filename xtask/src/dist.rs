@@ -1,15 +1,14 @@
 //! `cargo xtask dist`: what a release consists of.
 
 use crate::plan::{self, plan};
+use crate::steps;
 use crate::wasm::hex;
 use crate::workspace::Workspace;
-use crate::{schema, steps};
 use anyhow::{Context, Result, bail};
-use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Builds everything, fills the folder `dist` in cargo's target folder, and prints what is in it.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
@@ -25,7 +24,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
 
     let component = format!("loopwarden-detector-{}.wasm", workspace.version);
     copy(&workspace.component(), &folder.join(component))?;
-    let schemas = fs::read_dir(schema::folder(workspace)).context("cannot read the schemas")?;
+    let schemas = fs::read_dir(workspace.js().join("schema")).context("cannot read the schemas")?;
     for schema in schemas {
         let schema = schema?;
         copy(&schema.path(), &folder.join(schema.file_name()))?;
@@ -41,10 +40,9 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     paths.sort();
     let mut sums = String::new();
     println!("\n{:<42} {:>10} {:>10} {:>10}", "file", "raw B", "gzip B", "brotli B");
-    for path in &paths {
+    for (path, size) in paths.iter().zip(sizes(workspace, &paths)?) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let size = Size::of(&bytes)?;
         println!("{name:<42} {:>10} {:>10} {:>10}", size.raw, size.gzip, size.brotli);
         // The form `sha256sum --check` reads.
         sums.push_str(&format!("{}  {name}\n", hex(&Sha256::digest(&bytes))));
@@ -54,23 +52,27 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-/// How many bytes something takes.
+/// How many bytes a file takes.
 pub(crate) struct Size {
-    pub(crate) raw: usize,
-    pub(crate) gzip: usize,
-    pub(crate) brotli: usize,
+    pub(crate) raw: u64,
+    pub(crate) gzip: u64,
+    pub(crate) brotli: u64,
 }
 
-impl Size {
-    /// Compresses as hard as the formats allow, as a web server would once and for all.
-    pub(crate) fn of(bytes: &[u8]) -> Result<Self> {
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        gzip.write_all(bytes)?;
-        let mut brotli = Vec::new();
-        let (quality, window) = (11, 22);
-        brotli::CompressorWriter::new(&mut brotli, 4096, quality, window).write_all(bytes)?;
-        Ok(Self { raw: bytes.len(), gzip: gzip.finish()?.len(), brotli: brotli.len() })
+/// The sizes of files, in their order.
+pub(crate) fn sizes(workspace: &Workspace, paths: &[PathBuf]) -> Result<Vec<Size>> {
+    let mut command = Command::new("node");
+    let output =
+        command.arg(workspace.js().join("scripts/sizes.mjs")).args(paths).output().context("cannot run node")?;
+    if !output.status.success() {
+        bail!("the sizes cannot be told:\n{}", String::from_utf8_lossy(&output.stderr));
     }
+    let size = |line: &str| {
+        let mut numbers = line.split(' ').map_while(|number| number.parse().ok());
+        Some(Size { raw: numbers.next()?, gzip: numbers.next()?, brotli: numbers.next()? })
+    };
+    let sizes: Option<Vec<Size>> = String::from_utf8_lossy(&output.stdout).lines().map(size).collect();
+    sizes.filter(|sizes| sizes.len() == paths.len()).context("a file has no size")
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

@@ -1,14 +1,8 @@
 //! `cargo xtask fuzz`: libFuzzer on the stable compiler.
 
-use crate::conformance;
 use crate::plan::Line;
-use crate::raw_scenario::raw_scenarios;
-use crate::wasm::digest;
 use crate::workspace::Workspace;
-use anyhow::{Context, Result, anyhow, bail};
-use loopwarden::{json, model::Body};
-use serde_json::Value;
-use std::collections::BTreeSet;
+use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +43,10 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
 
     let binaries = build(workspace)?;
     let home = workspace.target.join("fuzzing");
-    seeds(workspace, &home)?;
+    let longest = MAX_LEN.to_string();
+    let mut seeds = workspace.library(["seeds"]);
+    Line::begin("finding something to start from".into())
+        .run(seeds.arg(&workspace.root).arg(&home).arg(&longest).args(TARGETS))?;
     let mut broken = Vec::new();
     for target in chosen {
         let (corpus, artifacts) = (home.join("corpus").join(target), home.join("artifacts").join(target));
@@ -94,86 +91,6 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
     line.run(&mut command)?;
     line.end("");
     Ok(target.join(host).join("release"))
-}
-
-/// Gives the fuzzer something to start from: the corpus of scenarios, and the words of the event schema.
-fn seeds(workspace: &Workspace, home: &Path) -> Result<()> {
-    for target in TARGETS {
-        let folder = home.join("corpus").join(target);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        for old in files(&workspace.root.join("tests/crashers").join(target))? {
-            seed(home, target, &fs::read(old)?)?;
-        }
-    }
-    for path in conformance::corpus(workspace)? {
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        for scenario in raw_scenarios(&text).map_err(|why| anyhow!("{}: {why}", path.display()))? {
-            let config = scenario.config.as_deref().unwrap_or_default();
-            let mut door = config.replace('\n', " ");
-            let Ok(mut detector) = json::detector(config) else { continue };
-            for event in &scenario.events {
-                door.push('\n');
-                door.push_str(&event.text);
-                // A refused event is part of some scenarios; it has no state and no text to start from.
-                let _ = json::record(&mut detector, &event.text);
-                if let Ok(event) = json::event(&event.text)
-                    && let Some((kind, text)) = scanned(&event.body)
-                {
-                    seed(home, "text", &[&[kind, 0], text.as_bytes()].concat())?;
-                }
-            }
-            seed(home, "doors", door.as_bytes())?;
-            seed(home, "json_door", door.as_bytes())?;
-            seed(home, "wit_door", door.as_bytes())?;
-            seed(home, "snapshot", &detector.snapshot())?;
-        }
-    }
-    for path in files(&workspace.root.join("tests/transcripts"))? {
-        seed(home, "transcript", &fs::read(path)?)?;
-    }
-    let mut words = BTreeSet::new();
-    for (_, schema) in loopwarden::model::schemas() {
-        collect(schema.as_value(), &mut words);
-    }
-    let dictionary: String = words.iter().map(|word| format!("\"\\\"{word}\\\"\"\n")).collect();
-    fs::write(home.join("json.dict"), dictionary).context("cannot write the fuzzer's dictionary")
-}
-
-/// The kind of the text target that scans an event's text like the event itself, and the text.
-fn scanned(body: &Body) -> Option<(u8, &str)> {
-    match body {
-        Body::Output(output) => Some((0, &output.text)),
-        Body::Message(message) => Some((1, &message.text)),
-        Body::Delta(delta) => Some((2, &delta.text)),
-        Body::Failure(failure) => Some((3, &failure.message)),
-        Body::ToolResult(result) => Some((5, &result.output)),
-        _ => None,
-    }
-}
-
-fn seed(home: &Path, target: &str, bytes: &[u8]) -> Result<()> {
-    if bytes.len() > MAX_LEN {
-        return Ok(());
-    }
-    let path = home.join("corpus").join(target).join(digest([bytes.to_vec()]));
-    fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Every name and word that the schemas know.
-fn collect(schema: &Value, words: &mut BTreeSet<String>) {
-    match schema {
-        Value::Object(map) => {
-            if let Some(Value::String(word)) = map.get("const") {
-                words.insert(word.clone());
-            }
-            if let Some(Value::Object(properties)) = map.get("properties") {
-                words.extend(properties.keys().cloned());
-            }
-            map.values().for_each(|inner| collect(inner, words));
-        }
-        Value::Array(items) => items.iter().for_each(|inner| collect(inner, words)),
-        _ => {}
-    }
 }
 
 /// Copies what broke a target to where the tests find it.

@@ -2,7 +2,6 @@
 
 mod audit;
 mod bench;
-mod conformance;
 mod count;
 mod counts;
 mod demo;
@@ -12,7 +11,6 @@ mod fuzz;
 mod inputs;
 mod plan;
 mod prove;
-mod schema;
 mod score;
 mod setup;
 mod steps;
@@ -20,10 +18,7 @@ mod test;
 mod wasm;
 mod workspace;
 
-#[path = "../../tests/support/raw_scenario.rs"]
-mod raw_scenario;
-
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::env;
 use std::process::ExitCode;
 use workspace::Workspace;
@@ -100,7 +95,7 @@ const COMMANDS: &[Command] = &[
         name: "schema",
         arguments: "[--check]",
         about: "Write the JSON Schemas of the model to js/schema; with --check, fail where they differ.",
-        run: schema::command,
+        run: schema,
     },
     Command { name: "fmt", arguments: "", about: "Format the Rust and TypeScript code.", run: fmt },
     Command { name: "help", arguments: "", about: "Print this.", run: help },
@@ -134,6 +129,14 @@ fn build(workspace: &Workspace, _args: &[String]) -> Result<u8> {
     println!("component    {}", workspace.component().display());
     println!("npm package  {}", workspace.js().join("dist").display());
     Ok(0)
+}
+
+fn schema(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    if !matches!(args.as_slice(), [] | ["--check"]) {
+        bail!("usage: cargo xtask schema [--check]");
+    }
+    eval::run(workspace.library(["schema"]).args(args).arg(&workspace.root))
 }
 
 fn fmt(workspace: &Workspace, _args: &[String]) -> Result<u8> {

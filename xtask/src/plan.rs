@@ -1,12 +1,14 @@
-//! Steps that need one another, run in order, each with one line of progress.
+//! Steps that need one another, run in order or side by side, each with one line of progress.
 
 use crate::counts::Counts;
 use crate::inputs::Record;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write, stderr};
+use std::num::NonZero;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,8 @@ pub(crate) struct Step {
     /// How long it usually takes the first time, on two cores: so that nobody wonders whether it hangs. Blank where that
     /// is not known.
     pub(crate) usually: &'static str,
+    /// What it works with: two steps of one lane are never at it at the same time.
+    pub(crate) lane: Lane,
     /// The steps that must have succeeded before.
     pub(crate) needs: &'static [&'static str],
     /// What decides whether its tests pass, as `inputs` reads it: while none of it has changed since they last did, they
@@ -28,7 +32,19 @@ pub(crate) struct Step {
     pub(crate) action: fn(&Workspace, &mut Line) -> Result<Counts>,
 }
 
+/// What a step works with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Cargo's folder for what runs on this machine.
+    Native,
+    /// Cargo's folders for modules.
+    Modules,
+    /// Node, Python and what they install.
+    Scripts,
+}
+
 /// What became of a step.
+#[derive(Clone)]
 pub(crate) enum Fate {
     /// It succeeded; the tests it ran, if it is a test step.
     Done(Counts),
@@ -66,30 +82,97 @@ pub(crate) fn plan<'a>(all: &'a [Step], names: &[&str]) -> Result<Vec<&'a Step>>
 /// The step that failed; its output has been printed.
 pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Result<()> {
     for (index, step) in steps.iter().enumerate() {
-        if let Fate::Failed(_) = one(workspace, step, index + 1, steps.len(), false) {
+        let usually = if step.usually.is_empty() { String::new() } else { format!(" (usually {})", step.usually) };
+        let line = Line::begin(format!("[{}/{}] {}{usually}", index + 1, steps.len(), step.label));
+        if let Fate::Failed(_) = one(workspace, step, line, false) {
             bail!("{} failed", step.name);
         }
     }
     Ok(())
 }
 
-/// Runs every step whose needs were met, whatever became of the others. With `reuse`, tests that passed on the very same
-/// inputs are not run again.
+/// Runs every step whose needs were met, whatever became of the others, two at a time. With `reuse`, tests that passed on the
+/// very same inputs are not run again.
 pub(crate) fn run_all<'a>(workspace: &Workspace, steps: &[&'a Step], reuse: bool) -> Vec<(&'a Step, Fate, Duration)> {
-    let mut fates: Vec<(&'a Step, Fate, Duration)> = Vec::new();
-    for (index, &step) in steps.iter().enumerate() {
-        let begin = Instant::now();
-        let unmet = fates.iter().find(|(other, fate, _)| !fate.succeeded() && step.needs.contains(&other.name));
-        let fate = match unmet {
-            Some((other, ..)) => {
-                eprintln!("[{}/{}] {} … not run: {} failed", index + 1, steps.len(), step.label, other.name);
-                Fate::NotRun(other.name)
-            }
-            None => one(workspace, step, index + 1, steps.len(), reuse),
-        };
-        fates.push((step, fate, begin.elapsed()));
+    let board = Mutex::new(vec![Slot::Open; steps.len()]);
+    let moved = Condvar::new();
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..cores.min(2) {
+            scope.spawn(|| {
+                while let Some(index) = take(steps, &board, &moved) {
+                    let Some(step) = steps.get(index) else { break };
+                    let begin = Instant::now();
+                    let label = format!("[{}/{}] {}", index + 1, steps.len(), step.label);
+                    let fate = one(workspace, step, Line::aside(label), reuse);
+                    if let Some(slot) = lock(&board).get_mut(index) {
+                        *slot = Slot::Ended(fate, begin.elapsed());
+                    }
+                    moved.notify_all();
+                }
+            });
+        }
+    });
+    let slots = board.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let ended = steps.iter().zip(slots).filter_map(|(step, slot)| match slot {
+        Slot::Ended(fate, time) => Some((*step, fate, time)),
+        Slot::Open | Slot::Begun => None,
+    });
+    ended.collect()
+}
+
+/// How far a step is.
+#[derive(Clone)]
+enum Slot {
+    Open,
+    Begun,
+    Ended(Fate, Duration),
+}
+
+/// Nobody panics while holding the lock; if somebody does, what is there still counts.
+fn lock(board: &Mutex<Vec<Slot>>) -> MutexGuard<'_, Vec<Slot>> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for a step that can begin, and takes it; nothing once all have begun.
+fn take(steps: &[&Step], board: &Mutex<Vec<Slot>>, moved: &Condvar) -> Option<usize> {
+    let mut slots = lock(board);
+    loop {
+        if !slots.iter().any(|slot| matches!(slot, Slot::Open)) {
+            return None;
+        }
+        if let Some((index, fate)) = next(steps, &slots) {
+            let slot = slots.get_mut(index)?;
+            let Some(needed) = fate else {
+                *slot = Slot::Begun;
+                return Some(index);
+            };
+            let label = steps.get(index).map_or("", |step| step.label);
+            eprintln!("[{}/{}] {label} … not run: {needed} failed", index + 1, steps.len());
+            *slot = Slot::Ended(Fate::NotRun(needed), Duration::ZERO);
+            moved.notify_all();
+            continue;
+        }
+        slots = moved.wait(slots).unwrap_or_else(PoisonError::into_inner);
     }
-    fates
+}
+
+/// The first step that can begin; or one that cannot, with what it needs and did not get.
+fn next(steps: &[&Step], slots: &[Slot]) -> Option<(usize, Option<&'static str>)> {
+    let all = || steps.iter().zip(slots);
+    all().enumerate().find_map(|(index, (step, slot))| {
+        if !matches!(slot, Slot::Open) {
+            return None;
+        }
+        let needs = || all().filter(|(other, _)| step.needs.contains(&other.name));
+        let unmet = needs().find(|(_, slot)| matches!(slot, Slot::Ended(fate, _) if !fate.succeeded()));
+        if let Some((other, _)) = unmet {
+            return Some((index, Some(other.name)));
+        }
+        let is_ready = needs().all(|(_, slot)| matches!(slot, Slot::Ended(..)));
+        let is_free = all().all(|(other, slot)| other.lane != step.lane || !matches!(slot, Slot::Begun));
+        (is_ready && is_free).then_some((index, None))
+    })
 }
 
 impl Fate {
@@ -98,9 +181,7 @@ impl Fate {
     }
 }
 
-fn one(workspace: &Workspace, step: &Step, number: usize, total: usize, reuse: bool) -> Fate {
-    let usually = if step.usually.is_empty() { String::new() } else { format!(" (usually {})", step.usually) };
-    let mut line = Line::begin(format!("[{number}/{total}] {}{usually}", step.label));
+fn one(workspace: &Workspace, step: &Step, mut line: Line, reuse: bool) -> Fate {
     // What cannot be read cannot vouch for an earlier result: the step runs, and says itself what is missing.
     let record = Record::of(workspace, step.name, step.reads).ok().flatten();
     if reuse && let Some(counts) = record.as_ref().and_then(Record::passed) {
@@ -132,6 +213,8 @@ pub(crate) struct Line {
     label: String,
     begin: Instant,
     terminal: bool,
+    /// It shares the terminal with others: it is written when it is ended, and every sign of life is a line.
+    aside: bool,
     shown: Instant,
 }
 
@@ -139,13 +222,19 @@ impl Line {
     pub(crate) fn begin(label: String) -> Self {
         let now = Instant::now();
         eprint!("{label} …");
-        Self { label, begin: now, terminal: stderr().is_terminal(), shown: now }
+        Self { label, begin: now, terminal: stderr().is_terminal(), aside: false, shown: now }
+    }
+
+    /// One of several at the same time.
+    pub(crate) fn aside(label: String) -> Self {
+        let now = Instant::now();
+        Self { label, begin: now, terminal: false, aside: true, shown: now }
     }
 
     pub(crate) fn end(&self, remark: &str) {
         let seconds = self.begin.elapsed().as_secs_f64();
         let clear = if self.terminal { "\r\x1b[K" } else { "" };
-        let label = if self.terminal { format!("{} …", self.label) } else { String::new() };
+        let label = if self.terminal || self.aside { format!("{} …", self.label) } else { String::new() };
         eprintln!("{clear}{label} {seconds:.1} s{remark}");
     }
 
@@ -203,7 +292,12 @@ impl Line {
             }
         } else if self.shown.elapsed() >= Duration::from_secs(30) {
             self.shown = Instant::now();
-            eprint!(" {} s …", self.begin.elapsed().as_secs());
+            let seconds = self.begin.elapsed().as_secs();
+            if self.aside {
+                eprintln!("{} … {seconds} s so far", self.label);
+            } else {
+                eprint!(" {seconds} s …");
+            }
         }
         // Progress is a courtesy: if stderr is gone, the work goes on.
         let _ = stderr().flush();
@@ -225,4 +319,38 @@ fn forward(pipe: impl Read + Send + 'static, sender: Sender<String>) -> thread::
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing(_: &Workspace, _: &mut Line) -> Result<Counts> {
+        Ok(Counts::default())
+    }
+
+    const fn step(name: &'static str, lane: Lane, needs: &'static [&'static str]) -> Step {
+        Step { name, label: "", usually: "", lane, needs, reads: &[], action: nothing }
+    }
+
+    #[test]
+    fn a_step_begins_when_its_needs_are_met_and_its_lane_is_free() {
+        let all = [
+            step("a", Lane::Native, &[]),
+            step("b", Lane::Native, &[]),
+            step("c", Lane::Modules, &["a"]),
+            step("d", Lane::Scripts, &["c"]),
+        ];
+        let steps: Vec<&Step> = all.iter().collect();
+        let done = || Slot::Ended(Fate::Done(Counts::default()), Duration::ZERO);
+        let failed = || Slot::Ended(Fate::Failed(Counts::default()), Duration::ZERO);
+        let first = |slots: [Slot; 4]| next(&steps, &slots);
+        assert_eq!(first([Slot::Open, Slot::Open, Slot::Open, Slot::Open]), Some((0, None)));
+        assert_eq!(first([Slot::Begun, Slot::Open, Slot::Open, Slot::Open]), None, "one lane, and `c` needs `a`");
+        assert_eq!(first([done(), Slot::Begun, Slot::Open, Slot::Open]), Some((2, None)), "beside `b`");
+        assert_eq!(first([failed(), Slot::Begun, Slot::Open, Slot::Open]), Some((2, Some("a"))));
+        let not_run = Slot::Ended(Fate::NotRun("a"), Duration::ZERO);
+        assert_eq!(first([failed(), done(), not_run, Slot::Open]), Some((3, Some("c"))), "nor what needs that");
+        assert_eq!(first([done(), done(), done(), Slot::Begun]), None);
+    }
 }

@@ -1,35 +1,55 @@
 //! Every step there is. A command names the ones it is after; what those need comes along.
 
 use crate::counts::Counts;
-use crate::plan::{Line, Step, shown};
+use crate::plan::{Lane, Line, Step, shown};
 use crate::workspace::Workspace;
-use crate::{audit, conformance, schema, setup, wasm};
+use crate::{audit, setup, wasm};
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
-/// In an order in which every step comes after those it needs, quick verdicts first.
+/// In an order in which every step comes after those it needs: quick verdicts first, and what others wait for.
 pub(crate) const ALL: &[Step] = &[
     Step {
         name: "toolchain",
         label: "checking the toolchain",
         usually: "",
+        lane: Lane::Scripts,
         needs: &[],
         reads: &[],
         action: setup::toolchain,
     },
-    Step { name: "fmt", label: "checking the format", usually: "", needs: &[], reads: &[], action: format },
+    Step {
+        name: "fmt",
+        label: "checking the format",
+        usually: "",
+        lane: Lane::Native,
+        needs: &[],
+        reads: &[],
+        action: format,
+    },
     Step {
         name: "schema",
         label: "comparing the schemas with the model",
         usually: "",
+        lane: Lane::Native,
         needs: &[],
         reads: &[],
-        action: schema::check,
+        action: schema,
+    },
+    Step {
+        name: "wasm-tools",
+        label: "building what makes the modules usable",
+        usually: "",
+        lane: Lane::Native,
+        needs: &["toolchain"],
+        reads: &[],
+        action: wasm::tools,
     },
     Step {
         name: "clippy",
         label: "linting the Rust code",
         usually: "",
+        lane: Lane::Native,
         needs: &["toolchain"],
         reads: &[],
         action: clippy,
@@ -38,6 +58,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "unit",
         label: "testing the library's units and the corpus natively",
         usually: "",
+        lane: Lane::Native,
         needs: &["toolchain"],
         reads: &[],
         action: unit,
@@ -46,6 +67,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "native",
         label: "testing the library natively",
         usually: "6 min",
+        lane: Lane::Native,
         needs: &["toolchain"],
         reads: &["Cargo.toml", "src", "tests", "benches", "wit", "README.md", "docs", "js/schema"],
         action: native,
@@ -54,22 +76,25 @@ pub(crate) const ALL: &[Step] = &[
         name: "xtask",
         label: "testing the build script",
         usually: "",
+        lane: Lane::Native,
         needs: &["toolchain"],
-        reads: &["src", "tests", "js/schema"],
+        reads: &["xtask"],
         action: xtask,
     },
     Step {
         name: "expected",
         label: "answering the corpus natively",
         usually: "",
+        lane: Lane::Native,
         needs: &[],
         reads: &[],
-        action: conformance::expected,
+        action: expected,
     },
     Step {
         name: "npm-ci",
         label: "installing the npm tools",
         usually: "15 s",
+        lane: Lane::Scripts,
         needs: &["toolchain"],
         reads: &[],
         action: setup::node_modules,
@@ -78,6 +103,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "test-tools",
         label: "installing what the npm package's tests need",
         usually: "30 s",
+        lane: Lane::Scripts,
         needs: &["npm-ci"],
         reads: &[],
         action: setup::test_tools,
@@ -86,30 +112,34 @@ pub(crate) const ALL: &[Step] = &[
         name: "audit",
         label: "looking for known holes and for licences",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["npm-ci"],
         reads: &[],
         action: audit::step,
     },
     Step {
-        name: "component",
-        label: "building the component",
-        usually: "3 min",
-        needs: &["toolchain"],
-        reads: &[],
-        action: wasm::component,
-    },
-    Step {
         name: "glue",
         label: "building the npm package's wasm",
         usually: "5 min",
-        needs: &["npm-ci"],
+        lane: Lane::Modules,
+        needs: &["npm-ci", "wasm-tools"],
         reads: &[],
         action: wasm::glue,
+    },
+    Step {
+        name: "component",
+        label: "building the component",
+        usually: "3 min",
+        lane: Lane::Modules,
+        needs: &["wasm-tools"],
+        reads: &[],
+        action: wasm::component,
     },
     Step {
         name: "twice",
         label: "building every module twice, to compare the bytes",
         usually: "8 min",
+        lane: Lane::Modules,
         needs: &["component", "glue"],
         reads: &[],
         action: wasm::twice,
@@ -118,6 +148,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "package",
         label: "building the npm package",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["glue"],
         reads: &[],
         action: wasm::package,
@@ -126,6 +157,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-lint",
         label: "linting the npm package",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["npm-ci"],
         reads: &[],
         action: js_lint,
@@ -134,6 +166,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-types",
         label: "checking the npm package's types",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["package", "test-tools"],
         reads: &["js", "js/dist"],
         action: js_types,
@@ -142,6 +175,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-test",
         label: "testing the npm package",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["package", "test-tools"],
         reads: &["js", "js/dist", "tests", "docs", "README.md"],
         action: js_test,
@@ -150,6 +184,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-packaging",
         label: "installing the packed npm package",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["package", "test-tools"],
         reads: &["js", "js/dist", "docs", "README.md"],
         action: js_packaging,
@@ -158,6 +193,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "frameworks",
         label: "installing the adapters' frameworks",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["npm-ci"],
         reads: &[],
         action: setup::frameworks,
@@ -166,14 +202,25 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-adapters",
         label: "testing the framework adapters",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["package", "test-tools", "frameworks"],
         reads: &["js", "js/dist", "docs", "README.md"],
         action: js_adapters,
     },
     Step {
+        name: "clippy-modules",
+        label: "linting what is compiled for modules",
+        usually: "",
+        lane: Lane::Native,
+        needs: &["toolchain"],
+        reads: &["src", "wit", "Cargo.toml", "clippy.toml"],
+        action: clippy_modules,
+    },
+    Step {
         name: "clippy-host",
         label: "linting the wasmtime tests",
         usually: "",
+        lane: Lane::Native,
         needs: &["toolchain"],
         reads: &[],
         action: clippy_host,
@@ -182,6 +229,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "host",
         label: "testing the component in wasmtime",
         usually: "",
+        lane: Lane::Native,
         needs: &["component", "expected"],
         reads: &["src", "host-tests", "wit", "tests", "@component", "@expected"],
         action: host,
@@ -190,6 +238,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "embed",
         label: "building the wasmtime embedding",
         usually: "5 min",
+        lane: Lane::Native,
         needs: &["component"],
         reads: &[],
         action: embed,
@@ -198,15 +247,25 @@ pub(crate) const ALL: &[Step] = &[
         name: "python",
         label: "judging a trace from Python",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["component"],
         reads: &["examples", "tests", "@component"],
         action: python,
     },
-    Step { name: "redis", label: "looking for Redis", usually: "", needs: &[], reads: &[], action: setup::redis },
+    Step {
+        name: "redis",
+        label: "looking for Redis",
+        usually: "",
+        lane: Lane::Scripts,
+        needs: &[],
+        reads: &[],
+        action: setup::redis,
+    },
     Step {
         name: "js-state",
         label: "keeping state in Redis and in Durable Objects",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["package", "test-tools", "redis"],
         reads: &["js", "js/dist"],
         action: js_state,
@@ -215,6 +274,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "chromium",
         label: "looking for Chromium",
         usually: "",
+        lane: Lane::Scripts,
         needs: &[],
         reads: &[],
         action: setup::chromium,
@@ -223,6 +283,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-conformance",
         label: "comparing Node, jco, Chromium and workerd",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["package", "component", "expected", "test-tools", "chromium"],
         reads: &["js", "js/dist", "@component", "@expected"],
         action: js_conformance,
@@ -231,6 +292,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-view",
         label: "opening the viewer's page in Chromium",
         usually: "",
+        lane: Lane::Scripts,
         needs: &["package", "test-tools", "chromium"],
         reads: &["js", "js/dist", "tests"],
         action: js_view,
@@ -243,15 +305,32 @@ fn format(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         .map(|_| Counts::default())
 }
 
+/// Compares what is generated from the core with the core.
+fn schema(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(workspace.library(["schema", "--check"]).arg(&workspace.root)).map(|_| Counts::default())
+}
+
+/// Writes down what the native library answers to the corpus.
+fn expected(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let mut command = workspace.library(["expected"]);
+    line.run(command.arg(&workspace.root).arg(workspace.expected())).map(|_| Counts::default())
+}
+
+/// All that runs on this machine in one build, but for wasmtime: the library is checked once.
 fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let packages = ["loopwarden", "loopwarden-against", "xtask", "xtask-library", "xtask-wasm"];
+    let packages = packages.map(|name| format!("--package={name}"));
+    let mut build: Vec<&str> = packages.iter().map(String::as_str).collect();
+    build.push("--all-targets");
+    lint(workspace, line, &[&build])
+}
+
+/// What is compiled for modules alone.
+fn clippy_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let builds: &[&[&str]] = &[
-        &["--package=loopwarden", "--all-targets"],
-        &["--package=loopwarden", "--lib", "--features=schema"],
         &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
         &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
         &["--package=loopwarden", "--lib", "--features=tools", "--target=wasm32-unknown-unknown"],
-        &["--package=xtask", "--all-targets"],
-        &["--package=loopwarden-against", "--all-targets"],
     ];
     lint(workspace, line, builds)
 }
@@ -271,14 +350,19 @@ fn lint(workspace: &Workspace, line: &mut Line, builds: &[&[&str]]) -> Result<Co
 
 /// The quick part of `native`.
 fn unit(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let units = cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--lib"]))?;
-    let corpus = cargo_test(line, &mut workspace.cargo(["test", "--package=loopwarden", "--test=it", "corpus::"]))?;
+    let units = cargo_test(line, library_test(workspace).arg("--lib"))?;
+    let corpus = cargo_test(line, library_test(workspace).args(["--test=it", "corpus::"]))?;
     Ok(units + corpus)
 }
 
 /// Unit tests, integration tests and the examples in the documentation.
 fn native(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    cargo_test(line, &mut workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden"]))
+    cargo_test(line, &mut library_test(workspace))
+}
+
+/// Tests the library, and what asks it: both in one build, or the library would be compiled for each of them.
+fn library_test(workspace: &Workspace) -> Command {
+    workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden", "--package=xtask-library"])
 }
 
 fn xtask(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
@@ -297,7 +381,11 @@ pub(crate) fn embedding(workspace: &Workspace) -> Command {
 fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let mut command = workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden-host-tests"]);
     command.env("LOOPWARDEN_COMPONENT", workspace.component()).env("LOOPWARDEN_EXPECTED", workspace.expected());
-    cargo_test(line, &mut command)
+    let hosted = cargo_test(line, &mut command)?;
+    // What the component is made with reads its interface.
+    let mut command = workspace.cargo(["test", "--no-fail-fast", "--package=xtask-wasm"]);
+    command.env("LOOPWARDEN_COMPONENT", workspace.component());
+    Ok(hosted + cargo_test(line, &mut command)?)
 }
 
 /// The Python example, in a virtual environment of its own.

@@ -9,9 +9,6 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wasm_bindgen_cli_support::Bindgen;
-use wasmparser::{Parser, Payload, Validator, WasmFeatures};
-use wit_component::ComponentEncoder;
 
 /// The component's stack. rustc's default of 1 MiB would be four times the linear memory a fresh instance may have.
 const STACK_BYTES: u32 = 96 * 1024;
@@ -35,11 +32,21 @@ const WASM_OPT: [&str; 12] = [
     "--enable-call-indirect-overlong",
 ];
 
+/// Builds the program that makes glue and components of modules.
+pub(crate) fn tools(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.run(&mut workspace.cargo(["build", "--package=xtask-wasm"])).map(|_| Counts::default())
+}
+
+/// That program, as `tools` has built it. Not by way of cargo, which would wait for a build that is under way.
+fn program(workspace: &Workspace) -> Command {
+    Command::new(workspace.target.join("debug").join(format!("xtask-wasm{}", env::consts::EXE_SUFFIX)))
+}
+
 /// Builds the component, makes it small, and proves that it imports nothing.
 pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let core = component_module(workspace, line)?;
     let artefact = workspace.component();
-    let stamp = Stamp::new(artefact.with_extension("stamp"), [core.clone(), tools(workspace)?]);
+    let stamp = Stamp::new(artefact.with_extension("stamp"), [core.clone(), optimiser(workspace)?]);
     if stamp.is_fresh(&artefact) {
         return Ok(Counts::default());
     }
@@ -48,15 +55,11 @@ pub(crate) fn component(workspace: &Workspace, line: &mut Line) -> Result<Counts
     let module = folder.join("core.wasm");
     write(&module, &core)?;
     wasm_opt(workspace, line, &module)?;
-    let module = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
-    let component = ComponentEncoder::default()
-        .module(&module)
-        .and_then(|encoder| encoder.validate(true).encode())
-        .context("the module cannot be wrapped into a component")?;
-    let imports = imports(&component)?;
-    ensure!(imports.is_empty(), "the component must import nothing, but imports {}", imports.join(", "));
-    names_no_folder(workspace, "the component", &component)?;
-    write(&artefact, &component)?;
+    // Under another name until it is known to be what is shipped.
+    let made = folder.join("made.wasm");
+    line.run(program(workspace).arg("component").arg(&module).arg(&made))?;
+    names_no_folder(workspace, "the component", &read(&made)?)?;
+    fs::rename(&made, &artefact).with_context(|| format!("cannot write {}", artefact.display()))?;
     stamp.set()?;
     Ok(Counts::default())
 }
@@ -73,13 +76,27 @@ fn component_module(workspace: &Workspace, line: &mut Line) -> Result<Vec<u8>> {
 
 /// A module of the npm package, as cargo builds it.
 fn npm_module(workspace: &Workspace, line: &mut Line, feature: &str, level: Option<&str>) -> Result<Vec<u8>> {
-    let mut command = wasm_cargo(workspace, feature, "wasm32-unknown-unknown");
-    if let Some(level) = level {
+    line.run(&mut npm_cargo(workspace, feature, level))?;
+    read(&wasm_artefact(workspace, NPM_TARGET))
+}
+
+/// The build of a module of the npm package.
+fn npm_cargo(workspace: &Workspace, feature: &str, level: Option<&str>) -> Command {
+    // To be tried, one module can be both: it is compiled once.
+    let trial = workspace.build == Build::Trial;
+    let mut command = wasm_cargo(workspace, if trial { "js,tools" } else { feature }, NPM_TARGET);
+    if let Some(level) = level.filter(|_| !trial) {
         command.env("CARGO_PROFILE_WASM_OPT_LEVEL", level);
     }
     // After a trap the wrapper puts the stack back to where it began.
-    line.run(command.args(["--", "-C", "link-arg=--export=__stack_pointer"]))?;
-    read(&wasm_artefact(workspace, "wasm32-unknown-unknown"))
+    command.args(["--", "-C", "link-arg=--export=__stack_pointer"]);
+    command
+}
+
+/// The build of the first module of the npm package, for whoever wants to begin with it while other things are done.
+pub(crate) fn first_module(workspace: &Workspace) -> Command {
+    let [(feature, _, level), ..] = MODULES;
+    npm_cargo(workspace, feature, level)
 }
 
 /// Builds every module once more, with nothing of the first build at hand, and compares the bytes.
@@ -122,32 +139,12 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The names a component imports.
-///
-/// # Errors
-/// Bytes that are not a valid component.
-pub(crate) fn imports(component: &[u8]) -> Result<Vec<String>> {
-    Validator::new_with_features(WasmFeatures::default()).validate_all(component).context("not a valid component")?;
-    let mut names = Vec::new();
-    let mut depth = 0_u32;
-    for payload in Parser::new(0).parse_all(component) {
-        match payload? {
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-            Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::ComponentImportSection(section) if depth == 0 => {
-                for import in section {
-                    names.push(import?.name.name.to_owned());
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(names)
-}
-
 /// The modules of the npm package: the feature that each is built with, the name of its files in `js/glue`, and its
 /// optimisation where it is not the profile's. What explains and tunes is asked rarely and only has to be small.
 const MODULES: [(&str, &str, Option<&str>); 2] = [("js", "loopwarden", None), ("tools", "tools", Some("z"))];
+
+/// The target of the npm package's modules.
+const NPM_TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the npm package's modules and their JavaScript glue into `js/glue`.
 pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
@@ -156,14 +153,12 @@ pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         let folder = workspace.js().join("glue");
         let path = folder.join(format!("{name}_bg.wasm"));
         let stamp = workspace.js().join(format!("node_modules/.loopwarden-glue-{name}"));
-        let stamp = Stamp::new(stamp, [module.clone(), tools(workspace)?]);
+        let built = wasm_artefact(workspace, NPM_TARGET);
+        let stamp = Stamp::new(stamp, [module, optimiser(workspace)?]);
         if stamp.is_fresh(&path) {
             continue;
         }
-        let mut bindgen = Bindgen::new();
-        bindgen.input_bytes(name, module).out_name(name).typescript(true);
-        bindgen.remove_name_section(true).remove_producers_section(true);
-        bindgen.web(true)?.generate(&folder).context("wasm-bindgen failed")?;
+        line.run(program(workspace).arg("glue").arg(&built).arg(&folder).arg(name))?;
         wasm_opt(workspace, line, &path)?;
         names_no_folder(workspace, &format!("the module `{name}`"), &read(&path)?)?;
         stamp.set()?;
@@ -266,7 +261,7 @@ fn collect(folder: &Path, inputs: &mut Vec<Vec<u8>>) -> Result<()> {
 }
 
 /// What else decides the bytes of an artefact: wasm-opt's options, and its version among the locked ones.
-fn tools(workspace: &Workspace) -> Result<Vec<u8>> {
+fn optimiser(workspace: &Workspace) -> Result<Vec<u8>> {
     let lock = workspace.js().join("tools/binaryen/package-lock.json");
     let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
     Ok([WASM_OPT.concat().into_bytes(), lock].concat())

@@ -101,6 +101,13 @@ impl Workspace {
         command
     }
 
+    /// A command of `xtask-library`, which asks the library itself.
+    pub(crate) fn library<const N: usize>(&self, args: [&str; N]) -> Command {
+        let mut command = self.cargo(["run", "--quiet", "--package=xtask-library", "--"]);
+        command.args(args);
+        command
+    }
+
     /// An `npm` command in the npm package's folder. Scripts find the package's own tools first.
     pub(crate) fn npm<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });

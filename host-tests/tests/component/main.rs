@@ -13,7 +13,6 @@ mod coder_verifier;
 mod conformance;
 mod examples;
 mod hostile;
-mod interface;
 mod limits;
 
 use loopwarden::{json, model::Event};

@@ -51,7 +51,8 @@ export function oneOf<T extends string>(option: string, text: string | undefined
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const ranked = known.map((name) => ({ name, edits: distance(word, name) })).sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
-  return best !== undefined && best.edits <= 3 ? best.name : undefined;
+  // More than half of a word in other letters is another word.
+  return best !== undefined && best.edits <= Math.min(3, Math.ceil(word.length / 2)) ? best.name : undefined;
 }
 
 function distance(a: string, b: string): number {

@@ -98,6 +98,8 @@ function watched(file: string, size: number): Readable {
     // What a long file leaves behind is garbage at once: room for much of it at a time would only be memory in use.
     setFlagsFromString("--max-semi-space-size=2");
     setFlagsFromString("--semi-space-growth-factor=1");
+    // So would be a heap that may grow to many times what is in use before it is looked through.
+    setFlagsFromString("--heap-growing-percent=20");
     // Functions of the modules that are compiled at the same time need their memory at the same time.
     setFlagsFromString("--wasm-num-compilation-tasks=1");
   }
@@ -164,7 +166,9 @@ export async function save(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, content);
   } catch (error) {
-    throw new InputError(`${file}: cannot be written: ${reasonOf(error)}`);
+    // What is missing is not the file, which is new.
+    const isHomeless = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw new InputError(`${file}: cannot be written: ${isHomeless ? "its folder does not exist" : reasonOf(error)}`);
   }
 }
 

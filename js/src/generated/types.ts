@@ -1068,7 +1068,7 @@ export interface ToolConfig {
    */
   mutates?: boolean | null;
   /**
-   * The tool is meant to be asked again and again: thresholds of call rules are trebled.
+   * The tool is meant to be asked again and again: `repeated-call`, `blind-repeat`, `unanswered-call` and `cycle` have their thresholds trebled for its calls, and rules about what calls bring (`same-answer`, `no-effect`, `empty-handed`, `resubmission`, `reworded-request`) leave them out.
    */
   polling?: boolean | null;
   /**

@@ -3,14 +3,20 @@
 
 import { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Scenario, TraceEvent } from "../generated/types.ts";
-import { type TranscriptFormat, type TranscriptPart, TranscriptReader } from "../transcript.ts";
+import {
+  readTranscript,
+  type Transcript,
+  type TranscriptFormat,
+  type TranscriptPart,
+  TranscriptReader,
+} from "../transcript.ts";
 import { Pairs } from "./pair.ts";
 import { member, parts, without } from "./raw.ts";
 
 /** One event of a recorded run. */
 export interface Recorded {
-  /** The event's own JSON text, as the core is given it. */
-  text: string;
+  /** The event's own JSON text, where it has one: numbers reach the core as they were written. */
+  text?: string;
   event: Event;
   /** It was about to happen: for `check`. */
   pending: boolean;
@@ -73,6 +79,7 @@ export async function* runs(
   format?: TranscriptFormat,
 ): AsyncGenerator<Run> {
   const source = new Source(chunks);
+  if (format !== undefined) await fits(file, source, format);
   const first = format === undefined ? await source.firstLine() : "";
   const value = parsed(first);
   if (isScenario(value)) {
@@ -116,6 +123,24 @@ export async function* runs(
       for await (const { events } of read) yield events;
     })(),
   };
+}
+
+/**
+ * Looks at a beginning before it is read as it was said to be: what is plainly of another format would be read as a run in
+ * which little happens, and no loop.
+ *
+ * @throws {LoopwardenError} `invalid-argument` where it is.
+ */
+async function fits(file: string, source: Source, format: TranscriptFormat): Promise<void> {
+  const beginning = await source.beginning(BEGINNING);
+  const found = readTranscript(beginning);
+  if (found.format === format) return;
+  const isSure = found.format !== "openai" && found.format !== "trace";
+  // These two are also what is taken for messages and for lines that nothing tells apart: then what is seen so decides.
+  const calls = ({ events }: Transcript) => events.some(({ type }) => type === "tool-call" || type === "tool-result");
+  if (!isSure && (!calls(found) || calls(readTranscript(beginning, format)))) return;
+  const message = `${file}: is of the format ${found.format} and not ${format}; without --format it is recognised`;
+  throw new LoopwardenError({ code: "invalid-argument", message, field: "format" });
 }
 
 /** The runs of a text, held. */
@@ -170,7 +195,6 @@ async function* transcript(
       const { pending, ...event } = traced;
       const own = event as Event;
       return {
-        text: JSON.stringify(own),
         event: own,
         pending: pending === true,
         line: part.lines[at] ?? 0,
@@ -346,14 +370,19 @@ class Source {
 
   /** Whether something stands among the first characters. */
   async begins(characters: number, pattern: RegExp): Promise<boolean> {
+    return pattern.test(await this.beginning(characters));
+  }
+
+  /** The first characters, as many as there are. */
+  async beginning(characters: number): Promise<string> {
     let text = this.#ahead.join("");
-    for (;;) {
-      if (pattern.test(text.slice(0, characters))) return true;
-      const chunk = text.length < characters ? await this.#more() : undefined;
-      if (chunk === undefined) return false;
+    while (text.length < characters) {
+      const chunk = await this.#more();
+      if (chunk === undefined) break;
       this.#ahead.push(chunk);
       text += chunk;
     }
+    return text.slice(0, characters);
   }
 
   /** Everything, in pieces that are no larger than need be. */

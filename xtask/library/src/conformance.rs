@@ -1,23 +1,19 @@
 //! What the native library answers to the conformance corpus, for every other front door to be compared with.
 
-use crate::counts::Counts;
-use crate::plan::Line;
 use crate::raw_scenario::{RawScenario, raw_scenarios};
-use crate::wasm::hex;
-use crate::workspace::Workspace;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use loopwarden::{Detector, json, model::Error};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Answers every scenario of `tests/corpus` natively and writes the answers down, one scenario a line.
-pub(crate) fn expected(workspace: &Workspace, _line: &mut Line) -> Result<Counts> {
+pub(crate) fn expected(root: &Path, out: &Path) -> Result<()> {
     let mut lines = String::new();
     let mut ids = BTreeSet::new();
-    for path in corpus(workspace)? {
+    for path in corpus(root)? {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let scenarios = raw_scenarios(&text).map_err(|why| anyhow!("{}: {why}", path.display()))?;
         for scenario in scenarios {
@@ -30,16 +26,14 @@ pub(crate) fn expected(workspace: &Workspace, _line: &mut Line) -> Result<Counts
     if ids.is_empty() {
         bail!("there is no scenario in tests/corpus");
     }
-    let path = workspace.expected();
-    let folder = path.parent().context("the expected answers have no folder")?;
+    let folder = out.parent().context("the expected answers have no folder")?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    fs::write(&path, lines).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Counts::default())
+    fs::write(out, lines).with_context(|| format!("cannot write {}", out.display()))
 }
 
 /// The scenario files, in the order of their names.
-pub(crate) fn corpus(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let folder = workspace.root.join("tests/corpus");
+pub(crate) fn corpus(root: &Path) -> Result<Vec<PathBuf>> {
+    let folder = root.join("tests/corpus");
     let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
@@ -72,6 +66,6 @@ fn answers(scenario: &RawScenario) -> Result<Value, Error> {
         "metrics": json::metrics(&detector),
         "report": json::report(&detector, "", "json")?,
         "markdown": json::report(&detector, "", "markdown")?,
-        "snapshot": hex(&snapshot),
+        "snapshot": snapshot.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
     }))
 }

@@ -1,13 +1,25 @@
-//! What the built file imports and exports, against the committed WIT.
+//! What the built component imports and exports, against the committed WIT.
 
-use loopwarden_host_tests::component_path;
-use std::path::Path;
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests: a panic is a failed test"
+)]
+
+use std::env;
+use std::path::{Path, PathBuf};
 use wit_component::WitPrinter;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{Docs, InterfaceId, Resolve, Stability, TypeDefKind, WorldId, WorldItem, WorldKey};
 
 fn built() -> (Resolve, WorldId) {
-    let bytes = std::fs::read(component_path().unwrap()).unwrap();
+    // Without a name it is where `cargo xtask` puts it; this program runs from `<target directory>/<profile>/deps`.
+    let program = env::current_exe().unwrap();
+    let usual = || program.ancestors().nth(3).unwrap().join("dist-stage/loopwarden.wasm");
+    let path = env::var_os("LOOPWARDEN_COMPONENT").map_or_else(usual, PathBuf::from);
+    let bytes =
+        std::fs::read(&path).unwrap_or_else(|_| panic!("no component at {}: `cargo xtask build`", path.display()));
     match decode(&bytes).unwrap() {
         DecodedWasm::Component(resolve, world) => (resolve, world),
         DecodedWasm::WitPackage(..) => panic!("the file is a WIT package, not a component"),
@@ -16,7 +28,7 @@ fn built() -> (Resolve, WorldId) {
 
 fn committed() -> (Resolve, WorldId) {
     let mut resolve = Resolve::default();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
     let (package, _) = resolve.push_path(folder).unwrap();
     let world = resolve.select_world(&[package], Some("loopwarden")).unwrap();
     (resolve, world)

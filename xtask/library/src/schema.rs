@@ -1,52 +1,41 @@
 //! What is generated from the core: the published JSON Schemas, and what documents and TypeScript know of the rules.
 
-use crate::counts::Counts;
-use crate::plan::Line;
-use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use loopwarden::{model, rules};
 use schemars::Schema;
 use serde_json::{Map, Value};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Writes every schema that differs from the model; with `--check` only says which do.
-pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
-    match args {
-        [] => {
-            fs::create_dir_all(folder(workspace)).context("cannot create the schema folder")?;
-            for (path, text) in drifted(workspace)? {
-                fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-                println!("wrote {}", path.display());
-            }
-            Ok(0)
-        }
-        [flag] if flag == "--check" => check(workspace, &mut Line::begin("comparing the schemas".into())).map(|_| 0),
-        _ => bail!("usage: cargo xtask schema [--check]"),
+/// Writes every file that differs from the model.
+pub(crate) fn write(root: &Path) -> Result<()> {
+    fs::create_dir_all(root.join(FOLDER)).context("cannot create the schema folder")?;
+    for (path, text) in drifted(root)? {
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("wrote {}", path.display());
     }
+    Ok(())
 }
 
-/// Fails when a committed schema is not the one the model gives.
-pub(crate) fn check(workspace: &Workspace, _line: &mut Line) -> Result<Counts> {
-    let drifted = drifted(workspace)?;
+/// Fails when a committed file is not the one the model gives.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    let drifted = drifted(root)?;
     if drifted.is_empty() {
-        return Ok(Counts::default());
+        return Ok(());
     }
     let names: Vec<_> = drifted.iter().map(|(path, _)| path.display().to_string()).collect();
     bail!("{} differ from the model; run `cargo xtask schema` and commit the result", names.join(", "))
 }
 
 /// The folder of the schemas, inside the npm package that ships them.
-pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
-    workspace.js().join("schema")
-}
+const FOLDER: &str = "js/schema";
 
 /// Path and text of every schema whose file is missing or different.
-fn drifted(workspace: &Workspace) -> Result<Vec<(PathBuf, String)>> {
+fn drifted(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut drifted = Vec::new();
-    let schemas = all()?.into_iter().map(|(name, text)| (folder(workspace).join(format!("{name}.schema.json")), text));
-    let rules = workspace.js().join("src/generated/rules.ts");
-    let page = workspace.root.join("docs/rules.md");
+    let schemas = all()?.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.schema.json")), text));
+    let rules = root.join("js/src/generated/rules.ts");
+    let page = root.join("docs/rules.md");
     let page = (page.clone(), rules_page(&fs::read_to_string(&page).unwrap_or_default())?);
     for (path, text) in schemas.chain([(rules, rules_module()?), page]) {
         // git may have checked the file out with other line ends.

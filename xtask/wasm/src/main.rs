@@ -1,0 +1,66 @@
+//! What `cargo xtask` has done to the core modules that cargo built. A program of its own, for it takes far longer to compile
+//! than the build script, which has other things to begin with meanwhile.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::env;
+use std::fs;
+use std::path::Path;
+use wasm_bindgen_cli_support::Bindgen;
+use wasmparser::{Parser, Payload, Validator, WasmFeatures};
+use wit_component::ComponentEncoder;
+
+fn main() -> Result<()> {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["glue", module, folder, name] => glue(Path::new(module), Path::new(folder), name),
+        ["component", module, out] => component(Path::new(module), Path::new(out)),
+        _ => bail!("usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT"),
+    }
+}
+
+/// Writes a module for JavaScript, its glue and its types into a folder.
+fn glue(module: &Path, folder: &Path, name: &str) -> Result<()> {
+    let mut bindgen = Bindgen::new();
+    bindgen.input_bytes(name, read(module)?).out_name(name).typescript(true);
+    bindgen.remove_name_section(true).remove_producers_section(true);
+    bindgen.web(true)?.generate(folder).context("wasm-bindgen failed")
+}
+
+/// Wraps a module into a component, which must import nothing.
+fn component(module: &Path, out: &Path) -> Result<()> {
+    let component = ComponentEncoder::default()
+        .module(&read(module)?)
+        .and_then(|encoder| encoder.validate(true).encode())
+        .context("the module cannot be wrapped into a component")?;
+    let imports = imports(&component)?;
+    ensure!(imports.is_empty(), "the component must import nothing, but imports {}", imports.join(", "));
+    fs::write(out, component).with_context(|| format!("cannot write {}", out.display()))
+}
+
+/// The names a component imports.
+///
+/// # Errors
+/// Bytes that are not a valid component.
+fn imports(component: &[u8]) -> Result<Vec<String>> {
+    Validator::new_with_features(WasmFeatures::default()).validate_all(component).context("not a valid component")?;
+    let mut names = Vec::new();
+    let mut depth = 0_u32;
+    for payload in Parser::new(0).parse_all(component) {
+        match payload? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    names.push(import?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
