@@ -84,6 +84,16 @@ impl Detector {
     /// # Errors
     /// `invalid-event`, naming the field; the state is then exactly as it was.
     pub fn record(&mut self, event: &Event) -> Result<Verdict, Error> {
+        if matches!(event.body, Body::Delta(_))
+            && let Some(verdict) = self.goes_on(event)
+        {
+            return Ok(verdict);
+        }
+        self.take_in(event)
+    }
+
+    /// The same for any event.
+    fn take_in(&mut self, event: &Event) -> Result<Verdict, Error> {
         validate(event)?;
         self.fits_earlier(event)?;
         let seq = self.state.seq;
@@ -104,6 +114,57 @@ impl Detector {
         metrics::tally(metrics, &judgement, event, &self.settings.config);
         self.settle();
         Ok(judgement.verdict)
+    }
+
+    /// Records a piece of streamed text, of which there are most, without looking again at what the one before has settled:
+    /// whose run it is, that its names are short, what the run weighs beside its streams. Nothing where it is not the next of
+    /// the same agent; then nothing has changed.
+    fn goes_on(&mut self, event: &Event) -> Option<Verdict> {
+        let (context, config) = (&event.context, &self.settings.config);
+        let is_short = |name: &Option<String>| name.as_ref().is_none_or(|name| name.len() <= LONGEST_NAME);
+        if !config.enabled || context.synthetic || !is_short(&context.run) || !is_short(&context.agent) {
+            return None;
+        }
+        let run = self.state.store.again(context, &config.memory)?;
+        if !run.goes_on(context) {
+            return None;
+        }
+        let (seq, metrics) = (self.state.seq, &mut self.state.metrics);
+        self.state.seq = seq.saturating_add(1);
+        metrics.events = metrics.events.saturating_add(1);
+        let held = run.text_heap(context);
+        run.enter(seq, context, config.memory.idle_ms);
+        count(&self.settings, run, event);
+        let onset = run.onset();
+        let (raised, tool) = (Vec::new(), ToolSettings::default());
+        let (settings, scratch) = (&self.settings, &mut self.scratch);
+        let mut judging = Judging {
+            settings,
+            scratch,
+            run: &mut *run,
+            event,
+            context,
+            onset,
+            apart: false,
+            raised,
+            tool,
+            answers: None,
+        };
+        judging.show_all([&Fact::Tick, &Fact::Event(event)]);
+        if judging.raised.is_empty() && !judging.run.stopped {
+            run.standings.judged(Level::Continue, run.now);
+            let holds = run.text_heap(context);
+            if !self.state.store.grow(held, holds, &config.memory) {
+                self.settle();
+            }
+            return Some(Verdict { seq, ..Verdict::default() });
+        }
+        let before = (judging.run.rules.task_totals(), judging.run.evicted);
+        let judgement = judging.end();
+        metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
+        metrics::tally(metrics, &judgement, event, config);
+        self.settle();
+        Some(judgement.verdict)
     }
 
     /// Keeps what all runs take together within its bound, after one has changed.
@@ -876,3 +937,6 @@ fn nodes(settings: &Settings, run: &Run, scope: &Scope) -> BTreeMap<String, Node
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

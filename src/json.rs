@@ -12,11 +12,12 @@ mod typed;
 use crate::detector::Detector;
 use crate::model::{
     Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile,
-    ReportFormat, ResetReason, Scenario, Scope, TraceEvent,
+    ReportFormat, ResetReason, Scenario, Scope, TraceEvent, Verdict,
 };
 use crate::profiles;
 use crate::text::nearest;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
+use core::fmt::Write;
 pub use diagnose::{in_force, normalise};
 pub use goals::goals;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -199,7 +200,7 @@ pub fn scenario(text: &str) -> Result<Scenario, Error> {
 /// # Errors
 /// As [`event`], and as [`Detector::record`].
 pub fn record(detector: &mut Detector, event: &str) -> Result<String, Error> {
-    Ok(to_string(&detector.record(&self::event(event)?)?))
+    Ok(verdict_text(&detector.record(&self::event(event)?)?))
 }
 
 /// [`Detector::check`] over JSON text.
@@ -207,7 +208,7 @@ pub fn record(detector: &mut Detector, event: &str) -> Result<String, Error> {
 /// # Errors
 /// As [`event`], and as [`Detector::check`].
 pub fn check(detector: &Detector, event: &str) -> Result<String, Error> {
-    Ok(to_string(&detector.check(&self::event(event)?)?))
+    Ok(verdict_text(&detector.check(&self::event(event)?)?))
 }
 
 /// [`Detector::declare_graph`] over JSON text.
@@ -283,6 +284,20 @@ pub fn report(detector: &Detector, scope: &str, format: &str) -> Result<String, 
 #[must_use]
 pub fn metrics(detector: &Detector) -> String {
     to_string(&detector.metrics())
+}
+
+/// A verdict's text. Most verdicts say nothing, and those differ in a number alone.
+fn verdict_text(verdict: &Verdict) -> String {
+    if *verdict != (Verdict { seq: verdict.seq, ..Verdict::default() }) {
+        return to_string(verdict);
+    }
+    const REST: &str = r#","level":"continue","findings":[],"recommendation":"continue","needsEvaluation":false,"suggestedActions":[]}"#;
+    let mut text = String::with_capacity(REST.len() + 28);
+    text.push_str("{\"seq\":");
+    // INVARIANT: writing to a `String` does not fail.
+    let _ = write!(text, "{}", verdict.seq);
+    text.push_str(REST);
+    text
 }
 
 /// Serialises a value of the model.
@@ -455,7 +470,9 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::repair_surrogates;
+    use super::{repair_surrogates, to_string, verdict_text};
+    use crate::model::{Level, Verdict};
+    use alloc::vec;
 
     #[test]
     fn half_a_pair_becomes_a_replacement_character() {
@@ -472,6 +489,22 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(repair_surrogates(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_that_says_nothing_is_written_as_any_other() {
+        for seq in [0, 7, 4096, u64::MAX] {
+            let quiet = Verdict { seq, ..Verdict::default() };
+            for verdict in [
+                quiet.clone(),
+                Verdict { needs_evaluation: true, ..quiet.clone() },
+                Verdict { would_be: Some(Level::Continue), ..quiet.clone() },
+                Verdict { level: Level::Halt, ..quiet.clone() },
+                Verdict { suggested_actions: vec!["wait".into()], ..quiet },
+            ] {
+                assert_eq!(verdict_text(&verdict), to_string(&verdict));
+            }
         }
     }
 }

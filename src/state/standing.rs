@@ -184,6 +184,12 @@ impl Standings {
         }
     }
 
+    /// Whether what happens in a context without a task is of the agent that was heard of last, at no task either.
+    pub(crate) fn is_latest(&self, context: &Context) -> bool {
+        let agent = context.agent.as_deref().map_or(0, agent_key);
+        self.all.last().is_some_and(|last| last.task == 0 && last.agent == agent)
+    }
+
     /// Of the event at hand.
     pub(crate) fn current(&mut self) -> Option<&mut Standing> {
         self.all.iter_mut().next_back()

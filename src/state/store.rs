@@ -203,6 +203,35 @@ impl Store {
         (run, forgotten)
     }
 
+    /// The run that an event falls into, where it is the one at hand and nobody has to be looked up, moved or forgotten for
+    /// that; otherwise nothing has changed.
+    pub(crate) fn again(&mut self, context: &Context, memory: &Memory) -> Option<&mut Run> {
+        let slot = self.slots.get_mut(self.at_hand as usize)?;
+        let list = list_of(&slot.run);
+        let is_newest = self.lists.get(list).is_some_and(|list| list.newest == self.at_hand);
+        if !is_newest || slot.key != run_key(context.run.as_deref()) || idle(&slot.run, context.at, memory) {
+            return None;
+        }
+        self.clock.see(slot.key, context.at);
+        Some(&mut slot.run)
+    }
+
+    /// Notes that the run at hand holds another number of bytes than before; whether all of them still have room.
+    pub(crate) fn grow(&mut self, before: usize, now: usize, memory: &Memory) -> bool {
+        if let Some(slot) = self.slots.get_mut(self.at_hand as usize) {
+            let other = |bytes: u64| bytes.saturating_sub(before as u64).saturating_add(now as u64);
+            (slot.bytes, self.bytes) = (other(slot.bytes), other(self.bytes));
+        }
+        self.bytes <= most_bytes(memory)
+    }
+
+    /// Whether what was noted of the runs is what they weigh.
+    #[cfg(test)]
+    pub(crate) fn is_weighed(&self) -> bool {
+        let is_weighed = |slot: &Slot| slot.bytes == weigh(&slot.run);
+        self.slots.iter().all(is_weighed) && self.bytes == self.slots.iter().map(|slot| slot.bytes).sum::<u64>()
+    }
+
     fn make_room(&mut self, seq: u64, memory: &Memory) -> Forgotten {
         let mut forgotten = Forgotten::default();
         let most = memory.max_runs.max(1) as usize;

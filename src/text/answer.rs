@@ -2,7 +2,8 @@
 //!
 //! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for nothing.
 
-use super::words::{Lexicon, wide_runs};
+use super::scan::{BLOCK, block, parts};
+use super::words::Lexicon;
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -386,23 +387,111 @@ fn in_word(byte: u8) -> bool {
     IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
+/// The first four bytes of the phrases, of which each takes one of 1,024 bits: a look at where a word begins tells nearly
+/// every word from them, without a look at where it ends.
+#[derive(Clone, Copy, Debug)]
+struct Starts([u64; Self::WORDS]);
+
+impl Starts {
+    const WORDS: usize = 16;
+    /// What may stand between the words of a phrase.
+    const BETWEEN: &[u8] = b" _-:=";
+
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+    const fn of_phrases() -> Self {
+        let mut starts = Self([0; Self::WORDS]);
+        let mut at = 0;
+        while at < PHRASES.len() {
+            let (first, rest) = (PHRASES[at].0.as_bytes(), PHRASES[at].1.as_bytes());
+            if let [one, two, three, four, ..] = *first {
+                starts = starts.with([one, two, three, four]);
+            } else {
+                let mut between = 0;
+                while between < Self::BETWEEN.len() {
+                    let gap = Self::BETWEEN[between];
+                    starts = match *first {
+                        [one, two, three] => starts.with([one, two, three, gap]),
+                        [one, two] => starts.with([one, two, gap, rest[0]]),
+                        _ => starts.with([first[0], gap, rest[0], rest[1]]),
+                    };
+                    between += 1;
+                }
+                starts = match *first {
+                    [one, two] => starts.with([one, two, b':', b' ']),
+                    [one] => starts.with([one, b':', b' ', rest[0]]),
+                    _ => starts,
+                };
+            }
+            at += 1;
+        }
+        starts
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+    const fn with(mut self, start: [u8; 4]) -> Self {
+        let place = Self::place(start);
+        self.0[place >> 6] |= 1 << (place & 63);
+        self
+    }
+
+    /// Whatever the case of ASCII letters.
+    #[inline]
+    const fn place(start: [u8; 4]) -> usize {
+        ((u32::from_le_bytes(start) | 0x2020_2020).wrapping_mul(0x9e37_79b1) >> 22) as usize
+    }
+
+    /// Whether a phrase may begin where `rest` does.
+    #[inline]
+    fn may_begin(&self, rest: &[u8]) -> bool {
+        let start = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut start = [0; 4];
+            start.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            start
+        });
+        let place = Self::place(start);
+        self.0.get(place >> 6).is_some_and(|bits| bits >> (place & 63) & 1 == 1)
+    }
+}
+
+static STARTS: Starts = Starts::of_phrases();
+
 fn scan(text: &str, says: &mut Says) {
     let bytes = text.as_bytes();
-    for (from, to) in wide_runs::<b'\''>(text) {
-        let word = bytes.get(from..to).unwrap_or_default();
-        if BEGINNINGS.may_hold(word) {
-            let after = bytes.get(to..).unwrap_or_default();
-            for meaning in meanings(word, after) {
-                if meaning != Taken || from > 0 || after.is_empty() {
-                    note(meaning, says, || text.get(..from).is_some_and(ended));
-                }
+    let (mut at, mut inside, mut beyond) = (0, false, false);
+    while let Some(block) = block(bytes, at) {
+        let (letters, wide) = parts::<b'\''>(&block);
+        let words = letters | wide;
+        let mut starts = words & !(words << 1 | u64::from(inside));
+        inside = words >> (BLOCK - 1) != 0;
+        beyond |= wide != 0;
+        while starts != 0 {
+            let from = at + starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            if STARTS.may_begin(bytes.get(from..).unwrap_or_default()) {
+                take_phrase(text, from, says);
             }
         }
+        at += BLOCK;
     }
-    if !text.is_ascii() {
+    if beyond {
         for (phrase, meaning) in &OTHER_SCRIPTS {
             if text.contains(phrase) {
                 note(*meaning, says, || false);
+            }
+        }
+    }
+}
+
+/// Notes what the phrase means that the word at `from` begins, if it begins one.
+#[inline(never)]
+fn take_phrase(text: &str, from: usize, says: &mut Says) {
+    let rest = text.as_bytes().get(from..).unwrap_or_default();
+    let length = rest.iter().take_while(|byte| in_word(**byte)).count();
+    let (word, after) = rest.split_at_checked(length).unwrap_or_default();
+    if BEGINNINGS.may_hold(word) {
+        for meaning in meanings(word, after) {
+            if meaning != Taken || from > 0 || after.is_empty() {
+                note(meaning, says, || text.get(..from).is_some_and(ended));
             }
         }
     }
@@ -461,6 +550,58 @@ mod tests {
         super::super::words::assert_sorted(&TROUBLES);
         for pair in PHRASES.windows(2) {
             assert!(pair[0].0 <= pair[1].0, "{} stands before {}", pair[0].0, pair[1].0);
+        }
+    }
+
+    /// The same, word by word.
+    fn slowly(text: &str) -> Says {
+        let mut says = Says::default();
+        let mut at = 0;
+        while let Some(found) = text.bytes().skip(at).position(in_word) {
+            let from = at + found;
+            let to = from + text.bytes().skip(from).take_while(|byte| in_word(*byte)).count();
+            at = to;
+            for meaning in meanings(&text.as_bytes()[from..to], &text.as_bytes()[to..]) {
+                if meaning != Taken || from > 0 || to == text.len() {
+                    note(meaning, &mut says, || text.get(..from).is_some_and(ended));
+                }
+            }
+        }
+        for (phrase, meaning) in &OTHER_SCRIPTS {
+            if text.contains(phrase) {
+                note(*meaning, &mut says, || false);
+            }
+        }
+        says
+    }
+
+    fn scanned(text: &str) -> Says {
+        let mut says = Says::default();
+        scan(text, &mut says);
+        says
+    }
+
+    #[test]
+    fn every_phrase_at_every_place() {
+        for (first, rest, _) in PHRASES {
+            for between in if rest.is_empty() { &[""][..] } else { &[" ", "_", "-", ":", "=", ": "] } {
+                for place in [0, 1, 30, 60, 61, 62, 63, 64, 65, 127] {
+                    for tail in ["", ".", " and more", "x"] {
+                        let phrase = alloc::format!("{first}{between}{rest}");
+                        for phrase in [phrase.to_uppercase(), phrase] {
+                            let text = alloc::format!("{}{phrase}{tail}", ".".repeat(place));
+                            assert_eq!(scanned(&text), slowly(&text), "{text}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text(text in "[ -~é日\\n]{0,100}|((no|not|in|0|still|zero|don't|Đang|not yet|done|files|found)[ _:=.é-]{0,2}){0,20}") {
+            proptest::prop_assert_eq!(scanned(&text), slowly(&text));
         }
     }
 

@@ -55,18 +55,45 @@ pub(crate) fn clip_to(text: &str, half: usize) -> (&str, &str) {
 }
 
 /// Where the first ASCII digit is; eight bytes at a time.
+#[inline]
 pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
-    let plain =
-        bytes.as_chunks::<8>().0.iter().take_while(|chunk| below(u64::from_le_bytes(**chunk) ^ (ONES * 0x30), 10) == 0);
-    let start = plain.count() * 8;
+    let mut start = 0;
+    while let Some(chunk) = bytes.get(start..).and_then(<[u8]>::first_chunk) {
+        let digits = digits_of(u64::from_le_bytes(*chunk));
+        if digits != 0 {
+            return Some(start + digits.trailing_zeros() as usize / 8);
+        }
+        start += 8;
+    }
     bytes.get(start..)?.iter().position(u8::is_ascii_digit).map(|at| start + at)
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
+/// Where the run of ASCII digits ends that begins at `at`, if one does; eight bytes at a time.
+#[inline]
+pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while let Some(chunk) = bytes.get(end..).and_then(<[u8]>::first_chunk) {
+        let others = !digits_of(u64::from_le_bytes(*chunk)) & HIGH;
+        if others != 0 {
+            return end + others.trailing_zeros() as usize / 8;
+        }
+        end += 8;
+    }
+    while bytes.get(end).is_some_and(u8::is_ascii_digit) {
+        end += 1;
+    }
+    end
+}
 
-/// The high bit of every byte below `limit`; bytes above such a byte may be marked wrongly.
-const fn below(word: u64, limit: u64) -> u64 {
-    word.wrapping_sub(ONES * limit) & !word & (ONES << 7)
+pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
+pub(super) const HIGH: u64 = ONES << 7;
+
+/// The high bit of every byte of eight that is a digit. None can carry into the next: seven bits and what is added fit into
+/// a byte.
+#[inline]
+pub(super) const fn digits_of(word: u64) -> u64 {
+    let seven = word & !HIGH;
+    (seven + ONES * 0x50) & !(seven + ONES * 0x46) & !word & HIGH
 }
 
 /// The letters of `text`, counted up to [`LETTERS_COUNTED`].
@@ -103,6 +130,10 @@ pub(crate) fn is_volatile(text: &str) -> bool {
     let mut around = Around { bytes: text.as_bytes(), floor: 0 };
     while let Some(found) = around.bytes.get(around.floor..).and_then(first_digit) {
         let digit = around.floor + found;
+        if let Some(end) = around.plain_number(digit) {
+            around.floor = end;
+            continue;
+        }
         let (start, end) = around.word(digit);
         if around.volatile(start, end, digit).is_some() {
             return true;
@@ -202,15 +233,30 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             self.blanks();
         } else if is(byte, CONTROL) {
             self.control(byte);
-        } else if HEAVY && is(byte, DIGIT | PATH) && self.path() {
-            // Masked, or nothing to mask.
         } else if is(byte, DIGIT) {
-            self.number();
+            let plain = if HEAVY { self.around().plain_number(self.at) } else { None };
+            let apart = plain.is_some_and(|end| self.stands_apart(end));
+            if !HEAVY || apart || !self.path() {
+                self.number(plain);
+            }
+        } else if HEAVY && is(byte, PATH) && self.path() {
+            // Masked, or nothing to mask.
         } else if HEAVY && is(byte, QUOTE) {
             self.quoted(byte);
         } else {
             self.at += 1;
         }
+    }
+
+    /// Heavy: whether nothing of a path stands beside the number that ends at `end`.
+    fn stands_apart(&self, end: usize) -> bool {
+        let beside = |at: usize| self.classed(at, WORD | PATH);
+        !self.at.checked_sub(1).is_some_and(beside) && !beside(end) && !self.is_scheme(end)
+    }
+
+    /// Whether a scheme ends here, and a path begins.
+    fn is_scheme(&self, at: usize) -> bool {
+        self.byte(at) == b':' && matches!(self.byte(at + 1), b'/' | b'\\')
     }
 
     fn around(&self) -> Around<'a> {
@@ -308,14 +354,21 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         self.skip_to(end);
     }
 
-    /// A word with a digit in it: the only words that can be volatile.
-    fn number(&mut self) {
+    /// A word with a digit in it: the only words that can be volatile. `plain` is where it ends, if it is told to be none of
+    /// those.
+    fn number(&mut self, plain: Option<usize>) {
         let (around, digit) = (self.around(), self.at);
-        let (start, end) = around.word(digit);
-        if let Some((from, to, mask)) = around.volatile(start, end, digit) {
-            self.mask(from, to, mask);
-            return;
-        }
+        let end = match plain {
+            Some(end) => end,
+            None => {
+                let (start, end) = around.word(digit);
+                if let Some((from, to, mask)) = around.volatile(start, end, digit) {
+                    self.mask(from, to, mask);
+                    return;
+                }
+                end
+            }
+        };
         self.digits = true;
         if HEAVY {
             // Grouped and decimal digits are one number.
@@ -356,7 +409,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         if self.at < self.looked {
             return false;
         }
-        let scheme = |at: usize| self.byte(at) == b':' && matches!(self.byte(at + 1), b'/' | b'\\');
+        let scheme = |at: usize| self.is_scheme(at);
         let floor = self.copied.max(self.looked);
         let mut start = self.at;
         while start > floor && (self.classed(start - 1, WORD | PATH) || scheme(start - 1)) {
@@ -567,6 +620,31 @@ mod tests {
                 let (once, _) = masked(&text, strength);
                 proptest::prop_assert!(!once.contains("  ") && once.trim_matches(' ') == once);
                 proptest::prop_assert!(!once.bytes().any(|byte| byte < 0x20));
+            }
+        }
+
+        #[test]
+        fn a_number_that_stands_apart_is_in_no_path(text in "[a-c0-9 :/\\\\.,~@%é=_-]{0,24}") {
+            let mut digit = 0;
+            while let Some(found) = text.as_bytes().get(digit..).and_then(first_digit) {
+                digit += found;
+                let mut out = String::new();
+                let mut pass = Pass::<true>::new(&text, &mut out, None);
+                pass.at = digit;
+                if let Some(end) = pass.around().plain_number(digit) && pass.stands_apart(end) {
+                    proptest::prop_assert!(!pass.path() && pass.at == digit && pass.masked == 0, "{} at {}", text, digit);
+                }
+                digit = end_of_digits(text.as_bytes(), digit);
+            }
+        }
+
+        #[test]
+        fn digits_are_found_where_they_are(text in "[ -~é]{0,40}|[0-9]{0,24}|[0-9/:a]{0,24}") {
+            let bytes = text.as_bytes();
+            proptest::prop_assert_eq!(first_digit(bytes), bytes.iter().position(u8::is_ascii_digit));
+            for at in 0..=bytes.len() {
+                let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                proptest::prop_assert_eq!(end_of_digits(bytes, at), at + digits);
             }
         }
     }

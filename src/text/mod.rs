@@ -12,6 +12,7 @@ mod effect;
 mod embedding;
 mod failure;
 mod few;
+mod fields;
 mod goal;
 mod late;
 pub(crate) mod markdown;

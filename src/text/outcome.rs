@@ -8,7 +8,7 @@ use super::canonical::canonical_json;
 use super::digest::{Key, combine, key, salted};
 use super::echo::Echo;
 use super::late::Late;
-use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, normalise, normalise_light};
+use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, normalise, normalise_light};
 use super::mutation::Names;
 use super::refusal::{Refusal, refusal};
 use super::volatile_json::{Answer, Buffers};
@@ -273,8 +273,9 @@ pub(crate) fn outcome(
     let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
 
     other.clear();
-    let progress_mark = digits_masked(light, numbers, other);
+    // Of what is short nothing but the mark counts.
     let long = is_long(light);
+    let progress_mark = digits_masked(light, numbers, long.then_some(&mut *other));
     let shape = (long && !progress_mark).then(|| {
         // Without numbers the shape is the text.
         let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
@@ -351,7 +352,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
         letters += normalise(&volatile.apply(last, &mut 0), Strength::Light, &mut light).letters;
     }
     let mut digitless = String::new();
-    let progress_mark = digits_masked(&light, &[(0, light.len())], &mut digitless);
+    let progress_mark = digits_masked(&light, &[(0, light.len())], Some(&mut digitless));
     let long = is_long(&light);
     // The middle of a clipped text counts to the byte, digits and all.
     let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
@@ -463,33 +464,40 @@ fn letters_outside_tags(text: &str) -> u32 {
 
 /// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress. `numbers` tells where
 /// digits are; where there are none, nothing is appended.
-fn digits_masked(text: &str, numbers: &[Span], out: &mut String) -> bool {
+fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> bool {
     let bytes = text.as_bytes();
-    let rest = |at: usize| bytes.get(at..).unwrap_or_default();
-    let digits = |at: usize| rest(at).iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if let Some(out) = out.as_deref_mut().filter(|_| !numbers.is_empty()) {
+        out.reserve(text.len());
+    }
     let mut progress_mark = false;
     let mut copied = 0;
     for (from, to) in numbers {
         let mut at = *from.max(&copied);
         while at < *to {
             let start = at;
-            let mut end = start + digits(start);
+            let mut end = end_of_digits(bytes, start);
             if end == start {
                 at += 1;
                 continue;
             }
-            while matches!(bytes.get(end), Some(b'.' | b',')) && digits(end + 1) > 0 {
-                end += 1 + digits(end + 1);
+            while matches!(bytes.get(end), Some(b'.' | b',')) {
+                let more = end_of_digits(bytes, end + 1);
+                if more == end + 1 {
+                    break;
+                }
+                end = more;
             }
             let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
-            progress_mark |= is_progress_mark(before, rest(end));
-            out.push_str(text.get(copied..start).unwrap_or_default());
-            out.push('#');
+            progress_mark |= is_progress_mark(before, bytes.get(end..).unwrap_or_default());
+            if let Some(out) = out.as_deref_mut() {
+                out.push_str(text.get(copied..start).unwrap_or_default());
+                out.push('#');
+            }
             copied = end;
             at = end;
         }
     }
-    if !numbers.is_empty() {
+    if let Some(out) = out.filter(|_| !numbers.is_empty()) {
         out.push_str(text.get(copied..).unwrap_or_default());
     }
     progress_mark

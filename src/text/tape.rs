@@ -1,10 +1,12 @@
 //! JSON text as a tape: its values in the order in which they stand there, each with where its text is.
 //!
 //! Outputs in JSON are read to be compared, not to be kept: a tape needs no allocation per value, and its buffers serve
-//! for the next output. What it accepts is what `serde_json` accepts.
+//! for the next output. What it accepts is what `serde_json` accepts. What a field's name tells is known while it is read:
+//! what goes is marked at once, and what may be volatile is noted, so that nobody walks through all the values for it.
 
 use super::canonical::{escape, number as canonical_number, quoted};
-use super::mask::{Span, first_digit};
+use super::fields::{MOST, Named, Names, Parts, Told, UNKNOWN};
+use super::mask::{HIGH, ONES, Span, digits_of, end_of_digits, first_digit};
 use alloc::{string::String, vec::Vec};
 use serde_json::Number;
 
@@ -32,13 +34,14 @@ pub(super) struct Node {
     pub(super) tag: Tag,
     /// The text is in the tape's own buffer: it had escapes, or was masked.
     own: bool,
-    /// A number that is written as it stands; of a text that there are no digits in it.
+    /// A number that is written as it stands; of a text that there are no digits in it; of an object that all of its names
+    /// are numbered.
     plain: bool,
     /// A field that is not written.
-    pub(super) gone: bool,
+    gone: bool,
     from: u32,
     to: u32,
-    /// The node behind this one and all that is in it.
+    /// The node behind this one and all that is in it; of a name its number.
     next: u32,
 }
 
@@ -50,21 +53,65 @@ pub(super) struct Tape {
     own: String,
     /// Fields of the objects that are being written, by name.
     fields: Vec<(u64, u32)>,
+    /// Values that mean something, as far as their names tell.
+    meant: usize,
+    /// Those of them, in their order, whose text may be volatile.
+    doubtful: Vec<u32>,
 }
 
 impl Tape {
     /// Reads a whole document; none where `text` is not one.
-    pub(super) fn read<'a>(&'a mut self, text: &'a str) -> Option<Read<'a>> {
+    pub(super) fn read<'a>(&'a mut self, text: &'a str, names: &'a mut Names) -> Option<Read<'a>> {
         self.nodes.clear();
         self.own.clear();
         self.fields.clear();
+        self.meant = 0;
+        self.doubtful.clear();
+        names.begin();
         // Places are kept in 32 bits, and a longer text is none that anybody compares.
         u32::try_from(text.len()).ok()?;
-        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, tape: self };
+        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, tape: self, names };
         reader.value(DEPTH)?;
         reader.blanks();
         (reader.at == text.len()).then_some(())?;
-        Some(Read { text, tape: self })
+        Some(Read { text, tape: self, names })
+    }
+
+    fn node(&self, at: usize) -> Node {
+        self.nodes.get(at).copied().unwrap_or_default()
+    }
+
+    /// Takes a field out, of whose value so many of the values that mean something are, and which are doubtful.
+    fn drop_field(&mut self, name: usize, meant: usize) {
+        if let Some(field) = self.nodes.get_mut(name) {
+            field.gone = true;
+        }
+        self.meant = self.meant.saturating_sub(meant);
+        let (from, to) = (name as u32 + 1, self.node(name + 1).next);
+        let (first, behind) =
+            (self.doubtful.partition_point(|value| *value < from), self.doubtful.partition_point(|value| *value < to));
+        self.doubtful.drain(first..behind);
+    }
+
+    /// How many of the values from one on mean something: of a list or an object those in it.
+    fn meaning(&self, at: usize) -> usize {
+        let node = self.node(at);
+        if !matches!(node.tag, Tag::List | Tag::Object) || node.to == 0 {
+            return 1;
+        }
+        let (mut at, end, mut meaning) = (at + 1, node.next as usize, 0);
+        while at < end {
+            if node.tag == Tag::Object {
+                at += 1;
+                if self.node(at - 1).gone {
+                    at = self.node(at).next as usize;
+                    continue;
+                }
+            }
+            meaning += self.meaning(at);
+            at = self.node(at).next as usize;
+        }
+        meaning
     }
 }
 
@@ -73,6 +120,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     tape: &'a mut Tape,
+    names: &'a mut Names,
 }
 
 impl Reader<'_> {
@@ -92,65 +140,184 @@ impl Reader<'_> {
 
     #[inline]
     fn push(&mut self, tag: Tag, own: bool, plain: bool, span: (usize, usize)) {
-        let place = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
-        let next = place(self.tape.nodes.len() + 1);
-        self.tape.nodes.push(Node { tag, own, plain, gone: false, from: place(span.0), to: place(span.1), next });
+        // Every place in a text, and with it every node, fits: `Tape::read` sees to it.
+        let next = self.tape.nodes.len() as u32 + 1;
+        self.tape.nodes.push(Node { tag, own, plain, gone: false, from: span.0 as u32, to: span.1 as u32, next });
     }
 
+    #[inline]
     fn value(&mut self, depth: usize) -> Option<()> {
         self.blanks();
         match self.byte() {
-            b'"' => self.string(),
-            b'{' => self.nested(Tag::Object, b'}', depth),
-            b'[' => self.nested(Tag::List, b']', depth),
-            b't' => self.word("true", Tag::True),
-            b'f' => self.word("false", Tag::False),
-            b'n' => self.word("null", Tag::Null),
-            _ => self.number(),
+            b'"' => {
+                let (_, plain) = self.string()?;
+                self.means(!plain);
+            }
+            b'{' => self.object(depth)?,
+            b'[' => self.list(depth)?,
+            b't' => self.word("true", Tag::True)?,
+            b'f' => self.word("false", Tag::False)?,
+            b'n' => self.word("null", Tag::Null)?,
+            _ => self.number()?,
+        }
+        Some(())
+    }
+
+    /// Notes that the value that was just read means something, unless it turns out to be a time.
+    #[inline]
+    fn means(&mut self, doubtful: bool) {
+        self.tape.meant += 1;
+        if doubtful {
+            self.tape.doubtful.push(self.tape.nodes.len() as u32 - 1);
         }
     }
 
     fn word(&mut self, word: &str, tag: Tag) -> Option<()> {
-        self.text.get(self.at..)?.starts_with(word).then_some(())?;
+        self.bytes.get(self.at..)?.starts_with(word.as_bytes()).then_some(())?;
         let start = self.at;
         self.at += word.len();
         self.push(tag, false, true, (start, self.at));
+        self.means(false);
         Some(())
     }
 
-    /// A list or an object; its length is counted in values.
-    fn nested(&mut self, tag: Tag, end: u8, depth: usize) -> Option<()> {
+    #[inline(never)]
+    fn list(&mut self, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         self.at += 1;
         let index = self.tape.nodes.len();
-        self.push(tag, false, true, (0, 0));
+        self.push(Tag::List, false, true, (0, 0));
         let mut length = 0;
         self.blanks();
-        while self.byte() != end {
+        while self.byte() != b']' {
             if length > 0 {
-                (self.byte() == b',').then_some(())?;
-                self.at += 1;
-                self.blanks();
-            }
-            if tag == Tag::Object {
-                (self.byte() == b'"').then_some(())?;
-                self.string()?;
-                self.blanks();
-                (self.byte() == b':').then_some(())?;
-                self.at += 1;
+                self.comma()?;
             }
             self.value(depth)?;
             length += 1;
             self.blanks();
         }
+        self.close(index, length, true)
+    }
+
+    #[inline(never)]
+    fn object(&mut self, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
         self.at += 1;
-        let next = u32::try_from(self.tape.nodes.len()).ok()?;
-        let node = self.tape.nodes.get_mut(index)?;
-        (node.to, node.next) = (length, next);
+        let index = self.tape.nodes.len();
+        self.push(Tag::Object, false, true, (0, 0));
+        let (mut length, mut numbered, mut parts) = (0, true, Parts::default());
+        let (mut before, mut expected) = (UNKNOWN, self.names.first(depth));
+        self.blanks();
+        while self.byte() != b'}' {
+            if length > 0 {
+                self.comma()?;
+            }
+            (self.byte() == b'"').then_some(())?;
+            let name = self.tape.nodes.len();
+            length += 1;
+            let start = self.at + 1;
+            let told = if let Some(known) = self.names.stands(expected, self.bytes.get(start..)?) {
+                // Its quotation mark and its colon stand behind it.
+                self.push_name(expected, !known.told.digits, (start, start + known.length));
+                self.at = start + known.length + 2;
+                (before, expected) = (expected, known.next);
+                known.told
+            } else {
+                let (number, told) = self.other_name()?;
+                self.names.follow(before, depth, number);
+                (before, expected) = (number, self.names.after(number));
+                numbered &= number != UNKNOWN;
+                self.blanks();
+                (self.byte() == b':').then_some(())?;
+                self.at += 1;
+                told
+            };
+            let meant = self.tape.meant;
+            self.value(depth)?;
+            if !told.is_plain() {
+                parts.add(told.part);
+                let goes = match told.named {
+                    Named::Content => false,
+                    Named::Volatile => true,
+                    Named::Id => {
+                        let value = self.tape.node(name + 1);
+                        value.tag == Tag::Text && is_drawn(self.read_text(value))
+                    }
+                };
+                if goes {
+                    self.tape.drop_field(name, self.tape.meant - meant);
+                }
+            }
+            self.blanks();
+        }
+        self.close(index, length, numbered)?;
+        if parts.wrap() {
+            self.unwrap(index);
+        }
         Some(())
     }
 
-    fn string(&mut self) -> Option<()> {
+    fn comma(&mut self) -> Option<()> {
+        (self.byte() == b',').then_some(())?;
+        self.at += 1;
+        self.blanks();
+        Some(())
+    }
+
+    /// Ends a list or an object; its length is counted in values.
+    fn close(&mut self, index: usize, length: u32, plain: bool) -> Option<()> {
+        self.at += 1;
+        // That there is nothing means something.
+        self.tape.meant += usize::from(length == 0);
+        let next = u32::try_from(self.tape.nodes.len()).ok()?;
+        let node = self.tape.nodes.get_mut(index)?;
+        (node.to, node.next, node.plain) = (length, next, plain);
+        Some(())
+    }
+
+    /// Takes out of a message's wrapper what numbers the message.
+    #[cold]
+    fn unwrap(&mut self, index: usize) {
+        let (mut name, end) = (index + 1, self.tape.node(index).next as usize);
+        while name < end {
+            let field = self.tape.node(name);
+            if !field.gone && Parts::numbers(self.read_text(field)) {
+                self.tape.drop_field(name, self.tape.meaning(name + 1));
+            }
+            name = self.tape.node(name + 1).next as usize;
+        }
+    }
+
+    /// The text of a name or a text that was read.
+    fn read_text(&self, node: Node) -> &str {
+        let source = if node.own { self.tape.own.as_str() } else { self.text };
+        source.get(node.from as usize..node.to as usize).unwrap_or_default()
+    }
+
+    #[inline]
+    fn push_name(&mut self, number: u32, plain: bool, span: (usize, usize)) {
+        let (from, to) = (span.0 as u32, span.1 as u32);
+        self.tape.nodes.push(Node { tag: Tag::Text, own: false, plain, gone: false, from, to, next: number });
+    }
+
+    /// A field's name that is not the expected one: its number and what it tells.
+    #[inline(never)]
+    fn other_name(&mut self) -> Option<(u32, Told)> {
+        let (own, _) = self.string()?;
+        let node = self.tape.nodes.last().copied()?;
+        let (number, told) = if own {
+            (UNKNOWN, Told::of(self.read_text(node)))
+        } else {
+            self.names.look(self.text.get(node.from as usize..node.to as usize)?)
+        };
+        self.tape.nodes.last_mut()?.next = number;
+        Some((number, told))
+    }
+
+    /// A text or a name; whether it is one in the tape's own buffer, and whether it is plain.
+    #[inline]
+    fn string(&mut self) -> Option<(bool, bool)> {
         self.at += 1;
         let start = self.at;
         let (length, digit) = plain(self.bytes.get(start..)?)?;
@@ -158,8 +325,14 @@ impl Reader<'_> {
         if self.byte() == b'"' {
             self.push(Tag::Text, false, !digit, (start, self.at));
             self.at += 1;
-            return Some(());
+            return Some((false, !digit));
         }
+        self.escaped_string(start)
+    }
+
+    /// The same of one in which something is escaped, from where it begins and up to where that is.
+    #[inline(never)]
+    fn escaped_string(&mut self, start: usize) -> Option<(bool, bool)> {
         let from = self.tape.own.len();
         let mut copied = start;
         while self.byte() == b'\\' {
@@ -173,7 +346,7 @@ impl Reader<'_> {
         self.tape.own.push_str(self.text.get(copied..self.at)?);
         self.at += 1;
         self.push(Tag::Text, true, false, (from, self.tape.own.len()));
-        Some(())
+        Some((true, false))
     }
 
     /// The character that an escape stands for.
@@ -207,11 +380,11 @@ impl Reader<'_> {
         digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
     }
 
+    #[inline]
     fn digits(&mut self) -> usize {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += digits;
-        digits
+        let start = self.at;
+        self.at = end_of_digits(self.bytes, start);
+        self.at - start
     }
 
     fn number(&mut self) -> Option<()> {
@@ -238,19 +411,29 @@ impl Reader<'_> {
         }
         simple &= !(leading_zero && self.at - start > 1);
         self.push(Tag::Number, false, simple, (start, self.at));
+        self.means(!simple || self.at - start >= SHORTEST_EPOCH);
         Some(())
     }
+}
+
+/// Characters of a number that may be a time.
+pub(super) const SHORTEST_EPOCH: usize = 10;
+
+/// Whether an id looks like a random one.
+fn is_drawn(id: &str) -> bool {
+    id.len() >= 12
+        && id.bytes().any(|byte| byte.is_ascii_digit())
+        && id.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && !id.contains(char::is_whitespace)
 }
 
 /// Integers of fewer characters are written as they stand; only zero may have a sign that goes.
 const SIMPLE: usize = 16;
 
 /// How many bytes stand before the first that ends a JSON string, or escapes something in it, and whether there is a
-/// digit among them. Eight at a time, of which none can carry into the next: seven bits and what is added fit into a byte.
+/// digit among them. Eight at a time.
 #[inline]
 fn plain(bytes: &[u8]) -> Option<(usize, bool)> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = ONES << 7;
     let (mut at, mut digits) = (0, 0);
     while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*chunk);
@@ -258,7 +441,7 @@ fn plain(bytes: &[u8]) -> Option<(usize, bool)> {
         let is = |byte: u8| !((seven ^ (ONES * u64::from(byte))) + (ONES * 0x7f));
         let control = !(seven + ONES * 0x60);
         let stop = (control | is(b'"') | is(b'\\')) & !word & HIGH;
-        let digit = (seven + ONES * 0x50) & !(seven + ONES * 0x46) & !word & HIGH;
+        let digit = digits_of(word);
         if stop != 0 {
             let before = (stop & stop.wrapping_neg()) - 1;
             return Some((at + stop.trailing_zeros() as usize / 8, digits | digit & before != 0));
@@ -280,15 +463,29 @@ fn parsed(text: &str) -> Option<Number> {
 pub(super) struct Read<'a> {
     text: &'a str,
     tape: &'a mut Tape,
+    names: &'a Names,
 }
 
 impl Read<'_> {
     pub(super) fn node(&self, at: u32) -> Node {
-        self.tape.nodes.get(at as usize).copied().unwrap_or_default()
+        self.tape.node(at as usize)
     }
 
-    pub(super) fn node_mut(&mut self, at: u32) -> Option<&mut Node> {
-        self.tape.nodes.get_mut(at as usize)
+    /// Values that mean something, as far as the names of their fields tell.
+    pub(super) fn meant(&self) -> usize {
+        self.tape.meant
+    }
+
+    /// The texts and numbers among them, one by one, that may be volatile.
+    pub(super) fn doubtful(&self, index: usize) -> Option<u32> {
+        self.tape.doubtful.get(index).copied()
+    }
+
+    /// Notes that a number is a time.
+    pub(super) fn is_time(&mut self, at: u32) {
+        if let Some(node) = self.tape.nodes.get_mut(at as usize) {
+            node.tag = Tag::Time;
+        }
     }
 
     /// Whether a text is known to have no digits in it.
@@ -302,15 +499,10 @@ impl Read<'_> {
         source.get(node.from as usize..node.to as usize).unwrap_or_default()
     }
 
-    /// Bytes of the same.
-    pub(super) const fn length(node: Node) -> usize {
-        (node.to - node.from) as usize
-    }
-
     /// The first eight bytes of a name, to be compared at once.
-    pub(super) fn begins(&self, node: Node) -> u64 {
+    fn begins(&self, node: Node) -> u64 {
         let (source, length) =
-            (if node.own { self.tape.own.as_bytes() } else { self.text.as_bytes() }, Self::length(node));
+            (if node.own { self.tape.own.as_bytes() } else { self.text.as_bytes() }, (node.to - node.from) as usize);
         let rest = source.get(node.from as usize..).unwrap_or_default();
         let bytes = rest.first_chunk().copied().unwrap_or_else(|| {
             let mut bytes = [0; 8];
@@ -386,8 +578,10 @@ impl Read<'_> {
             out.push_str(self.text.get(node.from as usize - 1..node.to as usize + 1).unwrap_or_default());
         }
         // Of what was written: escapes have digits too.
-        if !node.plain && out.as_bytes().get(start..).and_then(first_digit).is_some() {
-            numbers.push((start, out.len()));
+        if !node.plain
+            && let Some(digit) = out.as_bytes().get(start..).and_then(first_digit)
+        {
+            numbers.push((start + digit, out.len()));
         }
     }
 
@@ -413,6 +607,38 @@ impl Read<'_> {
 
     /// Fields by name; of several of one name the last.
     fn write_object<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
+        if !self.node(at).plain {
+            return self.write_unnumbered::<PLAIN>(at, out, numbers);
+        }
+        if !PLAIN {
+            out.push('{');
+        }
+        // By rank: where each name is, and a bit for each that there is.
+        let (mut places, mut there) = ([0; MOST], 0_u64);
+        let mut children = self.children(at);
+        while let Some(name) = children.next(self) {
+            let field = self.node(name);
+            let rank = self.names.rank(field.next) as usize;
+            if !field.gone
+                && let Some(place) = places.get_mut(rank)
+            {
+                *place = name;
+                there |= 1 << rank;
+            }
+        }
+        let mut first = true;
+        while there != 0 {
+            let name = places.get(there.trailing_zeros() as usize).copied().unwrap_or_default();
+            there &= there - 1;
+            self.write_field::<PLAIN>(name, core::mem::replace(&mut first, false), out, numbers);
+        }
+        if !PLAIN {
+            out.push('}');
+        }
+    }
+
+    /// The same, of an object that has a name without a number.
+    fn write_unnumbered<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
         let base = self.tape.fields.len();
         let mut children = self.children(at);
         while let Some(name) = children.next(self) {
@@ -427,23 +653,28 @@ impl Read<'_> {
         }
         for index in base..end {
             let Some((_, name)) = self.tape.fields.get(index).copied() else { break };
-            if !PLAIN && index > base {
-                out.push(',');
-            }
-            if !PLAIN && self.write_as_it_stands(name, out, numbers) {
-                continue;
-            }
-            self.write_text::<PLAIN>(self.node(name), out, numbers);
-            out.push_str(if PLAIN { ": " } else { ":" });
-            self.write::<PLAIN>(name + 1, out, numbers);
-            if PLAIN {
-                out.push_str("; ");
-            }
+            self.write_field::<PLAIN>(name, index == base, out, numbers);
         }
         if !PLAIN {
             out.push('}');
         }
         self.tape.fields.truncate(base);
+    }
+
+    #[inline]
+    fn write_field<const PLAIN: bool>(&mut self, name: u32, first: bool, out: &mut String, numbers: &mut Vec<Span>) {
+        if !PLAIN && !first {
+            out.push(',');
+        }
+        if !PLAIN && self.write_as_it_stands(name, out, numbers) {
+            return;
+        }
+        self.write_text::<PLAIN>(self.node(name), out, numbers);
+        out.push_str(if PLAIN { ": " } else { ":" });
+        self.write::<PLAIN>(name + 1, out, numbers);
+        if PLAIN {
+            out.push_str("; ");
+        }
     }
 
     /// Appends a field that is written as it stands in the source, name and value at once; false where it is not.
@@ -452,8 +683,8 @@ impl Read<'_> {
         // Of a text the quotation marks as well.
         let marks = u32::from(value.tag == Tag::Text);
         let as_it_stands = match value.tag {
-            Tag::Null | Tag::True | Tag::False | Tag::Text => true,
-            Tag::Number => value.plain,
+            Tag::Text => true,
+            Tag::Null | Tag::True | Tag::False | Tag::Number => value.plain,
             Tag::List | Tag::Object | Tag::Time => false,
         };
         let beside = field.to + 2 + marks == value.from;
@@ -464,13 +695,13 @@ impl Read<'_> {
         out.push_str(text);
         let end = out.len();
         let start = end - (value.to - value.from + 2 * marks) as usize;
-        let has_digits = match value.tag {
-            Tag::Number => true,
-            Tag::Text => !value.plain && out.as_bytes().get(start..).and_then(first_digit).is_some(),
-            _ => false,
+        let digit = match value.tag {
+            Tag::Number => Some(0),
+            Tag::Text if !value.plain => out.as_bytes().get(start..).and_then(first_digit),
+            _ => None,
         };
-        if has_digits {
-            numbers.push((start, end));
+        if let Some(digit) = digit {
+            numbers.push((start + digit, end));
         }
         true
     }
@@ -524,8 +755,8 @@ mod tests {
 
     /// Canonical JSON by the tape, and by the library's tree.
     fn both(text: &str) -> (Option<String>, Option<String>) {
-        let mut tape = Tape::default();
-        let own = tape.read(text).map(|mut read| {
+        let (mut tape, mut names) = (Tape::default(), Names::default());
+        let own = tape.read(text, &mut names).map(|mut read| {
             let mut out = String::new();
             let mut numbers = Vec::new();
             read.write::<false>(0, &mut out, &mut numbers);
@@ -608,9 +839,9 @@ mod tests {
 
     #[test]
     fn as_plain_text() {
-        let mut tape = Tape::default();
+        let (mut tape, mut names) = (Tape::default(), Names::default());
         let mut out = String::new();
-        let mut read = tape.read(r#"{"b":["x",1.0],"a":"say \"y\""}"#).expect("a document");
+        let mut read = tape.read(r#"{"b":["x",1.0],"a":"say \"y\""}"#, &mut names).expect("a document");
         read.write::<true>(0, &mut out, &mut Vec::new());
         assert_eq!(out, "a: say \"y\"; b: x, 1, ; ");
     }

@@ -2,6 +2,7 @@
 //!
 //! Every question is answered by the bytes around one word, a bounded number of them.
 
+use super::mask::end_of_digits;
 use super::words::{Lexicon, Sieve, listed, listed_name};
 
 const PLAIN: u8 = 0;
@@ -43,6 +44,12 @@ static CLASSES: [u8; 256] = {
 #[inline]
 pub(super) fn is(byte: u8, class: u8) -> bool {
     CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & class != 0)
+}
+
+/// Whether the name of a unit of time may begin with a byte.
+#[inline]
+fn begins_unit(byte: u8) -> bool {
+    matches!(byte.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
 }
 
 /// Digits of a number that is no epoch, no hash and no group of a longer token.
@@ -88,12 +95,82 @@ impl Around<'_> {
         (start, self.end_of(digit, WORD))
     }
 
+    /// Where the number ends whose first digit is at `digit`, if a look at the bytes beside it tells that it is a word of its
+    /// own and nothing volatile: nearly every number in a text is. Nothing where [`Self::volatile`] has to be asked.
+    #[inline]
+    pub(super) fn plain_number(&self, digit: usize) -> Option<usize> {
+        if digit.checked_sub(1).is_some_and(|before| self.classed(before, WORD)) {
+            return None;
+        }
+        let end = end_of_digits(self.bytes, digit);
+        let is_word = end - digit <= SHORT_NUMBER && !self.classed(end, WORD);
+        (is_word && self.is_plain(digit, end)).then_some(end)
+    }
+
+    /// The same of a word of a few digits and nothing else.
+    #[inline]
+    fn is_plain(&self, start: usize, end: usize) -> bool {
+        let length = end - start;
+        let may_go_on = match self.byte(end) {
+            // A clock, a date, a fraction, a duration.
+            b':' => length <= 2 && self.classed(end + 1, DIGIT),
+            b'-' | b'/' => length == 4 && self.classed(end + 1, DIGIT),
+            b'.' => self.classed(end + 1, DIGIT),
+            b' ' => begins_unit(self.byte(end + 1)),
+            _ => false,
+        };
+        let before = start.checked_sub(1).map_or(0, |at| self.byte(at));
+        if may_go_on || is(before, WORD) {
+            return false;
+        }
+        if is(before, PATH) {
+            return self.directory(start).is_none();
+        }
+        let label = self.label_end(start);
+        let last = label.checked_sub(1).map_or(0, |at| self.byte(at)).to_ascii_lowercase();
+        let may_be_labelled = matches!(last, b'd' | b'_' | b'-') || length > 4 && matches!(last, b't' | b'e' | b'n');
+        label == start || !may_be_labelled
+    }
+
+    /// Where a label before a value that begins at `start` ends: at most three characters stand between them.
+    #[inline]
+    fn label_end(&self, start: usize) -> usize {
+        let mut end = start;
+        while end > 0
+            && start - end < 3
+            && matches!(self.byte(end - 1), b' ' | b':' | b'=' | b'#' | b'\'' | b'"' | b'[' | b'(')
+        {
+            end -= 1;
+        }
+        end
+    }
+
+    /// Where the name around `start` begins, if it is one in a directory.
+    fn directory(&self, start: usize) -> Option<usize> {
+        let floor = self.floor.max(start.saturating_sub(64));
+        let mut name = start;
+        while name > floor
+            && let byte = self.byte(name - 1)
+            && (is(byte, WORD) || matches!(byte, b'.' | b'-'))
+        {
+            name -= 1;
+        }
+        (name > 0 && matches!(self.byte(name - 1), b'/' | b'\\')).then_some(name)
+    }
+
     /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what.
     pub(super) fn volatile(&self, start: usize, end: usize, digit: usize) -> Option<(usize, usize, &'static str)> {
-        let before = if start > 0 { self.byte(start - 1) } else { 0 };
         let word = self.bytes.get(start..end).unwrap_or_default();
-        // Most numbers are short, and what stands behind them tells what they are none of.
-        if word.len() <= SHORT_NUMBER && word.iter().all(|byte| is(*byte, DIGIT)) {
+        let is_short = word.len() <= SHORT_NUMBER && word.iter().all(|byte| is(*byte, DIGIT));
+        if is_short && self.is_plain(start, end) { None } else { self.closely(word, start, digit, is_short) }
+    }
+
+    /// The same with every question asked; `is_short` is whether the word is a few digits and nothing else.
+    fn closely(&self, word: &[u8], start: usize, digit: usize, is_short: bool) -> Option<(usize, usize, &'static str)> {
+        let end = start + word.len();
+        let before = if start > 0 { self.byte(start - 1) } else { 0 };
+        // What stands behind a short number tells what it is none of.
+        if is_short {
             let found = match self.byte(end) {
                 _ if before == b'.' => None,
                 b':' if before != b':' => self.clock(start).map(|to| (start, to, "<time>")),
@@ -225,9 +302,7 @@ impl Around<'_> {
             let unit = number + usize::from(spaced);
             let units = self.bytes.get(unit..).unwrap_or_default();
             // Nearly every number is told by the byte behind it.
-            if !units.first().is_some_and(|first| {
-                matches!(first.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
-            }) {
+            if !units.first().is_some_and(|first| begins_unit(*first)) {
                 return None;
             }
             let length = units.iter().take(16).take_while(|byte| is(**byte, WORD) && !is(**byte, DIGIT)).count();
@@ -297,11 +372,7 @@ impl Around<'_> {
         const NAMES: [&str; 5] = ["request", "session", "span", "thread", "trace"];
         const LABELS: Sieve = Sieve::of(&[&PROCESS, &IDS, &NAMES]);
         static WORDS: Lexicon = Lexicon::of(&[&PROCESS, &IDS, &NAMES]);
-        let parts = |byte: u8| matches!(byte, b' ' | b':' | b'=' | b'#' | b'\'' | b'"' | b'[' | b'(');
-        let mut end = start;
-        while end > 0 && start - end < 3 && parts(self.byte(end - 1)) {
-            end -= 1;
-        }
+        let end = self.label_end(start);
         if end == start {
             return None;
         }
@@ -350,17 +421,9 @@ impl Around<'_> {
         if word.starts_with(b"tmp") && word.len() >= 7 {
             return Some((start, start + word.len()));
         }
-        let in_name = |byte: &u8| is(*byte, WORD) || matches!(byte, b'.' | b'-');
         // Nearly every name is in no directory at all.
-        if start == 0 || !is(self.byte(start - 1), WORD | PATH) {
-            return None;
-        }
-        let before = self.bytes.get(self.floor.max(start.saturating_sub(64))..start).unwrap_or_default();
-        let name = start - before.iter().rev().take_while(|byte| in_name(byte)).count();
+        let name = self.directory(start)?;
         let directory = self.bytes.get(name.saturating_sub(6)..name).unwrap_or_default();
-        if !matches!(directory.last(), Some(b'/' | b'\\')) {
-            return None;
-        }
         let temporary = [&b"/tmp/"[..], b"/temp/", b"\\tmp\\", b"\\temp\\"].iter().any(|known| {
             directory.len() >= known.len()
                 && directory.get(directory.len() - known.len()..).is_some_and(|end| end.eq_ignore_ascii_case(known))
@@ -368,11 +431,122 @@ impl Around<'_> {
         if !temporary {
             return None;
         }
+        let in_name = |byte: &u8| is(*byte, WORD) || matches!(byte, b'.' | b'-');
         let rest = self.bytes.get(start..).unwrap_or_default();
         let mut end = start + rest.iter().take_while(|byte| in_name(byte)).count();
         while end > start && matches!(self.byte(end - 1), b'.' | b'-') {
             end -= 1;
         }
         Some((name, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    /// Every number that is called plain is one of which nothing is masked.
+    fn agrees(text: &str) -> u32 {
+        let bytes = text.as_bytes();
+        let mut plain = 0;
+        for floor in [0, text.len() / 2] {
+            let around = Around { bytes, floor };
+            let mut at = floor;
+            while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
+                let digit = at + found;
+                let (start, end) = around.word(digit);
+                if let Some(told) = around.plain_number(digit) {
+                    assert_eq!((digit, told), (start, end), "{text:?} at {digit}");
+                    let word = &bytes[start..end];
+                    assert_eq!(around.closely(word, start, digit, true), None, "{text:?} at {digit}");
+                    plain += 1;
+                }
+                at = end;
+            }
+        }
+        plain
+    }
+
+    #[test]
+    fn what_is_called_plain_is() {
+        let mut plain = 0;
+        for before in [
+            "",
+            "a",
+            "cart:",
+            "pid ",
+            "pid: ",
+            "pid=",
+            "thread #",
+            "Session (",
+            "req ",
+            "request id: ",
+            "x-",
+            "x.",
+            "/",
+            "/tmp/",
+            "/tmp/a-",
+            "\\temp\\",
+            "src/",
+            "_",
+            "id_",
+            "id-",
+            " ",
+            "\n",
+            "é",
+            "'",
+            "v",
+            "1:",
+            "12:",
+            "2026-07-",
+            "tid  ",
+            "=\"",
+        ] {
+            for number in ["7", "12", "123", "2026", "12345", "123456", "1234567", "0x1f", "12ab"] {
+                for after in [
+                    "",
+                    " ",
+                    "\n",
+                    ":",
+                    ":01",
+                    ":01:02",
+                    "-07",
+                    "-07-26T12:01",
+                    "/07/26 12:01:02",
+                    ".",
+                    ".5",
+                    ".5s",
+                    "s",
+                    " s",
+                    " ms",
+                    " seconds",
+                    " rows",
+                    " h",
+                    " µs",
+                    "µs",
+                    "%",
+                    ",",
+                    "_a",
+                    "é",
+                    ")",
+                    "T12",
+                    "-a",
+                    "Z",
+                ] {
+                    plain += agrees(&format!("{before}{number}{after}"));
+                    agrees(&format!("some words {before}{number}{after} and 4 more"));
+                }
+            }
+        }
+        // Most are told so at once.
+        assert!(plain > 2_000, "{plain}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_number(text in "[a-f0-9 :./=#T_-]{0,24}|(pid|tid|session|request id|/tmp/|s|ms|[0-9]{1,7}|[ :=./#-]){0,10}|[ -~é]{0,40}") {
+            agrees(&text);
+        }
     }
 }

@@ -6,62 +6,14 @@
 //! whatever they are called. An answer that is nothing but volatile (when was this lease renewed?) is kept as it is.
 
 use super::answer::{Says, WAITING_STATES};
+use super::fields::Names;
 use super::mask::{Span, Strength, is_volatile, normalise};
-use super::tape::{Node, Read, Tag, Tape};
-use super::words::{listed, listed_name, name_words};
+use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
+use super::words::listed_name;
 use alloc::{string::String, vec::Vec};
 
 /// Longer output is compared as text.
 const LONGEST: usize = 64 * 1024;
-
-/// Words that make a field volatile wherever they stand in its name.
-const VOLATILE_WORDS: [&str; 12] = [
-    "duration",
-    "durations",
-    "elapsed",
-    "etag",
-    "latencies",
-    "latency",
-    "nonce",
-    "pid",
-    "timestamp",
-    "timestamps",
-    "uptime",
-    "uuid",
-];
-
-/// Last words that do, after another: `created_at`, `tookMs`.
-const VOLATILE_ENDS: [&str; 3] = ["at", "ms", "ns"];
-
-/// Whole names that do.
-const VOLATILE_NAMES: [&str; 26] = [
-    "calculatedid",
-    "callid",
-    "correlationid",
-    "cwd",
-    "eventid",
-    "executioncount",
-    "executionid",
-    "invocationid",
-    "logid",
-    "messageid",
-    "operationid",
-    "processid",
-    "ratelimit",
-    "requestid",
-    "responseid",
-    "runid",
-    "sessionid",
-    "spanid",
-    "systemfingerprint",
-    "threadid",
-    "timetaken",
-    "took",
-    "toolcallid",
-    "traceid",
-    "transactionid",
-    "workingdirectory",
-];
 
 /// Names of lists whose emptiness is a negative answer.
 const LISTS: [&str; 15] = [
@@ -129,10 +81,10 @@ impl<'a> Answer<'a> {
     /// The same for any value, however long.
     pub(super) fn of(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
         let Buffers { tape, names, text: buffer } = buffers;
-        let mut read = tape.read(text)?;
+        let mut read = tape.read(text, names)?;
         let mut says = Says::default();
         judge(&read, 0, &mut says, buffer, 0);
-        (prune(&mut read, 0, buffer, names) > 0).then_some(Self { read, says })
+        (mask(&mut read, buffer) > 0).then_some(Self { read, says })
     }
 
     /// Appends the canonical form; adds to `numbers` where digits are in it.
@@ -146,66 +98,36 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Removes what is volatile; how many values that mean something are left.
-fn prune(read: &mut Read<'_>, at: u32, buffer: &mut String, names: &mut Names) -> usize {
-    let node = read.node(at);
-    match node.tag {
-        // That there is nothing means something, unless pruning made it so.
-        _ if read.is_empty(at) => 1,
-        Tag::Null | Tag::True | Tag::False | Tag::Time => 1,
-        Tag::Number if is_epoch(read, node) => {
-            if let Some(node) = read.node_mut(at) {
-                node.tag = Tag::Time;
+/// Masks what is volatile in the values that mean something, as far as their names tell; how many of them still do.
+fn mask(read: &mut Read<'_>, buffer: &mut String) -> usize {
+    let (mut left, mut index) = (read.meant(), 0);
+    while let Some(at) = read.doubtful(index) {
+        index += 1;
+        let node = read.node(at);
+        let is_time = if node.tag == Tag::Number {
+            let is_time = is_epoch(read, node);
+            if is_time {
+                read.is_time(at);
             }
-            0
-        }
-        Tag::Number => 1,
-        Tag::Text if Read::is_plain(node) || !is_volatile(read.text(node)) => 1,
-        Tag::Text => {
-            buffer.clear();
-            let masked = normalise(read.text(node), Strength::Light, buffer);
-            let time = matches!(buffer.as_str(), "<time>" | "<duration>");
-            if masked.masked > 0 && (masked.letters >= 4 || time) {
-                read.replace(at, buffer);
-            }
-            usize::from(!time)
-        }
-        Tag::List => {
-            let (mut children, mut left) = (read.children(at), 0);
-            while let Some(item) = children.next(read) {
-                left += if is_content(read.node(item)) { 1 } else { prune(read, item, buffer, names) };
-            }
-            left
-        }
-        Tag::Object => {
-            let envelope = is_envelope(read, at);
-            let (mut children, mut left) = (read.children(at), 0);
-            while let Some(name) = children.next(read) {
-                if !has_volatile_name(read, name, envelope, names) {
-                    let content = is_content(read.node(name + 1));
-                    left += if content { 1 } else { prune(read, name + 1, buffer, names) };
-                } else if let Some(field) = read.node_mut(name) {
-                    field.gone = true;
-                }
-            }
-            left
-        }
+            is_time
+        } else {
+            is_volatile(read.text(node)) && mask_text(read, at, buffer)
+        };
+        left -= usize::from(is_time);
     }
+    left
 }
 
-/// Whether a value is told to mean something without a look at its text: most are.
-fn is_content(node: Node) -> bool {
-    match node.tag {
-        Tag::Null | Tag::True | Tag::False | Tag::Time => true,
-        Tag::Number => Read::is_plain(node) && Read::length(node) < SHORTEST_EPOCH,
-        // Nothing volatile is without digits.
-        Tag::Text => Read::is_plain(node),
-        Tag::List | Tag::Object => false,
+/// Masks what is volatile in a text; whether all of it is a time.
+fn mask_text(read: &mut Read<'_>, at: u32, buffer: &mut String) -> bool {
+    buffer.clear();
+    let masked = normalise(read.text(read.node(at)), Strength::Light, buffer);
+    let is_time = matches!(buffer.as_str(), "<time>" | "<duration>");
+    if masked.masked > 0 && (masked.letters >= 4 || is_time) {
+        read.replace(at, buffer);
     }
+    is_time
 }
-
-/// Characters of a number that may be a time.
-const SHORTEST_EPOCH: usize = 10;
 
 /// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.
 fn is_epoch(read: &Read<'_>, node: Node) -> bool {
@@ -219,140 +141,6 @@ fn is_epoch(read: &Read<'_>, node: Node) -> bool {
     // The cast saturates and cuts off the fraction.
     let whole = number.as_u64().or_else(|| number.as_f64().map(|double| double as u64)).unwrap_or(0);
     [1, 1_000, 1_000_000, 1_000_000_000].iter().any(|unit| SECONDS.contains(&(whole / unit)))
-}
-
-/// A message's wrapper: its `id` numbers the message, and tells nothing of what it carries.
-fn is_envelope(read: &Read<'_>, at: u32) -> bool {
-    let (mut id, mut created, mut jsonrpc, mut object, mut role, mut content) =
-        (false, false, false, false, false, false);
-    let mut children = read.children(at);
-    while let Some(name) = children.next(read) {
-        let node = read.node(name);
-        // By the length first: nearly every name is none of them.
-        if !matches!(Read::length(node), 2 | 4 | 6 | 7) {
-            continue;
-        }
-        let name = read.text(node);
-        match name.len() {
-            2 => id |= name == "id",
-            4 => role |= name == "role",
-            6 => object |= name == "object",
-            7 => {
-                created |= name == "created";
-                jsonrpc |= name == "jsonrpc";
-                content |= name == "content";
-            }
-            _ => {}
-        }
-    }
-    // Without either nothing depends on it.
-    (id || created) && (jsonrpc || object && created || role && content)
-}
-
-/// What a field's name tells of its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
-    Volatile,
-    /// An id: it goes where it looks drawn, not counted, for a short or plain number is content.
-    Id,
-    Content,
-}
-
-/// Names that were looked at already: the objects of a list have the same fields, mostly in the same order, and so have
-/// the next answers of a tool.
-#[derive(Clone, Debug, Default)]
-struct Names {
-    known: Vec<Known>,
-    /// Where the next name is expected.
-    next: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Known {
-    /// The first eight bytes, which tell most names.
-    begins: u64,
-    name: String,
-    named: Named,
-}
-
-impl Names {
-    /// With more, it begins anew.
-    const MOST: usize = 64;
-
-    fn look(&mut self, begins: u64, name: &str) -> Named {
-        let same = |known: &Known| {
-            known.begins == begins && known.name.len() == name.len() && (name.len() <= 8 || known.name == name)
-        };
-        let expected = self.known.get(self.next).filter(|known| same(known)).map(|_| self.next);
-        if let Some(at) = expected.or_else(|| self.known.iter().position(same)) {
-            self.next = if at + 1 == self.known.len() { 0 } else { at + 1 };
-            return self.known.get(at).map_or(Named::Content, |known| known.named);
-        }
-        let named = named(name);
-        if self.known.len() >= Self::MOST {
-            self.known.clear();
-        }
-        // What is longer is no field but a key of its own.
-        if name.len() <= LONGEST_NAME {
-            self.known.push(Known { begins, name: name.into(), named });
-        }
-        self.next = 0;
-        named
-    }
-}
-
-/// Bytes of a name that is remembered.
-const LONGEST_NAME: usize = 64;
-
-fn has_volatile_name(read: &Read<'_>, at: u32, envelope: bool, names: &mut Names) -> bool {
-    let node = read.node(at);
-    let name = read.text(node);
-    envelope && matches!(name, "id" | "created")
-        || match names.look(read.begins(node), name) {
-            Named::Volatile => true,
-            Named::Id => {
-                let value = read.node(at + 1);
-                value.tag == Tag::Text && is_drawn(read.text(value))
-            }
-            Named::Content => false,
-        }
-}
-
-fn named(name: &str) -> Named {
-    if listed_name(&VOLATILE_NAMES, name) {
-        return Named::Volatile;
-    }
-    let mut words = name_words(name);
-    let first = words.next().unwrap_or_default();
-    let (mut last, mut second) = ("", "");
-    if listed(&VOLATILE_WORDS, first) {
-        return Named::Volatile;
-    }
-    for word in words {
-        if second.is_empty() {
-            second = word;
-        }
-        if listed(&VOLATILE_WORDS, word) {
-            return Named::Volatile;
-        }
-        last = word;
-    }
-    let limits_rate = first.eq_ignore_ascii_case("rate") && second.to_ascii_lowercase().starts_with("limit");
-    if limits_rate || listed(&VOLATILE_ENDS, last) {
-        Named::Volatile
-    } else if last.eq_ignore_ascii_case("id") {
-        Named::Id
-    } else {
-        Named::Content
-    }
-}
-
-/// Whether an id looks like a random one.
-fn is_drawn(id: &str) -> bool {
-    id.len() >= 12
-        && id.bytes().any(|byte| byte.is_ascii_digit())
-        && id.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && !id.contains(char::is_whitespace)
 }
 
 /// Reads what an answer says from its own fields and those of what it wraps.
@@ -406,7 +194,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&VOLATILE_WORDS[..], &VOLATILE_ENDS, &VOLATILE_NAMES, &LISTS, &COUNTS, &STATES, &MESSAGES] {
+        for list in [&LISTS[..], &COUNTS, &STATES, &MESSAGES] {
             assert_sorted(list);
         }
     }
@@ -489,6 +277,169 @@ mod tests {
             let mut buffers = Buffers::default();
             let answer = Answer::read(text, &mut buffers).expect("an answer");
             assert_eq!((answer.says.negative, answer.says.waiting), (negative, waiting), "{text}");
+        }
+    }
+
+    /// The same by the library's tree, value by value.
+    fn slowly(text: &str) -> Option<String> {
+        let mut tree = serde_json::from_str(text).ok()?;
+        // Of several fields of one name each counts, and the tree has but the last.
+        let left = pruned(&mut tree);
+        let mut out = String::new();
+        super::super::canonical::canonical_json(&tree, &mut out);
+        (left > 0).then_some(out)
+    }
+
+    fn pruned(value: &mut serde_json::Value) -> usize {
+        use super::super::fields::{Named, Parts, Told};
+        use serde_json::Value;
+        match value {
+            Value::Number(number) => {
+                let whole = number.as_u64().or_else(|| number.as_f64().map(|double| double as u64)).unwrap_or(0);
+                let units = [1, 1_000, 1_000_000, 1_000_000_000];
+                if !units.iter().any(|unit| (1_400_000_000..2_200_000_000).contains(&(whole / unit))) {
+                    return 1;
+                }
+                *value = "<time>".into();
+                0
+            }
+            Value::String(text) => {
+                let mut out = String::new();
+                let masked = normalise(text, Strength::Light, &mut out);
+                let is_time = masked.masked > 0 && matches!(out.as_str(), "<time>" | "<duration>");
+                if masked.masked > 0 && (masked.letters >= 4 || is_time) {
+                    *text = out;
+                }
+                usize::from(!is_time)
+            }
+            Value::Array(items) if !items.is_empty() => items.iter_mut().map(pruned).sum(),
+            Value::Object(fields) if !fields.is_empty() => {
+                let mut parts = Parts::default();
+                fields.keys().for_each(|name| parts.add(Told::of(name).part));
+                let drawn = |id: &Value| {
+                    id.as_str().is_some_and(|id| {
+                        id.len() >= 12
+                            && id.bytes().any(|byte| byte.is_ascii_digit())
+                            && id.bytes().any(|byte| byte.is_ascii_alphabetic())
+                            && !id.contains(char::is_whitespace)
+                    })
+                };
+                fields.retain(|name, value| {
+                    let goes = match Told::of(name).named {
+                        Named::Volatile => true,
+                        Named::Id => drawn(value),
+                        Named::Content => false,
+                    };
+                    !(goes || parts.wrap() && Parts::numbers(name))
+                });
+                fields.values_mut().map(pruned).sum()
+            }
+            _ => 1,
+        }
+    }
+
+    /// A text in JSON of numbers drawn from `seed`: names that repeat and names that do not, blanks between some of them.
+    fn drawn(seed: &mut u64, depth: usize, out: &mut String) {
+        use alloc::format;
+        const NAMES: [&str; 20] = [
+            "id",
+            "name",
+            "created",
+            "jsonrpc",
+            "object",
+            "role",
+            "content",
+            "created_at",
+            "tookMs",
+            "requestId",
+            "a",
+            "ab",
+            "sevenby",
+            "eightbyt",
+            "nine bytes",
+            "a name of many bytes",
+            "x1",
+            "é",
+            "taskId",
+            "n\\u0041me",
+        ];
+        const TEXTS: [&str; 12] = [
+            "",
+            "plain words",
+            "part-17",
+            "2026-07-26T12:01:01Z",
+            "took 1.2s at 12:01:01",
+            "f81d4fae7dec11d0",
+            "tmpab12cd",
+            "a\\nb 5",
+            "pid 4711 gone",
+            "日本 12",
+            "\\u0031",
+            "request id: ab12cd34ef",
+        ];
+        let mut below = |limit: u64| {
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*seed >> 33) % limit
+        };
+        let kind = below(if depth == 0 { 6 } else { 10 });
+        match kind {
+            0 => out.push_str(["true", "false", "null"][below(3) as usize]),
+            1 | 2 => out.push_str(&format!("{}", below(100_000))),
+            3 => out.push_str(["1760000002", "17.5e8", "-0", "1e3", "12345678901234567890", "0.1"][below(6) as usize]),
+            4 | 5 => out.push_str(&format!("\"{}\"", TEXTS[below(12) as usize])),
+            6 | 7 => {
+                let count = below(6);
+                out.push('[');
+                for item in 0..count {
+                    out.push_str(if item > 0 { "," } else { "" });
+                    drawn(seed, depth - 1, out);
+                }
+                out.push(']');
+            }
+            _ => {
+                // From one name on, so that objects are alike.
+                let (count, from, blank) = (below(7), below(20), below(8) == 0);
+                let many = below(40) == 0;
+                out.push('{');
+                for item in 0..count + if many { 90 } else { 0 } {
+                    out.push_str(if item > 0 { "," } else { "" });
+                    out.push_str(if blank { "\n  " } else { "" });
+                    let name = NAMES[((from + item) % 20) as usize];
+                    // A name but once, as the tree has it.
+                    if item < 20 {
+                        out.push_str(&format!("\"{name}\""))
+                    } else {
+                        out.push_str(&format!("\"k{item}\""))
+                    }
+                    out.push_str(if blank { " : " } else { ":" });
+                    drawn(seed, depth - 1, out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    #[test]
+    fn as_the_tree_is_pruned() {
+        let (mut buffers, mut seed) = (Buffers::default(), 1);
+        for _ in 0..1_500 {
+            let mut text = String::from("[");
+            for item in 0..3 {
+                text.push_str(if item > 0 { ", " } else { "" });
+                drawn(&mut seed, 4, &mut text);
+            }
+            text.push(']');
+            // The names of earlier documents are known: that makes no difference.
+            let own = Answer::of(&text, &mut buffers).map(|mut answer| {
+                let (mut out, mut numbers) = (String::new(), Vec::new());
+                answer.write(&mut out, &mut numbers);
+                for (index, byte) in out.bytes().enumerate() {
+                    let told = numbers.iter().any(|(from, to)| (*from..*to).contains(&index));
+                    assert!(!byte.is_ascii_digit() || told, "a digit at {index} of {out}");
+                }
+                out
+            });
+            assert_eq!(own, slowly(&text), "{text}");
         }
     }
 }

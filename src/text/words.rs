@@ -67,10 +67,9 @@ const fn all(byte: u8) -> u64 {
     ONES * byte as u64
 }
 
-/// The words of a text, from where to where: runs of letters, digits and one more ASCII character; with `WIDE`, of all that
-/// is not ASCII as well.
+/// The words of a text, from where to where: runs of letters, digits and one more ASCII character.
 #[derive(Clone)]
-pub(super) struct Runs<'a, const JOINT: u8, const WIDE: bool = false> {
+pub(super) struct Runs<'a, const JOINT: u8> {
     text: &'a str,
     /// Where the block behind the one at hand begins.
     next: usize,
@@ -85,15 +84,10 @@ pub(super) fn runs<const JOINT: u8>(text: &str) -> Runs<'_, JOINT> {
     Runs { text, next: 0, edges: 0, inside: false }
 }
 
-/// Words that neither `JOINT` nor anything beyond ASCII ends.
-pub(super) fn wide_runs<const JOINT: u8>(text: &str) -> Runs<'_, JOINT, true> {
-    Runs { text, next: 0, edges: 0, inside: false }
-}
-
 /// Words of letters and digits alone: a digit joins what is joined anyway.
 pub(super) const NO_JOINT: u8 = b'0';
 
-impl<const JOINT: u8, const WIDE: bool> Runs<'_, JOINT, WIDE> {
+impl<const JOINT: u8> Runs<'_, JOINT> {
     /// Goes on to the next block in which a word begins or ends; false where there is none.
     #[inline(never)]
     fn advance(&mut self) -> bool {
@@ -101,7 +95,7 @@ impl<const JOINT: u8, const WIDE: bool> Runs<'_, JOINT, WIDE> {
             let Some(block) = block(self.text.as_bytes(), self.next) else { return false };
             let (mut words, wide) = parts::<JOINT>(&block);
             if wide != 0 {
-                words |= if WIDE { wide } else { self.letters() };
+                words |= self.letters();
             }
             // Where a byte's bit is another one than that of the byte before.
             self.edges = words ^ (words << 1 | u64::from(self.inside));
@@ -145,7 +139,7 @@ impl<const JOINT: u8, const WIDE: bool> Runs<'_, JOINT, WIDE> {
     }
 }
 
-impl<const JOINT: u8, const WIDE: bool> Iterator for Runs<'_, JOINT, WIDE> {
+impl<const JOINT: u8> Iterator for Runs<'_, JOINT> {
     type Item = (usize, usize);
 
     #[inline]
@@ -297,10 +291,8 @@ mod tests {
     }
 
     /// The same, character by character.
-    fn slowly(text: &str, joint: char, wide: bool) -> Vec<(usize, usize)> {
-        let part = |char: char| {
-            char == joint || if char.is_ascii() { char.is_ascii_alphanumeric() } else { wide || char.is_alphanumeric() }
-        };
+    fn slowly(text: &str, joint: char) -> Vec<(usize, usize)> {
+        let part = |char: char| char == joint || char.is_alphanumeric();
         let mut words: Vec<(usize, usize)> = Vec::new();
         for (at, char) in text.char_indices().filter(|(_, char)| part(*char)) {
             match words.last_mut().filter(|(_, end)| *end == at) {
@@ -314,9 +306,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn words_of_any_text(text in "[ -~é日—\\n]{0,200}|[a-z ]{60,70}|[é日—a]{20,70}") {
-            proptest::prop_assert_eq!(runs::<b'_'>(&text).collect::<Vec<_>>(), slowly(&text, '_', false));
-            proptest::prop_assert_eq!(runs::<NO_JOINT>(&text).collect::<Vec<_>>(), slowly(&text, '0', false));
-            proptest::prop_assert_eq!(wide_runs::<b'\''>(&text).collect::<Vec<_>>(), slowly(&text, '\'', true));
+            proptest::prop_assert_eq!(runs::<b'_'>(&text).collect::<Vec<_>>(), slowly(&text, '_'));
+            proptest::prop_assert_eq!(runs::<NO_JOINT>(&text).collect::<Vec<_>>(), slowly(&text, '0'));
+            proptest::prop_assert_eq!(runs::<b'\''>(&text).collect::<Vec<_>>(), slowly(&text, '\''));
         }
     }
 

@@ -1,0 +1,127 @@
+//! The short way of a piece of streamed text is the long one.
+
+use super::Detector;
+use crate::json;
+use crate::model::{Body, Decision, Event, Scope};
+use alloc::format;
+
+/// Numbers that look random, the same on every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+/// A host that streams: what it is at, and the time.
+struct Host {
+    numbers: Numbers,
+    run: &'static str,
+    agent: &'static str,
+    now: u64,
+}
+
+impl Host {
+    /// Its next event: mostly a piece of text that goes on where the last one ended.
+    fn event(&mut self) -> Event {
+        let Self { numbers, run, agent, now } = self;
+        if numbers.below(30) == 0 {
+            *run = numbers.of(&["", r#","run":"a""#, r#","run":"b""#, r#","run":"c""#, r#","run":"d""#]);
+        }
+        if numbers.below(30) == 0 {
+            *agent = numbers.of(&["", r#","agent":"x""#, r#","agent":"y""#]);
+        }
+        let mut fields = format!("{run}{agent}");
+        if numbers.below(2) == 0 {
+            *now += if numbers.below(200) == 0 { 70_000 } else { numbers.below(50) };
+            fields += &format!(r#","at":{now}"#);
+        }
+        fields += numbers.of(&[
+            "",
+            "",
+            "",
+            "",
+            "",
+            r#","round":"1""#,
+            r#","round":"2""#,
+            r#","tokens":7"#,
+            r#","step":3"#,
+            r#","costMicros":5"#,
+        ]);
+        // A run that knows tasks has lanes.
+        if run.ends_with("d\"") && numbers.below(20) == 0 {
+            fields += numbers.of(&[r#","task":"t""#, r#","task":"u","parentTask":"t""#, r#","synthetic":true"#]);
+        }
+        let body = match numbers.below(40) {
+            0 => r#""type":"tool-call","tool":"read","callId":"1","args":{"path":"x"}"#,
+            1 => r#""type":"tool-result","tool":"read","callId":"1","outcome":"ok","output":"y""#,
+            2 => numbers
+                .of(&[r#""type":"host","kind":"turn-start""#, r#""type":"message","role":"user","text":"go on""#]),
+            3 => r#""type":"message","role":"assistant","text":"so be it""#,
+            _ => numbers.of(&[
+                r#""type":"delta","text":"again and again ""#,
+                r#""type":"delta","text":"again and again ""#,
+                r#""type":"delta","text":"again and again ""#,
+                r#""type":"delta","text":"日本語。""#,
+                r#""type":"delta","text":"| a | row |\n""#,
+                r#""type":"delta","channel":"reasoning","text":"hm ""#,
+                r#""type":"delta","text":"""#,
+            ]),
+        };
+        json::event(&format!("{{{body}{fields}}}")).unwrap()
+    }
+}
+
+#[test]
+fn the_short_way_is_the_long_one() {
+    for (seed, config) in [
+        (1, "{}"),
+        (2, r#"{"memory":{"maxRuns":3,"idleMs":60000}}"#),
+        (3, r#"{"memory":{"maxBytes":1048576}}"#),
+        (4, r#"{"budgets":{"maxRuntimeMs":30000,"maxIterations":40},"mode":"shadow"}"#),
+        (5, r#"{"rules":{"stream-period":{"nudge":40,"block":80,"halt":160}},"prices":{"millionTokens":"3"}}"#),
+    ] {
+        let mut short = json::detector(config).unwrap();
+        // Less than a configuration may ask for, so that a piece of text has others forgotten.
+        let tight = config.contains("maxBytes");
+        if tight {
+            short.settings.config.memory.max_bytes = Some(60_000);
+        }
+        let mut long = short.clone();
+        let mut host = Host { numbers: Numbers(seed), run: "", agent: "", now: 1_700_000_000_000 };
+        let mut quick = 0;
+        for count in 0..1_500 {
+            let event = host.event();
+            let checked = short.check(&event);
+            let is_delta = matches!(event.body, Body::Delta(_));
+            let known = is_delta.then(|| short.goes_on(&event)).flatten();
+            quick += u32::from(known.is_some());
+            let one = known.map_or_else(|| short.take_in(&event), Ok);
+            assert_eq!(one, long.take_in(&event), "{config}, event {count}: {event:?}");
+            assert_eq!(one, checked, "{config}, event {count}: {event:?}");
+            assert!(short.state.store.is_weighed(), "{config}, event {count}: {event:?}");
+            if count % 149 == 0 {
+                assert_eq!(short.snapshot(), long.snapshot(), "{config}, event {count}");
+                assert_eq!(short.metrics(), long.metrics(), "{config}, event {count}");
+            }
+            if count % 401 == 0 && !tight {
+                short = Detector::restore(&short.snapshot()).unwrap();
+            }
+            if count == 1_200 {
+                let scope = Scope { run: Some("b".into()), ..Scope::default() };
+                assert_eq!(
+                    short.acknowledge(&scope, &Decision::Stop).is_ok(),
+                    long.acknowledge(&scope, &Decision::Stop).is_ok()
+                );
+            }
+        }
+        assert!(quick > 500, "{config}: {quick}");
+        assert!(!tight || short.metrics().runs_evicted > 0, "nobody had to go");
+    }
+}
