@@ -10,6 +10,7 @@ mod model;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// Items that room is made for before any of them was read.
@@ -201,6 +202,18 @@ impl<'a> Reader<'a> {
         self.raw = self.raw.saturating_sub(u8::from(raw));
     }
 
+    /// A text; control characters in [`Self::raw`] alone.
+    fn text(&mut self) -> &'a str {
+        let count = self.count();
+        match core::str::from_utf8(self.bytes(count)) {
+            Ok(text) if self.raw != 0 || !text.chars().any(char::is_control) => text,
+            _ => {
+                self.spoil();
+                ""
+            }
+        }
+    }
+
     /// How many items follow: not more than there are bytes left, because none takes less than one.
     pub(crate) fn count(&mut self) -> usize {
         match usize::try_from(self.number()) {
@@ -211,6 +224,11 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+fn put_text(text: &str, to: &mut Vec<u8>) {
+    put_number(text.len() as u64, to);
+    to.extend_from_slice(text.as_bytes());
 }
 
 /// A number in one byte up to 7 bits, in two up to 14 and so on, at most nine: the first begins with a one for each that
@@ -367,19 +385,11 @@ impl Codec for String {
     }
 
     fn put(&self, to: &mut Vec<u8>) {
-        put_number(self.len() as u64, to);
-        to.extend_from_slice(self.as_bytes());
+        put_text(self, to);
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let count = from.count();
-        match core::str::from_utf8(from.bytes(count)) {
-            Ok(text) if from.raw != 0 || !text.chars().any(char::is_control) => text.into(),
-            _ => {
-                from.spoil();
-                Self::new()
-            }
-        }
+        from.text().into()
     }
 }
 
@@ -409,6 +419,24 @@ impl<T: Codec> Codec for Box<T> {
     #[inline]
     fn heap(&self) -> usize {
         ALLOCATION + T::SIZE + (**self).heap()
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        (**self).put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        Self::new(T::take(from))
+    }
+}
+
+/// Counted with each that shares it: a restored one is alone with it.
+impl<T: Codec> Codec for Arc<T> {
+    const SIZE: usize = 8;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        ALLOCATION + 16 + T::SIZE + (**self).heap()
     }
 
     fn put(&self, to: &mut Vec<u8>) {

@@ -16,9 +16,10 @@ use crate::state::{
     Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
     is_of_a_workflow, open, seal, task_key,
 };
-use crate::text::{self, CallKey, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
+use crate::text::{self, CallKey, Digests, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
+use core::cell::RefCell;
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 2;
@@ -510,7 +511,9 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
         run.turn_to(lane, parent.filter(|_| lane == task), text);
     }
     let (onset, raised, tool) = (run.onset(), Vec::new(), ToolSettings::default());
-    let mut judging = Judging { settings, scratch, run, event, context, onset, apart, raised, tool, answers: None };
+    let digests = RefCell::new(core::mem::take(&mut scratch.digests));
+    let mut judging =
+        Judging { settings, scratch, run, event, context, onset, apart, raised, tool, answers: None, digests };
     if matches!(event.body, Body::Delta(_)) && !context.synthetic {
         // Of these there are most.
         judging.show_all([&Fact::Tick, &Fact::Event(event)]);
@@ -621,6 +624,7 @@ struct Judging<'a> {
     tool: ToolSettings,
     /// The call that the event answers.
     answers: Option<Call>,
+    digests: RefCell<Digests>,
 }
 
 impl Judging<'_> {
@@ -651,6 +655,7 @@ impl Judging<'_> {
             here,
             onset: self.onset,
             salt: self.scratch.salt,
+            digests: &self.digests,
         };
         for fact in facts {
             self.run.rules.observe(fact, limits, &mut cx, self.apart, &mut self.raised);
@@ -826,6 +831,7 @@ impl Judging<'_> {
 
     fn end(mut self) -> Judgement {
         let judgement = self.decide();
+        self.scratch.digests = self.digests.take();
         self.run.note_lost();
         judgement
     }
@@ -836,7 +842,7 @@ impl Judging<'_> {
         let answers =
             answers.as_ref().map(|call| (call.name.as_str(), call.asked.as_ref().map(|asked| asked.0.as_str())));
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
-        let scene = Scene { event: self.event, context, answers, open };
+        let scene = Scene::new(self.event, context, answers, open, &self.digests);
         let occasion = match self.event.body {
             Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
             Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,

@@ -93,6 +93,14 @@ fn of_agent<'a, T: Default>(agents: &'a mut BTreeMap<String, T>, name: Option<&s
     (agents.len() < AGENTS || agents.contains_key(&name)).then(|| agents.entry(name).or_default())
 }
 
+/// Counts something of a rule, whose name is written down the first time.
+fn of_rule(rules: &mut BTreeMap<String, RuleMetrics>, id: &str, count: impl FnOnce(&mut RuleMetrics)) {
+    match rules.get_mut(id) {
+        Some(known) => count(known),
+        None => count(rules.entry(id.to_string()).or_default()),
+    }
+}
+
 /// Counts failures, requests and what of them were loops. Loops of attempts are counted with their rule and nowhere else.
 fn tally_loops(loops: &mut LoopMetrics, judgement: &Judgement, event: &Event) {
     if matches!(event.body, Body::Failure(_) | Body::Collaboration(_)) && !event.context.synthetic {
@@ -135,8 +143,7 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event,
     tally_loops(&mut metrics.loops, judgement, event);
     count_level(&mut metrics.verdicts, verdict.level);
     for finding in &verdict.findings {
-        let counters = metrics.rules.entry(finding.rule.clone()).or_default();
-        count_level(&mut counters.levels, finding.level);
+        of_rule(&mut metrics.rules, &finding.rule, |rule| count_level(&mut rule.levels, finding.level));
     }
     // A refusal has one reason, however many rules have one.
     let refused = verdict.findings.iter().filter(|_| verdict.level >= Level::Block);
@@ -151,8 +158,7 @@ pub(crate) fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event,
         metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(u64::from(escalated));
     }
     for rule in &judgement.fresh {
-        let counters: &mut RuleMetrics = metrics.rules.entry((*rule).to_string()).or_default();
-        counters.detections = counters.detections.saturating_add(1);
+        of_rule(&mut metrics.rules, rule, |rule| rule.detections = rule.detections.saturating_add(1));
         metrics.detections = metrics.detections.saturating_add(1);
         if let Some(detections) = of_agent(&mut metrics.detections_by_agent, event.context.agent.as_deref()) {
             *detections = detections.saturating_add(1);

@@ -16,8 +16,10 @@ use crate::model::{
 };
 use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal, index_of};
 use crate::state::{Onset, Ring, Run, Spent};
-use crate::text::{Key, combine, evidence, key, printable, sort_few};
-use alloc::{format, string::String, string::ToString, vec, vec::Vec};
+use crate::text::{Digests, Key, combine, key, printable, shown, sort_few};
+use alloc::{format, string::String, string::ToString, sync::Arc, vec, vec::Vec};
+use core::cell::{OnceCell, RefCell};
+use smol_str::SmolStr;
 
 /// Loops remembered for what was said about them.
 const REMEMBERED: usize = 64;
@@ -314,37 +316,58 @@ fn remember(run: &mut Run, verdict: &Verdict) {
 }
 
 /// The event at hand, as what it leaves in findings.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Scene<'a> {
-    pub(crate) event: &'a Event,
+    event: &'a Event,
     /// Where it happened.
-    pub(crate) context: &'a Context,
+    context: &'a Context,
     /// The call that the event answers: its tool, and its arguments where they may leave.
-    pub(crate) answers: Option<(&'a str, Option<&'a str>)>,
+    answers: Option<(&'a str, Option<&'a str>)>,
     /// Whether payloads may leave.
-    pub(crate) open: bool,
+    open: bool,
+    digests: &'a RefCell<Digests>,
+    /// What all findings of the event share.
+    scope: OnceCell<Arc<Scope>>,
+    shown: OnceCell<Evidence>,
 }
 
-impl Scene<'_> {
-    fn scope(&self) -> Scope {
-        let Context { run, task, parent_task, agent, .. } = self.context;
-        Scope { run: run.clone(), task: task.clone(), parent_task: parent_task.clone(), agent: agent.clone() }
+impl<'a> Scene<'a> {
+    pub(crate) fn new(
+        event: &'a Event,
+        context: &'a Context,
+        answers: Option<(&'a str, Option<&'a str>)>,
+        open: bool,
+        digests: &'a RefCell<Digests>,
+    ) -> Self {
+        Self { event, context, answers, open, digests, scope: OnceCell::new(), shown: OnceCell::new() }
+    }
+
+    fn scope(&self) -> &Arc<Scope> {
+        self.scope.get_or_init(|| {
+            let Context { run, task, parent_task, agent, .. } = self.context;
+            let (run, task) = (run.clone(), task.clone());
+            Arc::new(Scope { run, task, parent_task: parent_task.clone(), agent: agent.clone() })
+        })
     }
 
     /// What of the event may be shown.
-    fn shown(&self) -> Evidence {
+    fn shown(&self) -> &Evidence {
+        self.shown.get_or_init(|| self.show())
+    }
+
+    fn show(&self) -> Evidence {
         let mut shown = Evidence { at: self.event.context.at, ..Evidence::default() };
-        let named = |name: &str| Some(printable(name, TOOL)).filter(|name| !name.is_empty());
+        let named = |name: &str| Some(printable(name, TOOL).into()).filter(|name: &SmolStr| !name.is_empty());
         let payload = match &self.event.body {
             Body::ToolCall(call) => {
                 shown.tool = named(&call.tool);
-                shown.args = if self.open { asked(call) } else { None };
+                shown.args = if self.open { asked(call).map(SmolStr::from) } else { None };
                 None
             }
             Body::ToolResult(result) => {
                 let (tool, args) = self.answers.unwrap_or_default();
                 shown.tool = named(result.tool.as_deref().unwrap_or(tool));
-                shown.args = args.map(ToString::to_string);
+                shown.args = args.map(SmolStr::from);
                 // A command that ran and failed says so by its exit code alone.
                 let failed = result.outcome == Outcome::Ok && result.exit_code.is_some_and(|code| code != 0);
                 shown.outcome = Some(if failed { Outcome::Error } else { result.outcome });
@@ -356,7 +379,7 @@ impl Scene<'_> {
             _ => None,
         };
         let payload = payload.filter(|payload| self.open && !payload.trim().is_empty());
-        shown.excerpt = payload.map(|payload| printable(payload, EXCERPT));
+        shown.excerpt = payload.map(|payload| printable(payload, EXCERPT).into());
         shown
     }
 }
@@ -369,38 +392,31 @@ pub(crate) fn asked(call: &ToolCall) -> Option<String> {
 
 fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, run: &Run, scene: &Scene<'_>) -> Finding {
     let scope = scene.scope();
-    // What repeats has one digest, mostly, and a digest costs more than all else about a finding.
-    let mut shown: Vec<(Key, String)> = Vec::new();
+    let known = run.standings.known(rule.id, &signal.signature, scope);
     let evidence = signal.sightings.iter().map(|sighting| {
-        let known = shown.iter().find(|(key, _)| *key == sighting.key).map(|(_, digest)| digest.clone());
-        let digest = known.unwrap_or_else(|| {
-            let digest = evidence(sighting.key);
-            shown.push((sighting.key, digest.clone()));
-            digest
-        });
-        Evidence { seq: sighting.seq, step: sighting.step.get(), digest, ..Evidence::default() }
+        let told = if sighting.seq == run.touched {
+            Some(scene.shown())
+        } else {
+            known.and_then(|known| known.evidence.iter().find(|told| told.seq == sighting.seq))
+        };
+        let digest = shown(scene.digests, sighting.key);
+        Evidence { seq: sighting.seq, step: sighting.step.get(), digest, ..told.cloned().unwrap_or_default() }
     });
     let mut evidence: Vec<Evidence> = evidence.collect();
-    let known = run.standings.known(rule.id, &signal.signature, &scope);
-    for seen in &mut evidence {
-        let told = known.into_iter().flat_map(|known| &known.evidence).find(|told| told.seq == seen.seq);
-        let told = if seen.seq == run.touched { Some(scene.shown()) } else { told.cloned() };
-        if let Some(Evidence { at, tool, args, outcome, excerpt, .. }) = told {
-            *seen = Evidence { at, tool, args, outcome, excerpt, ..core::mem::take(seen) };
-        }
-    }
     // What has one digest is one call with one outcome.
-    let like = evidence.iter().rev().find(|seen| seen.outcome.is_some()).cloned();
-    if let Some(like) = like {
+    let bare = |seen: &Evidence| seen.tool.is_none();
+    if evidence.iter().any(bare)
+        && let Some(like) = evidence.iter().rev().find(|seen| seen.outcome.is_some()).cloned()
+    {
         for seen in evidence.iter_mut().filter(|seen| seen.tool.is_none() && seen.digest == like.digest) {
             (seen.tool, seen.outcome) = (like.tool.clone(), like.outcome);
         }
     }
     Finding {
-        rule: rule.id.to_string(),
-        kind: signal.kind.to_string(),
+        rule: SmolStr::new_static(rule.id),
+        kind: SmolStr::new_static(signal.kind),
         level,
-        scope,
+        scope: Arc::clone(scope),
         count: signal.count,
         threshold,
         period: signal.period,
@@ -411,10 +427,10 @@ fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, ru
         signature: signal.signature.clone(),
         evidence,
         wasted: wasted(rule, &signal.onset, run),
-        message: signal.message.clone(),
+        message: signal.message.as_str().into(),
         reasoning: signal.extra.reasoning.clone(),
         recommendation: signal.advice.recommendation,
-        instead: signal.advice.instead.to_string(),
+        instead: SmolStr::new_static(signal.advice.instead),
     }
 }
 
@@ -452,10 +468,11 @@ fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
         Level::Halt => " The run is being ended and handed back.",
         Level::Continue | Level::Observe | Level::Nudge => "",
     };
-    format!(
-        "Loopwarden (loop detector): {}{consequence} One alternative: {}",
-        signal.advice.what, signal.advice.instead
-    )
+    let (what, stop) = match &signal.advice.what {
+        Some(what) => (what.as_ref(), ""),
+        None => (signal.message.as_str(), "."),
+    };
+    format!("Loopwarden (loop detector): {what}{stop}{consequence} One alternative: {}", signal.advice.instead)
 }
 
 /// What the host or a human can do, strongest first.

@@ -146,7 +146,7 @@ fn evidence(text: &mut String, finding: &Finding) {
         unit => write!(text, "**Why now**: {count} {unit}, and {level} is given from {threshold} on"),
     };
     let _ = writeln!(text, " (rule {})", finding.rule);
-    let Scope { run, task, parent_task, agent } = &finding.scope;
+    let Scope { run, task, parent_task, agent } = &*finding.scope;
     let names = [("run", run), ("task", task), ("part of task", parent_task), ("agent", agent)];
     let names = names.iter().filter_map(|(what, name)| Some(format!("{what} {}", markdown::code(name.as_deref()?))));
     let names: Vec<String> = names.collect();

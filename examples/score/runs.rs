@@ -125,8 +125,8 @@ impl Record {
             let lead = verdict.findings.first();
             let alarm = || Alarm {
                 at: *at,
-                rule: lead.map(|finding| finding.rule.clone()).unwrap_or_default(),
-                message: lead.map(|finding| finding.message.clone()).unwrap_or_default(),
+                rule: lead.map(|finding| finding.rule.to_string()).unwrap_or_default(),
+                message: lead.map(|finding| finding.message.to_string()).unwrap_or_default(),
                 late: self.late(*at),
             };
             if verdict.level >= self.least && marks.nudge.is_none() {
@@ -136,7 +136,7 @@ impl Record {
                 marks.block = Some(alarm());
             }
             for finding in verdict.findings.iter().filter(|finding| finding.level >= Level::Nudge) {
-                marks.first.entry(finding.rule.clone()).or_insert(*at);
+                marks.first.entry(finding.rule.to_string()).or_insert(*at);
             }
         }
         marks.rules = marks.first.keys().cloned().collect();

@@ -41,7 +41,7 @@ fn main() -> Result<()> {
         let verdict = Verdict::from(verdict);
         story.tell(&step.event, &verdict)?;
         if verdict.level >= Level::Nudge {
-            caught = verdict.findings.first().map(|finding| Scope::from(&finding.scope)).or(caught);
+            caught = verdict.findings.first().map(|finding| Scope::from(&*finding.scope)).or(caught);
         }
         if verdict.level >= Level::Gate {
             break;

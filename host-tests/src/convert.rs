@@ -5,6 +5,7 @@
 
 use crate::wit;
 use loopwarden::model;
+use std::sync::Arc;
 
 /// Free-form JSON travels as text.
 fn text(value: &serde_json::Value) -> String {
@@ -280,10 +281,10 @@ impl From<wit::Finding> for model::Finding {
             instead,
         } = finding;
         Self {
-            rule,
-            kind,
+            rule: rule.into(),
+            kind: kind.into(),
             level: level.into(),
-            scope: scope.into(),
+            scope: Arc::new(scope.into()),
             count,
             threshold,
             period,
@@ -291,13 +292,13 @@ impl From<wit::Finding> for model::Finding {
             onset_offset,
             last_seq,
             confidence,
-            signature,
+            signature: signature.into(),
             evidence: evidence.into_iter().map(Into::into).collect(),
             wasted: wasted.into(),
-            message,
+            message: message.into(),
             reasoning,
             recommendation: recommendation.into(),
-            instead,
+            instead: instead.into(),
         }
     }
 }
@@ -311,7 +312,8 @@ impl From<wit::Scope> for model::Scope {
 impl From<wit::Evidence> for model::Evidence {
     fn from(seen: wit::Evidence) -> Self {
         let wit::Evidence { seq, step, digest, at, tool, args, outcome, excerpt } = seen;
-        Self { seq, step, digest, at, tool, args, outcome: outcome.map(Into::into), excerpt }
+        let (tool, args, excerpt) = (tool.map(Into::into), args.map(Into::into), excerpt.map(Into::into));
+        Self { seq, step, digest: digest.into(), at, tool, args, outcome: outcome.map(Into::into), excerpt }
     }
 }
 

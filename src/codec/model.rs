@@ -1,10 +1,29 @@
 //! The bytes of what a snapshot holds of the public model.
 
-use super::codec;
+use super::{ALLOCATION, Codec, Reader, codec, put_text};
 use crate::model::{
     AgentLoops, AttemptStatus, Channel, Checklist, EvaluationVerdict, Evidence, Finding, HaltReason, Level,
-    LevelCounts, LoopMetrics, Metrics, Outcome, Recommendation, RuleMetrics, Scope, Wasted,
+    LevelCounts, LoopMetrics, Metrics, Outcome, Recommendation, RuleMetrics, Scope, SmolStr, Wasted,
 };
+use alloc::vec::Vec;
+
+/// By its length alone, so that one that is shared, or part of the program, counts for as much as a restored one.
+impl Codec for SmolStr {
+    const SIZE: usize = 24;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        if self.len() <= INLINE { 0 } else { ALLOCATION + 16 + self.len() }
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        put_text(self, to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        from.text().into()
+    }
+}
 
 codec!(enum Level { Continue: 0, Observe: 1, Nudge: 2, Block: 3, Gate: 4, Halt: 5 });
 codec!(enum Outcome { Ok: 0, Error: 1, Denied: 2, Invalid: 3, UnknownTool: 4, NotExecuted: 5, Timeout: 6 });
@@ -17,6 +36,9 @@ codec!(enum Recommendation {
     Continue: 0, RetryWithBackoff: 1, ChangeApproach: 2, ForceNext: 3, UnblockAuthority: 4, Escalate: 5,
     SwitchToInteractive: 6, SpawnReviewer: 7, RetryWithNewProvider: 8, Rollback: 9, RequestTests: 10,
 });
+
+/// Bytes of a short text that take no memory of their own.
+const INLINE: usize = 23;
 
 // As the host named them.
 codec!(struct Scope { run, task, parent_task, agent } raw);

@@ -5,7 +5,7 @@
 
 use super::wit;
 use crate::{json, model};
-use alloc::string::String;
+use alloc::{string::String, sync::Arc};
 use serde_json::Value;
 
 /// Free-form JSON travels as text; `field` is what an error names.
@@ -276,10 +276,10 @@ impl From<model::Finding> for wit::Finding {
             instead,
         } = finding;
         Self {
-            rule,
-            kind,
+            rule: rule.into(),
+            kind: kind.into(),
             level: level.into(),
-            scope: scope.into(),
+            scope: Arc::unwrap_or_clone(scope).into(),
             count,
             threshold,
             period,
@@ -287,13 +287,13 @@ impl From<model::Finding> for wit::Finding {
             onset_offset,
             last_seq,
             confidence,
-            signature,
+            signature: signature.into(),
             evidence: evidence.into_iter().map(Into::into).collect(),
             wasted: wasted.into(),
-            message,
+            message: message.into(),
             reasoning,
             recommendation: recommendation.into(),
-            instead,
+            instead: instead.into(),
         }
     }
 }
@@ -307,7 +307,9 @@ impl From<model::Scope> for wit::Scope {
 impl From<model::Evidence> for wit::Evidence {
     fn from(seen: model::Evidence) -> Self {
         let model::Evidence { seq, step, digest, at, tool, args, outcome, excerpt } = seen;
-        Self { seq, step, digest, at, tool, args, outcome: outcome.map(Into::into), excerpt }
+        let text = |text: model::SmolStr| String::from(text);
+        let (tool, args, excerpt) = (tool.map(text), args.map(text), excerpt.map(text));
+        Self { seq, step, digest: digest.into(), at, tool, args, outcome: outcome.map(Into::into), excerpt }
     }
 }
 

@@ -45,4 +45,5 @@ pub use report::{
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]
 pub use schema::schemas;
+pub use smol_str::SmolStr;
 pub use verdict::{Evidence, Finding, HaltReason, Recommendation, Recovery, RecoveryTopic, Scope, Verdict, Wasted};

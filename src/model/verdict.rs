@@ -1,6 +1,7 @@
 use crate::model::{Level, Outcome, Record};
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 /// Where something happened. Absent parts stand for the one default scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,23 +80,23 @@ pub struct Evidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
     /// The first 16 hexadecimal digits of a domain-tagged SHA-256 of what was compared.
-    pub digest: String,
+    pub digest: SmolStr,
     /// When it happened, in milliseconds since the Unix epoch; of events from before the loop was first reported, nothing
     /// but their number and digest is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
     /// The tool that was called, printable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
+    pub tool: Option<SmolStr>,
     /// The beginning of the call's arguments, at most 120 characters, only where `privacy.payloads` is `excerpt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub args: Option<String>,
+    pub args: Option<SmolStr>,
     /// What became of the call, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// The beginning of what came back or was said, at most 120 characters, only where `privacy.payloads` is `excerpt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub excerpt: Option<String>,
+    pub excerpt: Option<SmolStr>,
 }
 
 /// What was spent since the onset of a loop, as far as the events told.
@@ -122,13 +123,13 @@ pub struct Wasted {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Finding {
     /// The rule's id.
-    pub rule: String,
+    pub rule: SmolStr,
     /// The rule's case, such as `unchanged-outcome`.
-    pub kind: String,
+    pub kind: SmolStr,
     /// The level this finding alone asks for.
     pub level: Level,
-    /// Where.
-    pub scope: Scope,
+    /// Where; the findings of one verdict share it.
+    pub scope: Arc<Scope>,
     /// How much evidence there is, in the rule's own unit.
     pub count: u32,
     /// The threshold of the strongest rung that `count` reached.
@@ -147,13 +148,13 @@ pub struct Finding {
     /// How sure the rule is, per mille.
     pub confidence: u16,
     /// What repeats, printable, without raw arguments.
-    pub signature: String,
+    pub signature: SmolStr,
     /// The latest events of the loop, oldest first.
     pub evidence: Vec<Evidence>,
     /// What the loop has cost.
     pub wasted: Wasted,
     /// One sentence for a log or a person.
-    pub message: String,
+    pub message: SmolStr,
     /// Why it counts, where that was decided: the reason in a word, and what a judge gave as his, at most 300 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
@@ -161,8 +162,8 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "is_to_continue")]
     pub recommendation: Recommendation,
     /// One concrete alternative to the loop, in a sentence.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub instead: String,
+    #[serde(default, skip_serializing_if = "SmolStr::is_empty")]
+    pub instead: SmolStr,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]

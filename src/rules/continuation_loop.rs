@@ -9,7 +9,8 @@ use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::key;
-use alloc::{format, string::ToString};
+use alloc::format;
+use smol_str::SmolStr;
 
 pub(crate) struct ContinuationLoop;
 
@@ -82,9 +83,9 @@ impl Rule for ContinuationLoop {
             onset: state.onset,
             sightings: state.sightings.iter().copied().collect(),
             confidence: u16::try_from(650 + count.min(10) * 30).unwrap_or(1000),
-            signature: Self::ID.to_string(),
+            signature: SmolStr::new_static(Self::ID),
             advice: Advice {
-                what: format!("{message}.").into(),
+                what: None,
                 instead: "Make the next call, or say plainly which decision or information is missing.",
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::Stalled,

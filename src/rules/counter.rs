@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
-use crate::rules::streak::{Streak, Told, named};
+use crate::rules::streak::{Streak, Told};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step, agent};
 use crate::text::{Key, Refusal, combine, key, mark, printable, salted};
@@ -375,7 +375,7 @@ fn judge(
         let rung = rungs(counter).into_iter().rev().find(|(_, threshold)| counted.count >= *threshold);
         let Some((level, threshold)) = rung else { continue };
         if strongest.as_ref().and_then(|signal| signal.ask).is_none_or(|known| level > known) {
-            let mut signal = tell(name, counter, &counted, tool);
+            let mut signal = tell(name, counter, &counted, tool, cx);
             signal.ask = Some(level);
             signal.extra.threshold = Some(threshold);
             signal.identity = combine("counter", &[key("name", name.as_bytes()), counted.key, now.agent.into()]);
@@ -385,7 +385,7 @@ fn judge(
     strongest
 }
 
-fn tell(name: &str, counter: &Counter, counted: &Count<'_>, tool: Option<&str>) -> Signal {
+fn tell(name: &str, counter: &Counter, counted: &Count<'_>, tool: Option<&str>, cx: &Cx<'_>) -> Signal {
     let tool = printable(tool.unwrap_or("a tool"), 48);
     let count = counted.count;
     let what = match counter.of {
@@ -405,7 +405,7 @@ fn tell(name: &str, counter: &Counter, counted: &Count<'_>, tool: Option<&str>) 
         identity: counted.key,
         count,
         confidence: 700,
-        signature: named(&printable(name, 64), '#', counted.key),
+        signature: cx.named(&printable(name, 64), '#', counted.key),
         message,
         instead: "Use what is already known, or reach the goal in another way.",
         recommendation: Recommendation::ChangeApproach,

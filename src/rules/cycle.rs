@@ -11,7 +11,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Key, combine, evidence, mark, printable};
+use crate::text::{Key, combine, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
 
@@ -173,7 +173,7 @@ impl Walk {
         // Whoever walked it.
         let mut shown: Vec<Key> = lap.iter().map(|seen| seen.shown(cx)).collect();
         shown.sort_unstable();
-        let shown = evidence(combine("cycle", &shown));
+        let shown = combine("cycle", &shown);
         let tool = printable(tool, 48);
         let message =
             format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with the same outcomes");
@@ -186,9 +186,9 @@ impl Walk {
             onset,
             sightings: lap.iter().map(|seen| seen.sighting).collect(),
             confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
-            signature: format!("cycle:{period}#{}", shown.get(..8).unwrap_or_default()),
+            signature: cx.named(&format!("cycle:{period}"), '#', shown),
             advice: Advice {
-                what: format!("{message}.").into(),
+                what: None,
                 instead: "Decide which of the steps should have had another outcome, and change what feeds it.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,

@@ -5,7 +5,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, Refusal, combine, mark, printable};
@@ -60,7 +60,7 @@ impl Tool {
                 identity: combine("denied-call", &[self.tool]),
                 count,
                 confidence: confidence(750, 70, count),
-                signature: named(&tool, '!', self.tool),
+                signature: cx.named(&tool, '!', self.tool),
                 message: format!("`{tool}` was refused {} times by a person or a policy", self.refusals.len()),
                 instead: "Take the refusal as an answer: ask what would be allowed, or reach the goal without this tool.",
                 recommendation: Recommendation::UnblockAuthority,

@@ -5,7 +5,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Asks, Goal, Key, combine, delegated, salted};
@@ -87,7 +87,7 @@ impl Rule for DuplicateDelegation {
                 identity: combine("duplicate-delegation", &[known.prompt]),
                 count,
                 confidence: confidence(500, 60, count),
-                signature: named("delegation", '#', known.prompt),
+                signature: cx.named("delegation", '#', known.prompt),
                 message: format!("{count} agents handed on the same piece of work"),
                 instead: "Do the work here, or wait for the agent that was given it first.",
                 recommendation: Recommendation::ChangeApproach,

@@ -12,9 +12,9 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told, named};
+use crate::rules::streak::{Streak, Told};
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step, agent};
 use crate::text::{Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
@@ -229,7 +229,7 @@ impl Agent {
         let text = ask?;
         self.times = 0;
         let question = Question { asked: Asked::default(), step: cx.run.steps, points, attempts, tool, name, evidence };
-        let mut signal = question.signal(self.agent, None);
+        let mut signal = question.signal(self.agent, None, cx);
         signal.ask = Some(Level::Continue);
         signal.extra = Extra { question: Some(text), ..Extra::default() };
         self.question = Some(question);
@@ -255,7 +255,7 @@ impl Agent {
         self.attempts.clear();
         self.times = 0;
         stuck.then(|| {
-            let mut signal = question.signal(self.agent, Some(evaluation.verdict));
+            let mut signal = question.signal(self.agent, Some(evaluation.verdict), cx);
             signal.extra.reasoning = reasoning(evaluation);
             signal
         })
@@ -263,15 +263,15 @@ impl Agent {
 }
 
 impl Question {
-    fn signal(&self, agent: Key, verdict: Option<EvaluationVerdict>) -> Signal {
+    fn signal(&self, agent: Key, verdict: Option<EvaluationVerdict>, cx: &Cx<'_>) -> Signal {
         let regressing = verdict == Some(EvaluationVerdict::Regressing);
         let judged = if regressing { "moving away from the goal" } else { "stalled" };
-        let mut signal = self.evidence.signal(Told {
+        self.evidence.signal(Told {
             kind: if regressing { "judged-regressing" } else { "judged-stalled" },
             identity: combine("empty-handed", &[agent]),
             count: self.points,
             confidence: 750,
-            signature: named(&self.name, '-', self.tool),
+            signature: cx.named(&self.name, '-', self.tool),
             message: format!(
                 "{} different attempts, of `{}` the latest, came to nothing, and a judge found the work {judged}",
                 self.attempts, self.name
@@ -279,9 +279,7 @@ impl Question {
             instead: "Write down what is known and what each attempt ruled out, check one assumption that all of them share, then choose another approach.",
             recommendation: if regressing { Recommendation::Rollback } else { Recommendation::ChangeApproach },
             halt_reason: HaltReason::Stalled,
-        });
-        signal.advice = Advice { what: format!("{}.", signal.message).into(), ..signal.advice };
-        signal
+        })
     }
 }
 

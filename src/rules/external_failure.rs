@@ -100,13 +100,15 @@ impl Streak {
             onset: self.onset,
             sightings: self.sightings.iter().copied().collect(),
             confidence: 900,
-            signature: self.signature.clone(),
+            signature: self.signature.clone().into(),
             advice: Advice {
-                what: format!(
-                    "Something outside of the agent's work failed {count} times in a row, `{}`.",
-                    self.signature
-                )
-                .into(),
+                what: Some(
+                    format!(
+                        "Something outside of the agent's work failed {count} times in a row, `{}`.",
+                        self.signature
+                    )
+                    .into(),
+                ),
                 instead: "Pause this task until what it depends on is back, and work on what does not need it.",
                 recommendation: if escalate { Recommendation::Escalate } else { Recommendation::RetryWithBackoff },
                 halt_reason: HaltReason::RepeatedError,

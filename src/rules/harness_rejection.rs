@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Ring, agent};
 use crate::text::{Goal, Key, combine, mistake};
@@ -98,7 +98,7 @@ impl Rule for HarnessRejection {
                         identity: combine("harness-rejection", &[known.agent, combine("habit", &[known.reason])]),
                         count,
                         confidence: confidence(450, 50, count),
-                        signature: named("harness", '~', known.reason),
+                        signature: cx.named("harness", '~', known.reason),
                         message: format!("calls were turned away before they ran, and {count} times the reaction was one that had not helped before"),
                         instead: "Write down the rule that the rejection states and check the next call against it before it is made.",
                         recommendation: Recommendation::ChangeApproach,
@@ -129,7 +129,7 @@ impl Rule for HarnessRejection {
                         identity: combine("harness-rejection", &[agent, reason]),
                         count,
                         confidence: confidence(500, 50, count),
-                        signature: named("harness", '!', reason),
+                        signature: cx.named("harness", '!', reason),
                         message: format!("{count} calls in a row were turned away before they ran, for the same reason"),
                         instead: "Compare the last answer with the format that the rejection describes, and change the form before the content.",
                         recommendation: Recommendation::ChangeApproach,

@@ -43,7 +43,7 @@ impl Rule for IdenticalOutput {
             period: None,
             onset: streak.onset,
             sightings: &streak.sightings,
-            signature: format!("{node}:{}", what.replace(' ', "-")),
+            signature: format!("{node}:{}", what.replace(' ', "-")).into(),
             message: format!("The last {} turns of `{node}` ended with the same {what}", streak.count),
             instead: "Say what the last turn changed in what the others can see, or what keeps it from changing.",
             reason: HaltReason::Stalled,

@@ -67,9 +67,10 @@ use crate::model::{
     PhaseStanding, Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
-use crate::text::{Goal, Key, Named, printable, request_goal};
+use crate::text::{Digests, Goal, Key, Named, printable, request_goal, shown};
 use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
-use core::cell::OnceCell;
+use core::cell::{OnceCell, RefCell};
+use smol_str::{SmolStr, SmolStrBuilder};
 
 /// Characters that the name of a task or a phase may have: it is kept and shown in full.
 pub(crate) const LONGEST_NAME: usize = 512;
@@ -256,6 +257,20 @@ pub(crate) struct Cx<'a> {
     pub(crate) onset: Onset,
     /// The detector's, for keys of what strangers write.
     pub(crate) salt: u64,
+    /// Digests that were shown lately.
+    pub(crate) digests: &'a RefCell<Digests>,
+}
+
+impl Cx<'_> {
+    /// A printable name for what repeats, which shows nothing of it: a word, and a part of its digest.
+    pub(crate) fn named(&self, what: &str, mark: char, key: Key) -> SmolStr {
+        let digest = shown(self.digests, key);
+        let mut name = SmolStrBuilder::new();
+        name.push_str(what);
+        name.push(mark);
+        name.push_str(digest.get(..8).unwrap_or_default());
+        name.finish()
+    }
 }
 
 /// The figures of the run that rules need.
@@ -305,7 +320,7 @@ pub(crate) struct Signal {
     /// Per mille.
     pub(crate) confidence: u16,
     /// What repeats, printable.
-    pub(crate) signature: String,
+    pub(crate) signature: SmolStr,
     /// One sentence for a log or a person.
     pub(crate) message: String,
     pub(crate) advice: Advice,
@@ -354,7 +369,7 @@ impl Signal {
         self.count = self.count.saturating_add(more);
         let refusals = if before == 1 { "a refusal".into() } else { format!("{before} refusals") };
         self.message = format!("{}, and it goes on after {refusals}", self.message);
-        self.advice.what = format!("{}.", self.message).into();
+        self.advice.what = None;
     }
 }
 
@@ -383,8 +398,8 @@ pub(crate) fn only_told(mut signal: Signal, cx: &Cx<'_>) -> Signal {
 /// What to tell the agent and the host.
 #[derive(Clone, Debug)]
 pub(crate) struct Advice {
-    /// What repeated and what came of it each time: factual, one or two sentences.
-    pub(crate) what: Cow<'static, str>,
+    /// What repeated and what came of it each time: factual, one or two sentences. Where there is nothing, the message.
+    pub(crate) what: Option<Cow<'static, str>>,
     /// One concrete alternative.
     pub(crate) instead: &'static str,
     pub(crate) recommendation: Recommendation,

@@ -12,7 +12,7 @@ use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::Heard;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Latest, Onset, Ring, Sighting, agent};
-use crate::text::{Key, combine, evidence, said};
+use crate::text::{Key, combine, said};
 use alloc::{boxed::Box, format};
 
 /// Texts remembered at once, over all agents; the one not heard for longest goes.
@@ -158,9 +158,9 @@ impl Rule for Monologue {
                 onset: if idle { text.idle_onset } else { text.onset },
                 sightings: text.sightings.iter().copied().collect(),
                 confidence: u16::try_from(if idle { 700 } else { 600 } + count.min(9) * 30).unwrap_or(1000),
-                signature: format!("said#{}", evidence(said.key).get(..8).unwrap_or_default()),
+                signature: cx.named("said", '#', said.key),
                 advice: Advice {
-                    what: format!("{message}.").into(),
+                    what: None,
                     instead: "Do the next thing instead of announcing it, or say what keeps it from being done.",
                     recommendation: Recommendation::ChangeApproach,
                     halt_reason: HaltReason::Stalled,

@@ -4,7 +4,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, printable};
@@ -86,7 +86,7 @@ impl Rule for NegativeAnswers {
                 identity: combine("negative-answers", &[tool.tool]),
                 count,
                 confidence: confidence(400, 40, count),
-                signature: named(&name, '?', tool.tool),
+                signature: cx.named(&name, '?', tool.tool),
                 message: format!("`{name}` found nothing in {count} of its last {} calls", tool.answers.len()),
                 instead: "Check one thing that must be there; if that is found, take the empty answers as the result.",
                 recommendation: Recommendation::ChangeApproach,

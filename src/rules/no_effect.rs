@@ -6,7 +6,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, printable};
@@ -89,7 +89,7 @@ impl Rule for NoEffect {
             tool.results.iter().filter(|seen| newest.repeats(seen)).map(|seen| (seen.sighting, seen.onset)).collect();
         let count = u32::try_from(same.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!same.is_empty()));
         let signal = cx.limits.reached(count, 1).then(|| {
-            let mut signal = signal(step, &newest, same, count, &call.name);
+            let mut signal = signal(step, &newest, same, count, cx);
             // One answer for different targets is their answer: only at one place, and for one target, it is refused.
             let elsewhere = tool.results.iter().any(|seen| newest.repeats(seen) && seen.target != newest.target);
             if (newest.state.place == 0 || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
@@ -121,9 +121,9 @@ impl Rule for NoEffect {
     }
 }
 
-fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u32, name: &str) -> Signal {
+fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u32, cx: &Cx<'_>) -> Signal {
     same.push((newest.sighting, newest.onset));
-    let name = printable(name, 48);
+    let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
     let identity = combine("no-effect", &[step.tool, newest.state.place.into(), newest.state.act.into()]);
     let what = if newest.state.place == 0 {
         "the figures that its results tell"
@@ -135,7 +135,7 @@ fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u
         identity,
         count,
         confidence: confidence(450, 50, count),
-        signature: named(&name, '.', identity),
+        signature: cx.named(&name, '.', identity),
         message: format!("`{name}` did the same {count} times, and {what} have not moved"),
         instead: "Take it that this action does nothing here: look at what it should have changed, or reach it another way.",
         recommendation: Recommendation::ChangeApproach,

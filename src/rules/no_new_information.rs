@@ -5,7 +5,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
@@ -106,7 +106,7 @@ impl Rule for NoNewInformation {
                 identity: combine("no-new-information", &[known.tool, known.agent]),
                 count,
                 confidence: confidence(350, 50, count),
-                signature: named(&name, '0', known.tool),
+                signature: cx.named(&name, '0', known.tool),
                 message: format!("the last {count} answers of `{name}` held hardly a word that was not said before"),
                 instead: "Write down what is known by now and what exactly is missing, and ask only for that.",
                 recommendation: Recommendation::ChangeApproach,

@@ -11,7 +11,8 @@ use crate::rules::task_loop::marked;
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, document, patch};
-use alloc::{format, string::ToString};
+use alloc::format;
+use smol_str::SmolStr;
 
 const EVIDENCE: usize = 3;
 /// Patches and documents remembered: one that comes back is no new work.
@@ -151,9 +152,9 @@ impl Blind {
             onset: self.onset,
             sightings: self.sightings.iter().copied().collect(),
             confidence: 700,
-            signature: NoTests::ID.to_string(),
+            signature: SmolStr::new_static(NoTests::ID),
             advice: Advice {
-                what: format!("{message}: nothing tells whether the task gets any nearer to its goal.").into(),
+                what: Some(format!("{message}: nothing tells whether the task gets any nearer to its goal.").into()),
                 instead: "Write a small test that fails for the reason at hand, and work until it passes.",
                 recommendation: Recommendation::RequestTests,
                 halt_reason: HaltReason::Stalled,

@@ -56,9 +56,9 @@ pub(super) fn spent(all: &[Budget], what: &str, name: &str, identity: Key, cx: &
         onset: cx.onset,
         sightings: Vec::new(),
         confidence: 1000,
-        signature: format!("{}:{name}", first.kind),
+        signature: format!("{}:{name}", first.kind).into(),
         advice: Advice {
-            what: format!("{message}, which is all it was given.").into(),
+            what: Some(format!("{message}, which is all it was given.").into()),
             instead: "Report what is finished and what is not.",
             recommendation: Recommendation::Escalate,
             halt_reason: reason,

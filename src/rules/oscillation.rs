@@ -52,7 +52,7 @@ impl Rule for Oscillation {
             period: Some(2),
             onset: flips.onset,
             sightings: &flips.sightings,
-            signature: what.replace(' ', "-").to_lowercase(),
+            signature: what.replace(' ', "-").to_lowercase().into(),
             message: format!("{what} has gone back and forth between two states {} times", flips.laps()),
             instead: "Say what speaks for each of the two states, decide for one, and keep it.",
             reason: HaltReason::Oscillating,

@@ -177,9 +177,9 @@ impl Window {
             onset: self.streak().next().map(|iteration| iteration.onset).unwrap_or_default(),
             sightings: self.streak().map(|iteration| iteration.sighting).collect(),
             confidence: u16::try_from(750 + count.min(5) * 40).unwrap_or(1000),
-            signature: signature.to_string(),
+            signature: signature.to_string().into(),
             advice: Advice {
-                what: format!("The last {count} outputs all came down to the same action or error.").into(),
+                what: Some(format!("The last {count} outputs all came down to the same action or error.").into()),
                 instead: "Name the assumption that all of them share, and test that assumption first.",
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::Stalled,

@@ -10,7 +10,8 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
-use alloc::{format, string::String, string::ToString, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
+use smol_str::SmolStr;
 
 const MAX_WINDOW: u32 = 16;
 /// Outputs kept of a run.
@@ -111,9 +112,9 @@ impl Rule for OutputSimilarity {
             onset,
             sightings,
             confidence: u16::try_from(600 + count.min(6) * 50).unwrap_or(1000),
-            signature: Self::ID.to_string(),
+            signature: SmolStr::new_static(Self::ID),
             advice: Advice {
-                what: format!("{count} of the last outputs say the same in nearly the same words.").into(),
+                what: Some(format!("{count} of the last outputs say the same in nearly the same words.").into()),
                 instead: "Name what differs between these outputs, and work on that alone.",
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::Stalled,

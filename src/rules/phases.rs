@@ -14,6 +14,7 @@ use crate::rules::{Advice, Cx, Extra, Fact, LONGEST_NAME, RULES, Signal, index_o
 use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
+use smol_str::SmolStr;
 
 /// Characters of a phase's name in messages: what is accepted is never cut.
 const NAME: usize = LONGEST_NAME;
@@ -81,9 +82,9 @@ pub(super) struct Found {
     pub(super) onset: Onset,
     pub(super) sightings: Vec<Sighting>,
     pub(super) confidence: u16,
-    pub(super) signature: String,
+    pub(super) signature: SmolStr,
     pub(super) message: String,
-    pub(super) what: Cow<'static, str>,
+    pub(super) what: Option<Cow<'static, str>>,
     pub(super) instead: &'static str,
     pub(super) halt_reason: HaltReason,
 }

@@ -5,7 +5,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
@@ -126,7 +126,7 @@ impl Tool {
             identity: combine("rejected-arguments", &[self.tool]),
             count,
             confidence: confidence(700, 60, count),
-            signature: named(&tool, '!', self.tool),
+            signature: cx.named(&tool, '!', self.tool),
             message,
             instead,
             recommendation: Recommendation::ChangeApproach,

@@ -12,8 +12,8 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Latest, Onset, Ring, Step, Time};
-use crate::text::{Key, combine, evidence, mark, printable, transient};
-use alloc::{format, string::String};
+use crate::text::{Key, combine, mark, printable, transient};
+use alloc::format;
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
@@ -195,9 +195,9 @@ impl Entry {
             onset: self.onset,
             sightings: self.sightings.iter().copied().collect(),
             confidence: confidence(self.points),
-            signature: signature(&tool, self.call),
+            signature: cx.named(&tool, '#', self.call),
             advice: Advice {
-                what: format!("{message}.").into(),
+                what: None,
                 instead: if custom {
                     "Find out what keeps it as it is and change that, or reach the goal in another way."
                 } else if self.outcome.failed {
@@ -213,11 +213,6 @@ impl Entry {
             message,
         })
     }
-}
-
-/// A printable name for a call that shows nothing of its arguments.
-pub(super) fn signature(tool: &str, call: Key) -> String {
-    format!("{tool}#{}", evidence(call).get(..8).unwrap_or_default())
 }
 
 /// Six points are a suspicion, twenty-four are as good as certain.

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere};
 use crate::state::{Onset, Ring, Sighting, Step, Time};
-use crate::text::{Key, backoff, combine, evidence, mark, printable, transient};
+use crate::text::{Key, backoff, combine, mark, printable, transient};
 use alloc::format;
 
 /// Tools watched at once.
@@ -108,9 +108,9 @@ impl Tool {
             onset: first.onset,
             sightings,
             confidence: u16::try_from(650 + count.min(8) * 40).unwrap_or(1000),
-            signature: format!("{tool}!{}", evidence(class).get(..8).unwrap_or_default()),
+            signature: cx.named(&tool, '!', class),
             advice: Advice {
-                what: format!("{message}.").into(),
+                what: None,
                 instead: if batch {
                     "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
                 } else {

@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Event, HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::task_loop::Reading;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Flow, Ring, Whose};
@@ -108,7 +108,7 @@ impl Task {
                 identity: combine("repeated-failure", &[self.task, self.class]),
                 count,
                 confidence: confidence(600, 40, count),
-                signature: named("failure", '!', self.class),
+                signature: cx.named("failure", '!', self.class),
                 message: format!("the task failed {times} times {what}"),
                 instead,
                 recommendation,

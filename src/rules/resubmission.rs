@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Step};
 use crate::text::{Key, Late, Tokens, combine, printable, root_error, transient};
@@ -137,7 +137,7 @@ impl Rule for Resubmission {
                     identity: combine("resubmission", &[attempt.tool, root]),
                     count,
                     confidence: confidence(500, 60, count),
-                    signature: named(&name, '!', root),
+                    signature: cx.named(&name, '!', root),
                     message,
                     instead: "Read the last line of the error and change what it names, or look at what it is about first.",
                     recommendation: Recommendation::ChangeApproach,

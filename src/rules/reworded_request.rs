@@ -9,7 +9,7 @@ mod chain;
 
 use crate::codec::codec;
 use crate::model::{Body, HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting};
 use crate::text::{Asks, Goal, Key, beside, combine, has_digit, printable, reads_as_prose, salted, word_hashes};
@@ -129,7 +129,7 @@ impl State {
                 identity: combine("reworded-request", &[combine("own-words", &[tool.tool]), tool.agent]),
                 count,
                 confidence: confidence(350, 14, count),
-                signature: named(&name, '~', combine("own-words", &[tool.tool])),
+                signature: cx.named(&name, '~', combine("own-words", &[tool.tool])),
                 message: format!("`{name}` gave back a request that it had been given, reworded {times} times, and nobody answered it"),
                 instead: "Call a tool or an agent that can act on the request: writing it down asks nobody.",
                 recommendation: Recommendation::ChangeApproach,
@@ -142,7 +142,7 @@ impl State {
 }
 
 /// What is said of a request that was made before in other words.
-fn told(asked: &str, reworded: Reworded) -> Signal {
+fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
     let Reworded { points, times, chain, kinship, came, seen } = reworded;
     let name = printable(asked, 48);
     let identity = combine("reworded-request", &[chain]);
@@ -152,7 +152,7 @@ fn told(asked: &str, reworded: Reworded) -> Signal {
         identity,
         count: points,
         confidence: confidence(350, 14, points),
-        signature: named(&name, '~', identity),
+        signature: cx.named(&name, '~', identity),
         message: format!(
             "`{name}` is asked for the same thing for the {times}th time, in other words: {} % of what it is about is shared, it {moving} an earlier request, and it comes {}",
             kinship.alike,
@@ -181,7 +181,7 @@ impl Rule for RewordedRequest {
                 let Call { key, round, onset, .. } = **call;
                 let asking = Asking { goal: payload.goal()?, call: key, round, onset, untold: false };
                 let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
-                cx.limits.reached(reworded.points, 1).then(|| told(&call.name, reworded))
+                cx.limits.reached(reworded.points, 1).then(|| told(&call.name, reworded, cx))
             }
             Fact::Event(event) => {
                 let Body::Collaboration(asked) = &event.body else { return None };
@@ -193,7 +193,7 @@ impl Rule for RewordedRequest {
                 let call = salted("collaboration", cx.salt, asked.request.as_bytes());
                 let asking = Asking { goal: &goal, call, round: None, onset: cx.onset, untold: true };
                 let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
-                cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded))
+                cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded, cx))
             }
             Fact::Step(step, result) => {
                 let call = step.call.as_ref();

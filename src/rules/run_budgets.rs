@@ -4,7 +4,8 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Budget, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Onset;
 use crate::text::key;
-use alloc::{format, string::String, string::ToString, vec};
+use alloc::{format, string::String, vec};
+use smol_str::SmolStr;
 
 struct Row {
     id: &'static str,
@@ -59,9 +60,9 @@ impl Row {
             onset: Onset { at: cx.run.started.into(), ..Onset::default() },
             sightings: vec![cx.here],
             confidence: 1000,
-            signature: self.id.to_string(),
+            signature: SmolStr::new_static(self.id),
             advice: Advice {
-                what: format!("{message}, which is all it was given.").into(),
+                what: Some(format!("{message}, which is all it was given.").into()),
                 instead: "Report what is finished and what is not.",
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::BudgetExceeded,

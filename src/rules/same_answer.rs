@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence, named};
+use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, printable};
@@ -116,7 +116,7 @@ impl Rule for SameAnswer {
                 identity: answer,
                 count,
                 confidence: confidence(400, 50, count),
-                signature: named(&name, '=', combine("same-answer", &[step.tool, step.facts.light])),
+                signature: cx.named(&name, '=', combine("same-answer", &[step.tool, step.facts.light])),
                 message: format!("`{name}` gave the same answer to {count} different calls"),
                 instead: "Take the answer as it is and change what it depends on, or look somewhere else.",
                 recommendation: Recommendation::ChangeApproach,

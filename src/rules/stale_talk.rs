@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Goal, Key, Vocabulary, combine, evidence};
+use crate::text::{Goal, Key, Vocabulary, combine};
 use crate::tuned;
 use alloc::{boxed::Box, format};
 
@@ -117,7 +117,7 @@ impl Talk {
             identity,
             count: points,
             confidence: confidence(300, 14, points),
-            signature: format!("talk~{}", evidence(identity).get(..8).unwrap_or_default()),
+            signature: cx.named("talk", '~', identity),
             message: format!(
                 "{times} messages are about the same thing, hold hardly a new word, and nothing was done in between"
             ),

@@ -4,7 +4,8 @@ use crate::model::{HaltReason, Level, OnStall, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Signal};
 use crate::state::{Onset, Ring, Sighting, Task};
 use crate::text::{Key, combine, key};
-use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
+use alloc::{string::String, string::ToString, vec::Vec};
+use smol_str::SmolStr;
 
 /// What can be done about a loop, in the words of the seed document.
 const ACTIONS: [&str; 4] =
@@ -24,7 +25,7 @@ pub(super) struct Stall<'a> {
     pub(super) onset: Onset,
     pub(super) sightings: &'a Ring<Sighting>,
     /// What repeats, printable.
-    pub(super) signature: String,
+    pub(super) signature: SmolStr,
     /// A sentence without its full stop.
     pub(super) message: String,
     pub(super) instead: &'static str,
@@ -54,12 +55,7 @@ pub(super) fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Sign
         sightings: stall.sightings.iter().copied().collect(),
         confidence: u16::try_from(700 + stall.count.min(6) * 45).unwrap_or(1000),
         signature: stall.signature,
-        advice: Advice {
-            what: Cow::Owned(format!("{}.", stall.message)),
-            instead: stall.instead,
-            recommendation,
-            halt_reason: stall.reason,
-        },
+        advice: Advice { what: None, instead: stall.instead, recommendation, halt_reason: stall.reason },
         ask: (unattended && level == Level::Gate).then_some(Level::Block),
         extra: Extra { threshold: Some(threshold), actions, records, ..Extra::default() },
         message: stall.message,

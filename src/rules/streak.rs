@@ -4,8 +4,9 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Extra, Signal};
 use crate::state::{Latest, Onset, Sighting};
-use crate::text::{Key, evidence};
-use alloc::{format, string::String};
+use crate::text::Key;
+use alloc::string::String;
+use smol_str::SmolStr;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streak {
@@ -22,7 +23,7 @@ pub(super) struct Told {
     /// The evidence, in the rule's unit.
     pub(super) count: u32,
     pub(super) confidence: u16,
-    pub(super) signature: String,
+    pub(super) signature: SmolStr,
     pub(super) message: String,
     pub(super) instead: &'static str,
     pub(super) recommendation: Recommendation,
@@ -70,7 +71,7 @@ impl Streak {
             confidence: told.confidence,
             signature: told.signature,
             advice: Advice {
-                what: format!("{}.", told.message).into(),
+                what: None,
                 instead: told.instead,
                 recommendation: told.recommendation,
                 halt_reason: told.halt_reason,
@@ -80,11 +81,6 @@ impl Streak {
             message: told.message,
         }
     }
-}
-
-/// A printable name for what repeats at a tool, which shows nothing of it.
-pub(super) fn named(tool: &str, mark: char, key: Key) -> String {
-    format!("{tool}{mark}{}", evidence(key).get(..8).unwrap_or_default())
 }
 
 /// Confidence in per mille: `first` at one occurrence, `step` more with each further one, never certain.

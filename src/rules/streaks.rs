@@ -19,6 +19,7 @@ use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal, only_told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String};
+use smol_str::SmolStr;
 
 /// A rule of the family.
 pub(super) struct Row {
@@ -82,7 +83,7 @@ pub(super) enum Counts {
 /// What a rule says of a streak.
 pub(super) struct Words {
     pub(super) identity: Key,
-    pub(super) signature: String,
+    pub(super) signature: SmolStr,
     pub(super) message: String,
     /// Where the agent is told something else.
     pub(super) what: Option<String>,
@@ -90,7 +91,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn new(identity: Key, signature: String, message: String) -> Self {
+    pub(super) fn new(identity: Key, signature: SmolStr, message: String) -> Self {
         Self { identity, signature, message, what: None, kind: None }
     }
 }
@@ -201,7 +202,7 @@ impl Row {
         });
         signal.scale = one.scale;
         if let Some(what) = words.what {
-            signal.advice.what = Cow::Owned(what);
+            signal.advice.what = Some(Cow::Owned(what));
         }
         // Some share their bit by chance.
         let elsewhere = u32::from(entry.old).saturating_mul(2) < entry.streak.times;

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Sighting;
-use crate::text::{Novelty, combine, evidence, key};
+use crate::text::{Novelty, combine, key};
 use alloc::{format, vec};
 
 pub(crate) struct StreamNovelty;
@@ -50,9 +50,9 @@ impl Rule for StreamNovelty {
             onset: heard.onset,
             sightings: vec![Sighting { key: began, ..cx.here }],
             confidence: u16::try_from(700 + drift.blocks.min(20) * 10).unwrap_or(1000),
-            signature: format!("{channel}%{}", evidence(began).get(..8).unwrap_or_default()),
+            signature: cx.named(channel, '%', began),
             advice: Advice {
-                what: format!("{message}.").into(),
+                what: None,
                 instead: "Write down in one sentence what is decided and what is open, and act on the first open point.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,

@@ -9,7 +9,7 @@ use crate::model::{Conventions, HaltReason, Level, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, rungs};
 use crate::state::Sighting;
-use crate::text::{Periods, Repetition, combine, evidence};
+use crate::text::{Periods, Repetition, combine};
 use alloc::{format, vec};
 
 /// Characters from which a unit counts as long.
@@ -97,9 +97,9 @@ impl Rule for StreamPeriod {
             onset: heard.onset,
             sightings: vec![Sighting { key: unit, ..cx.here }],
             confidence: u16::try_from(800 + copies.min(19) * 10).unwrap_or(1000),
-            signature: format!("{channel}~{}", evidence(unit).get(..8).unwrap_or_default()),
+            signature: cx.named(channel, '~', unit),
             advice: Advice {
-                what: format!("{message}.").into(),
+                what: None,
                 instead: "Cut the text where it starts to repeat, and go on with what has not been said yet.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,

@@ -620,11 +620,11 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
         onset,
         sightings,
         confidence: 900,
-        signature: format!("{}:{name}", kind.name()),
+        signature: format!("{}:{name}", kind.name()).into(),
         message,
         ask: Some(recovered.level()),
         advice: Advice {
-            what: recovered.what.into(),
+            what: Some(recovered.what.into()),
             instead: recovered.instead,
             recommendation: recovered.recommendation,
             halt_reason: HaltReason::Stalled,

@@ -9,7 +9,7 @@ use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Key, combine, evidence};
+use crate::text::{Key, combine};
 use alloc::{format, vec::Vec};
 
 /// Attempts remembered: eight laps of two tasks, five of three.
@@ -131,9 +131,9 @@ impl Rule for TaskCycle {
             onset,
             sightings: round.iter().map(|seen| seen.sighting).collect(),
             confidence: 800,
-            signature: format!("task-cycle:{period}#{}", evidence(identity).get(..8).unwrap_or_default()),
+            signature: cx.named(&format!("task-cycle:{period}"), '#', identity),
             advice: Advice {
-                what: format!("{message}.").into(),
+                what: None,
                 instead: "Find out what these tasks wait for in each other, and do that first, or take a task outside the round.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,

@@ -236,10 +236,10 @@ impl State {
             onset: cx.onset,
             sightings: Vec::new(),
             confidence: 0,
-            signature: facts.signature.clone(),
+            signature: facts.signature.clone().into(),
             message: String::new(),
             advice: Advice {
-                what: "".into(),
+                what: None,
                 instead: "",
                 recommendation: Recommendation::Continue,
                 halt_reason: HaltReason::Stalled,
@@ -407,7 +407,7 @@ impl State {
             onset,
             sightings,
             confidence: cause.confidence(),
-            signature: signature.to_string(),
+            signature: signature.to_string().into(),
             advice: cause.advice(count, signature, gate),
             message,
             // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first on.
@@ -566,7 +566,7 @@ impl Cause {
         } else {
             recommendation
         };
-        Advice { what: what.into(), instead, recommendation, halt_reason }
+        Advice { what: Some(what.into()), instead, recommendation, halt_reason }
     }
 }
 

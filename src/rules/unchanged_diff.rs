@@ -7,7 +7,6 @@ use crate::model::{Body, HaltReason};
 use crate::rules::stall::{Stall, stalled};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Flow, Whose};
-use crate::text::evidence;
 use alloc::format;
 
 pub(crate) struct UnchangedDiff;
@@ -41,7 +40,7 @@ impl Rule for UnchangedDiff {
             period: None,
             onset: streak.onset,
             sightings: &streak.sightings,
-            signature: format!("{what}#{}", evidence(streak.key).get(..8).unwrap_or_default()),
+            signature: cx.named(what, '#', streak.key),
             message: format!("The last {} iterations left the same {what} behind", streak.count),
             instead: "Name the change that was meant to be made, and the step at which it was lost.",
             reason: HaltReason::Stalled,

@@ -41,7 +41,7 @@ impl Rule for UnchangedFailures {
             period: None,
             onset: failing.streak.onset,
             sightings: &failing.streak.sightings,
-            signature: format!("failing-tests:{}", failing.latest),
+            signature: format!("failing-tests:{}", failing.latest).into(),
             message: format!("The last {} iterations left {what}: {}", failing.streak.count, failing.latest),
             instead: "Take one failing test and find out why its failure does not move.",
             reason: HaltReason::Stalled,

@@ -61,7 +61,7 @@ codec!(struct Cycle { key, driver, members });
 impl Cycle {
     /// The cycle's stable id: 16 hexadecimal digits.
     pub(crate) fn id(&self) -> String {
-        evidence(self.key)
+        evidence(self.key).into()
     }
 }
 

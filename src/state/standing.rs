@@ -4,12 +4,13 @@
 //! of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded for the
 //! run as a whole: where there are too many, the task that has most of them gives up its oldest.
 
-use crate::codec::{Weighed, codec, length};
+use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Context, Finding, Level, Scope};
 use crate::rules::{LONGEST_NAME, counts_for_parent};
 use crate::state::Ring;
 use crate::text::{Key, key, sort_few};
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
+use smol_str::SmolStr;
 
 use super::{Iterations, KEY_BYTES};
 
@@ -155,9 +156,44 @@ pub(crate) struct Standings {
     /// The one heard of last is the last one.
     all: Ring<Standing>,
     /// The latest finding of every loop, newest last.
-    findings: Weighed<Vec<Finding>>,
+    findings: Vec<Found>,
 }
 codec!(struct Standings { all, findings });
+
+/// A finding and what it takes, which is asked of all of them whenever one changes.
+#[derive(Clone, Debug)]
+struct Found {
+    finding: Finding,
+    /// Bytes on the heap, and in a snapshot at most.
+    heap: usize,
+    weight: usize,
+}
+
+impl Found {
+    fn new(finding: Finding) -> Self {
+        Self { heap: finding.heap(), weight: weight(&finding), finding }
+    }
+
+    fn is_of(&self, task: Option<&str>) -> bool {
+        self.finding.scope.task.as_deref() == task
+    }
+}
+
+impl Codec for Found {
+    const SIZE: usize = Finding::SIZE + 16;
+
+    fn heap(&self) -> usize {
+        self.heap
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        self.finding.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        Self::new(Finding::take(from))
+    }
+}
 
 impl Standings {
     /// The strongest level that anybody was given since the last reset.
@@ -256,11 +292,15 @@ impl Standings {
         }
     }
 
+    fn all_found(&self) -> impl DoubleEndedIterator<Item = &Finding> {
+        self.findings.iter().map(|found| &found.finding)
+    }
+
     /// The latest finding of a loop, by what [`Self::keep`] tells loops apart with.
     pub(crate) fn known(&self, rule: &str, signature: &str, scope: &Scope) -> Option<&Finding> {
         let same =
             |known: &&Finding| known.rule == rule && known.signature == signature && known.scope.task == scope.task;
-        self.findings.iter().rev().find(same)
+        self.all_found().rev().find(same)
     }
 
     /// Keeps the latest finding of each loop. A rule that counts for a task finds one loop there, whoever is at work;
@@ -272,27 +312,28 @@ impl Standings {
                 && known.scope.task == finding.scope.task
                 && (!per_agent || known.scope.agent == finding.scope.agent)
         };
-        if self.findings.iter().any(same) {
-            self.findings.change(|findings| findings.retain(|known| !same(known)));
+        self.findings.retain(|known| !same(&known.finding));
+        let found = Found::new(finding.clone());
+        let task = finding.scope.task.as_deref();
+        if self.findings.iter().filter(|known| known.is_of(task)).count() >= FINDINGS_OF_ONE {
+            self.drop_oldest(task);
         }
-        if self.findings.iter().filter(|known| known.scope.task == finding.scope.task).count() >= FINDINGS_OF_ONE {
-            self.drop_oldest(finding.scope.task.clone());
-        }
-        let room = FINDING_BYTES.saturating_sub(weight(finding));
-        let mut held: usize = self.findings.iter().map(weight).sum();
+        let room = FINDING_BYTES.saturating_sub(found.weight);
+        let mut held: usize = self.findings.iter().map(|known| known.weight).sum();
         while !self.findings.is_empty() && (self.findings.len() >= FINDINGS || held > room) {
-            let of = |task: &Option<String>| self.findings.iter().filter(|known| known.scope.task == *task).count();
+            let of = |task: Option<&str>| self.findings.iter().filter(|known| known.is_of(task)).count();
             // The first of those that have most: its oldest finding is the oldest.
-            let most = self.findings.iter().rev().max_by_key(|known| of(&known.scope.task));
-            self.drop_oldest(most.and_then(|known| known.scope.task.clone()));
-            held = self.findings.iter().map(weight).sum();
+            let most = self.all_found().rev().max_by_key(|known| of(known.scope.task.as_deref()));
+            let scope = most.map(|known| Arc::clone(&known.scope));
+            self.drop_oldest(scope.as_ref().and_then(|scope| scope.task.as_deref()));
+            held = self.findings.iter().map(|known| known.weight).sum();
         }
-        self.findings.change(|findings| findings.push(finding.clone()));
+        self.findings.push(found);
     }
 
-    fn drop_oldest(&mut self, task: Option<String>) {
-        if let Some(oldest) = self.findings.iter().position(|known| known.scope.task == task) {
-            self.findings.change(|findings| findings.remove(oldest));
+    fn drop_oldest(&mut self, task: Option<&str>) {
+        if let Some(oldest) = self.findings.iter().position(|known| known.is_of(task)) {
+            self.findings.remove(oldest);
         }
     }
 
@@ -303,7 +344,7 @@ impl Standings {
             let has_task = task.is_none() || finding.scope.task == task || finding.scope.parent_task == task;
             has_task && (agent.is_none() || finding.scope.agent == agent)
         };
-        self.findings.iter().rev().filter(fits)
+        self.all_found().rev().filter(fits)
     }
 
     /// How a scope stands.
@@ -346,14 +387,13 @@ impl Standings {
             of(&known.scope.task) && (known.scope.parent_task.is_none() || !counts_for_parent(&known.rule))
         };
         self.findings
-            .change(|findings| findings.retain(|known| task != 0 && !is_own(known) && !of(&known.scope.parent_task)));
+            .retain(|Found { finding: known, .. }| task != 0 && !is_own(known) && !of(&known.scope.parent_task));
     }
 
     /// Drops all that is kept of one task.
     pub(crate) fn drop_task(&mut self, task: Key) {
         self.all.retain(|standing| standing.task != task);
-        self.findings
-            .change(|findings| findings.retain(|known| known.scope.task.as_deref().map_or(0, task_key) != task));
+        self.findings.retain(|known| known.finding.scope.task.as_deref().map_or(0, task_key) != task);
     }
 
     /// Drops what was heard of the longest ago, where that is as old as `idle` says.
@@ -363,7 +403,7 @@ impl Standings {
             let Some((task, agent)) = oldest.map(|oldest| (oldest.task, oldest.agent)) else { break };
             self.all.remove(0);
             let whose = |scope: &Scope| Whose::exactly(scope).has(task, agent);
-            self.findings.change(|findings| findings.retain(|known| !whose(&known.scope)));
+            self.findings.retain(|known| !whose(&known.finding.scope));
         }
     }
 
@@ -412,7 +452,7 @@ impl Standings {
         self.all.len() <= STANDINGS
             && self.all.iter().all(|standing| standing.trend.len() <= TREND)
             && self.findings.len() <= FINDINGS
-            && self.findings.iter().all(is_sound)
+            && self.all_found().all(is_sound)
     }
 }
 
@@ -423,7 +463,8 @@ fn is_sound(finding: &Finding) -> bool {
     let excerpts = finding.evidence.iter().filter_map(|seen| seen.excerpt.as_ref());
     let digests = finding.evidence.iter().map(|seen| &seen.digest);
     let texts = [&finding.rule, &finding.kind, &finding.message, &finding.signature];
-    let mut all = texts.into_iter().chain(&finding.reasoning).chain(excerpts).chain(digests);
+    let texts = texts.into_iter().chain(excerpts).chain(digests).map(SmolStr::as_str);
+    let mut all = texts.chain(finding.reasoning.as_deref());
     [&scope.run, &scope.task, &scope.parent_task, &scope.agent].into_iter().all(named)
         && finding.evidence.len() <= MOST_EVIDENCE
         && all.all(|text| text.len() <= LONGEST_TEXT && !text.chars().any(char::is_control))
@@ -435,7 +476,7 @@ fn weight(finding: &Finding) -> usize {
     let scope = &finding.scope;
     let names = name(&scope.run) + name(&scope.task) + name(&scope.parent_task) + name(&scope.agent);
     let texts = finding.signature.len() + finding.message.len() + finding.rule.len() + finding.kind.len();
-    let shown = |text: &Option<String>| text.as_ref().map_or(1, |text| text.len() + 2);
+    let shown = |text: &Option<SmolStr>| text.as_ref().map_or(1, |text| text.len() + 2);
     let evidence =
         finding.evidence.iter().map(|seen| 62 + shown(&seen.tool) + shown(&seen.args) + shown(&seen.excerpt));
     302 + names + texts + finding.instead.len() + evidence.sum::<usize>()

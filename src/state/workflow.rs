@@ -579,7 +579,7 @@ impl Task {
 
     /// Id of the cycle that was last active; a task without one is a cycle of its own.
     pub(crate) fn cycle_id(&self) -> String {
-        evidence(self.active.unwrap_or_else(|| combine("implicit-cycle", &[self.key])))
+        evidence(self.active.unwrap_or_else(|| combine("implicit-cycle", &[self.key]))).into()
     }
 
     pub(crate) fn is_on_a_cycle(&self) -> bool {
@@ -588,7 +588,7 @@ impl Task {
 
     /// The record of a halt.
     pub(crate) fn record(&self, reason: HaltReason, actions: &[String], at: Option<i64>) -> Record {
-        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key)).collect();
+        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key).into()).collect();
         Record::LoopHalted {
             cycle_id: self.cycle_id(),
             halt_reason: reason,
@@ -884,7 +884,7 @@ impl Workflow {
         let flow = self.flow(configured);
         let named = task.is_some();
         let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
-        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key)).collect::<Vec<_>>();
+        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key).into()).collect::<Vec<_>>();
         let standing = |cycle: &Cycle| {
             let laps = task.and_then(|task| task.laps(cycle));
             let active = task.filter(|task| task.active == Some(cycle.key));

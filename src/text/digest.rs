@@ -5,8 +5,10 @@
 //! resistance: whoever controls a payload could craft a collision, and would only hide or fake his own repetition. What leaves in evidence is a SHA-256 of the key, so that a reader of reports cannot try payloads out
 //! against a fast digest of known construction, nor mistake the evidence for a digest of the payload itself.
 
-use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
 use sha2::{Digest, Sha256};
+use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The digest of a payload within one domain; 0 stands for no payload at all and is the digest of none.
@@ -82,16 +84,44 @@ fn digest(seed: u64, bytes: &[u8]) -> Key {
 }
 
 /// What a verdict shows of a key: the first 16 hexadecimal digits of its domain-tagged SHA-256.
-pub(crate) fn evidence(key: Key) -> String {
-    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+pub(crate) fn evidence(key: Key) -> SmolStr {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digest = Sha256::new().chain_update(b"loopwarden/evidence/2\0").chain_update(key.to_be_bytes()).finalize();
-    let mut text = String::with_capacity(16);
-    for byte in digest.iter().take(8) {
-        for nibble in [byte >> 4, byte & 15] {
-            text.extend(DIGITS.get(usize::from(nibble)));
+    let mut text = [0; 16];
+    for (digits, byte) in text.as_chunks_mut().0.iter_mut().zip(digest.iter()) {
+        *digits = [byte >> 4, byte & 15].map(|nibble| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default());
+    }
+    SmolStr::new(core::str::from_utf8(&text).unwrap_or_default())
+}
+
+/// Digests that were shown lately. What repeats is shown event after event, and a digest costs more than all else about a
+/// finding. No part of the state: they are forgotten with the detector and change nothing that is said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digests(Vec<(Key, SmolStr)>);
+
+impl Digests {
+    /// How many are kept, each in the one place that its key has.
+    const KEPT: usize = 64;
+
+    fn of(&mut self, key: Key) -> SmolStr {
+        if self.0.is_empty() {
+            self.0.resize(Self::KEPT, <(Key, SmolStr)>::default());
+        }
+        match self.0.get_mut((key >> 58) as usize) {
+            Some((known, digest)) => {
+                if *known != key || digest.is_empty() {
+                    (*known, *digest) = (key, evidence(key));
+                }
+                digest.clone()
+            }
+            None => evidence(key),
         }
     }
-    text
+}
+
+/// [`evidence`] of a key that may have been shown before.
+pub(crate) fn shown(digests: &RefCell<Digests>, key: Key) -> SmolStr {
+    digests.try_borrow_mut().map_or_else(|_| evidence(key), |mut digests| digests.of(key))
 }
 
 /// The seed of a domain: FNV-1a of the version and the name. With a constant name it is computed at compile time, so
@@ -119,7 +149,7 @@ mod tests {
         // Golden: a change here is a change of every snapshot and verdict, and needs a new VERSION.
         let long = [b'x'; 1000];
         let keys = [key("call", b""), key("call", b"a"), key("outcome", b"a"), key("call", &long)];
-        let shown: alloc::vec::Vec<String> = keys.iter().map(|key| evidence(*key)).collect();
+        let shown: alloc::vec::Vec<SmolStr> = keys.iter().map(|key| evidence(*key)).collect();
         assert_eq!(shown, GOLDEN);
     }
 
@@ -155,5 +185,16 @@ mod tests {
             assert!(shown.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)));
         }
         assert_ne!(evidence(1), evidence(2));
+    }
+
+    #[test]
+    fn what_was_shown_before_is_shown_again() {
+        let digests = RefCell::default();
+        // More than are kept, several of them in one place, twice.
+        let keys = || (0..300).map(|number| key("test", &[number as u8])).chain([0, 1, Key::MAX]);
+        for key in keys().chain(keys()) {
+            assert_eq!(shown(&digests, key), evidence(key));
+            assert_eq!(shown(&digests, key), evidence(key));
+        }
     }
 }

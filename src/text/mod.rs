@@ -3,6 +3,7 @@
 //! Nothing above this layer looks at a payload: calls, results and messages become fixed-size keys, flags and short
 //! printable names here, in single passes over the bytes. Digests are what windows hold, so that no payload is kept.
 
+mod again;
 mod answer;
 mod artifact;
 mod canonical;
@@ -44,7 +45,7 @@ mod words;
 
 pub(crate) use artifact::{document, failing_tests, patch};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
-pub(crate) use digest::{Key, combine, evidence, key, mark, salt, salted, veil};
+pub(crate) use digest::{Digests, Key, combine, evidence, key, mark, salt, salted, shown, veil};
 pub(crate) use echo::Echo;
 pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};

@@ -3,9 +3,10 @@
 //! Outcomes are compared thrice: to the byte, with what changes by itself masked, and — long ones — with the digits
 //! masked as well. An error is compared by its class: what kind of mistake it is, whatever the arguments were.
 
+use super::again::Again;
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
-use super::digest::{Key, combine, key, salted};
+use super::digest::{Digests, Key, combine, key, salted};
 use super::echo::Echo;
 use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, normalise, normalise_light};
@@ -70,6 +71,7 @@ pub(crate) struct Scratch {
     pub(crate) call: String,
     /// What the tools' names tell.
     pub(crate) names: Names,
+    pub(crate) digests: Digests,
     head: String,
     whole: String,
     light: String,
@@ -82,6 +84,7 @@ pub(crate) struct Scratch {
     /// The detector's salt.
     pub(crate) salt: u64,
     class: Class,
+    again: Again,
 }
 
 /// Buffers for the class of an error.
@@ -100,7 +103,12 @@ impl Scratch {
 
     /// Buffers of its own for the judging of one call that the tool of this key is asked for.
     pub(crate) fn aside(&self, tool: Key) -> Self {
-        Self { call: String::with_capacity(512), names: self.names.only(tool), ..Self::salted(self.salt) }
+        Self {
+            call: String::with_capacity(512),
+            names: self.names.only(tool),
+            digests: self.digests.clone(),
+            ..Self::salted(self.salt)
+        }
     }
 }
 
@@ -219,7 +227,7 @@ pub(crate) fn outcome(
     scratch: &mut Scratch,
 ) -> OutcomeFacts {
     let salt = scratch.salt;
-    let Scratch { head, whole, light, other, numbers, json, class: buffers, cut_short, .. } = scratch;
+    let Scratch { head, whole, light, other, numbers, json, class: buffers, cut_short, again, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
         Outcome::Ok => exit_code.is_some(),
@@ -240,8 +248,16 @@ pub(crate) fn outcome(
         }
         None => result.output.as_str(),
     };
-    let mut answer = if details.is_some() { Answer::of(text, json) } else { Answer::read(text, json) };
     let raw = salted("output", salt, text.as_bytes());
+    let key = if volatile.patterns.is_empty() {
+        Again::key(tool, result, silent_ok, echo.filter(|_| failed), (head, raw))
+    } else {
+        None
+    };
+    if let Some(facts) = key.and_then(|key| again.get(key)) {
+        return facts;
+    }
+    let mut answer = if details.is_some() { Answer::of(text, json) } else { Answer::read(text, json) };
 
     let mut middle = "";
     let mut letters = 0;
@@ -291,7 +307,7 @@ pub(crate) fn outcome(
     } else {
         (None, false)
     };
-    OutcomeFacts {
+    let facts = OutcomeFacts {
         exact: combine("outcome/exact", &[head, raw]),
         light: light_key(light_text),
         shape,
@@ -310,7 +326,11 @@ pub(crate) fn outcome(
         letters,
         progress_mark,
         echo: false,
+    };
+    if let Some(key) = key {
+        again.put(key, facts);
     }
+    facts
 }
 
 /// Whether a text has [`SHAPE_WORDS`] words at least, counted by its blanks, a block at a time.

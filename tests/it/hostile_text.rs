@@ -72,7 +72,7 @@ fn nothing_live_leaves_in_what_is_said() {
             said.extend(verdict.question.clone());
             said.extend(verdict.suggested_actions.iter().cloned());
             for finding in &verdict.findings {
-                said.push(finding.message.clone());
+                said.push(finding.message.to_string());
                 // A signature of a whole output is made of the output: it stands as code wherever it is shown.
                 said.push(finding.signature.replace(['<', '>'], ""));
             }
@@ -134,7 +134,8 @@ fn what_is_quoted_is_short() {
     let mut detector = json::detector("{}").unwrap();
     for event in events(&long) {
         let Ok(verdict) = detector.record(&json::event(&event.to_string()).unwrap()) else { continue };
-        for text in verdict.guidance.iter().chain(verdict.findings.iter().map(|finding| &finding.message)) {
+        let messages = verdict.findings.iter().map(|finding| finding.message.as_str());
+        for text in verdict.guidance.as_deref().into_iter().chain(messages) {
             assert!(text.chars().count() < 4_000, "{} characters", text.chars().count());
         }
         for finding in &verdict.findings {

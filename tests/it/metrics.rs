@@ -68,7 +68,7 @@ impl Recount {
         let (kind, agent, synthetic) = (text("type"), text("agent"), event["synthetic"] == true);
         add(&mut self.verdicts, verdict.level);
         for finding in &verdict.findings {
-            add(self.rules.entry(finding.rule.clone()).or_default(), finding.level);
+            add(self.rules.entry(finding.rule.to_string()).or_default(), finding.level);
         }
         if matches!(kind.as_str(), "failure" | "collaboration" | "progress") && !synthetic {
             self.tasks.insert(text("task"));
@@ -94,7 +94,7 @@ impl Recount {
         }
         let enforced = !config.contains("shadow");
         let refused = verdict.findings.iter().filter(|finding| finding.level >= Level::Block && enforced);
-        let refused = refused.map(|finding| finding.rule.clone()).find(|rule| rule.starts_with("phase-"));
+        let refused = refused.map(|finding| finding.rule.to_string()).find(|rule| rule.starts_with("phase-"));
         let obeyed = (kind == "host" && text("name").starts_with("phase-") && enforced).then(|| text("name"));
         if let Some(rule) = refused.or(obeyed) {
             *self.refused.entry(rule).or_default() += 1;

@@ -29,7 +29,7 @@ fn check(detector: &Detector, task: &str, transition: &str) -> Verdict {
 fn refused(config: &str, transitions: &str) -> Option<(usize, String)> {
     let verdicts = record(&mut json::detector(config).unwrap(), "issue", transitions);
     let index = verdicts.iter().position(|verdict| verdict.level >= Level::Block)?;
-    Some((index + 1, verdicts[index].findings[0].message.clone()))
+    Some((index + 1, verdicts[index].findings[0].message.to_string()))
 }
 
 const ISSUE_123: &str = "→implement implement→test test→test test→test test→test test→test test→test";
@@ -285,7 +285,7 @@ fn status_shows_the_walk_and_the_visits() {
 fn an_exempt_phase_goes_on() {
     let mut detector = json::detector(TEST_FIVE).unwrap();
     let finding = record(&mut detector, "t", ISSUE_123).pop().unwrap().findings.remove(0);
-    let exempt = Decision::Exempt { rule: finding.rule, signature: finding.signature, until: None };
+    let exempt = Decision::Exempt { rule: finding.rule.into(), signature: finding.signature.into(), until: None };
     detector.acknowledge(&Scope::default(), &exempt).unwrap();
     assert_eq!(check(&detector, "t", "test→test").level, Level::Continue);
 }

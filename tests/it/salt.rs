@@ -33,8 +33,8 @@ fn shown(verdicts: &[Verdict]) -> Vec<String> {
     let findings = verdicts.iter().flat_map(|verdict| &verdict.findings);
     findings
         .flat_map(|finding| {
-            let digests = finding.evidence.iter().map(|seen| seen.digest.clone());
-            let signature = TELLING.contains(&finding.rule.as_str()).then(|| finding.signature.clone());
+            let digests = finding.evidence.iter().map(|seen| seen.digest.to_string());
+            let signature = TELLING.contains(&finding.rule.as_str()).then(|| finding.signature.to_string());
             digests.chain(signature).collect::<Vec<_>>()
         })
         .collect()
@@ -44,8 +44,8 @@ fn shown(verdicts: &[Verdict]) -> Vec<String> {
 fn said(verdicts: &[Verdict]) -> Vec<Verdict> {
     let mut verdicts = verdicts.to_vec();
     for finding in verdicts.iter_mut().flat_map(|verdict| &mut verdict.findings) {
-        finding.signature.clear();
-        finding.evidence.iter_mut().for_each(|seen| seen.digest.clear());
+        finding.signature = "".into();
+        finding.evidence.iter_mut().for_each(|seen| seen.digest = "".into());
     }
     verdicts
 }

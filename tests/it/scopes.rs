@@ -344,7 +344,7 @@ fn names_are_shown_in_full_and_bounded() {
             json::detector(r#"{"phases":{"maxVisitsDefault":2,"cycleDetectionEnabled":false}}"#).unwrap();
         let enter = || json!({"type": "transition", "task": task, "from": phase, "to": phase});
         let said: Vec<String> = (0..3)
-            .filter_map(|_| record(&mut detector, enter()).findings.first().map(|finding| finding.message.clone()))
+            .filter_map(|_| record(&mut detector, enter()).findings.first().map(|finding| finding.message.to_string()))
             .collect();
         assert_eq!(said[1], format!("Phase '{phase}' exceeded max_visits (2) with 2 visits"));
         assert!(detector.status(&of_task(&task)).phases.contains_key(&task));

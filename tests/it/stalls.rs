@@ -30,7 +30,7 @@ fn iterations(readings: &[&str]) -> Vec<String> {
 fn first(config: &str, events: &[String]) -> Option<(String, usize)> {
     let verdicts = play(config, events);
     let index = verdicts.iter().position(|verdict| verdict.level >= Level::Nudge)?;
-    Some((verdicts[index].findings[0].rule.clone(), index))
+    Some((verdicts[index].findings[0].rule.to_string(), index))
 }
 
 #[track_caller]

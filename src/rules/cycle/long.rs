@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Signal, only_told};
 use crate::state::{Call, Latest, Onset, Ring, Step};
-use crate::text::{Key, combine, evidence, mark, printable};
+use crate::text::{Key, combine, mark, printable};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -156,7 +156,7 @@ impl Stretch {
                 identity: combine("long-lap", &[agent, first.into()]),
                 count: laps,
                 confidence: confidence(500, 50, laps),
-                signature: format!("lap#{}", evidence(combine("long-lap", &[first.into()])).get(..8).unwrap_or_default()),
+                signature: cx.named("lap", '#', combine("long-lap", &[first.into()])),
                 message: format!(
                     "A round of about {period} steps, `{tool}` among them, was walked {laps} times, and hardly a step of it was new"
                 ),

@@ -2,7 +2,6 @@
 
 use super::{One, Row, Words, rows};
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::named;
 use crate::rules::{Fact, Facts, Limits};
 use crate::text::{combine, printable};
 use alloc::format;
@@ -41,10 +40,10 @@ const CALL_FLOOD: Row = Row {
         let (name, onset) = (call.name.as_str(), call.onset);
         Some(One { owner, key, mark: round, onset, name, shown: call.key, ..One::here(cx) })
     },
-    tell: |entry, one, count, _| {
+    tell: |entry, one, count, cx| {
         let tool = printable(one.name, 48);
         let message = format!("`{tool}` was called {count} times with the same arguments in one round");
-        Words::new(combine("call-flood", &[one.shown, entry.owner]), named(&tool, '#', one.shown), message)
+        Words::new(combine("call-flood", &[one.shown, entry.owner]), cx.named(&tool, '#', one.shown), message)
     },
 };
 
@@ -84,10 +83,10 @@ const UNANSWERED_CALL: Row = Row {
         }
         None
     },
-    tell: |entry, one, count, _| {
+    tell: |entry, one, count, cx| {
         let tool = printable(one.name, 48);
         let message = format!("`{tool}` was called {count} times with the same arguments and never answered");
-        Words::new(combine("unanswered-call", &[entry.key, entry.owner]), named(&tool, '#', one.shown), message)
+        Words::new(combine("unanswered-call", &[entry.key, entry.owner]), cx.named(&tool, '#', one.shown), message)
     },
 };
 
@@ -137,7 +136,7 @@ const BLIND_REPEAT: Row = Row {
             format!("`{tool}` was called {count} times in a row with the same arguments{came}")
         };
         let identity = combine("blind-repeat", &[entry.what, entry.owner]);
-        Words { kind: at_call.then_some("same-call"), ..Words::new(identity, named(&tool, '#', one.shown), message) }
+        Words { kind: at_call.then_some("same-call"), ..Words::new(identity, cx.named(&tool, '#', one.shown), message) }
     },
 };
 

@@ -2,7 +2,6 @@
 
 use super::{Counts, One, Row, Words, rows};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
-use crate::rules::streak::named;
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::Sighting;
 use crate::text::{combine, key, mark, printable, salted};
@@ -55,10 +54,10 @@ const FAILURE_STREAK: Row = Row {
         let (key, mark) = (step.tool, step.mutations_after);
         Some(One { key, part, anew, mark, looked_up, round, sighting, onset, name, counts, ..One::here(cx) })
     },
-    tell: |entry, one, count, _| {
+    tell: |entry, one, count, cx| {
         let name = printable(one.name, 48);
         let message = format!("`{name}` failed {count} times in a row");
-        Words::new(combine("failure-streak", &[entry.key]), named(&name, '!', entry.key), message)
+        Words::new(combine("failure-streak", &[entry.key]), cx.named(&name, '!', entry.key), message)
     },
 };
 
@@ -106,10 +105,10 @@ const FAILING_TARGET: Row = Row {
         let (part, mark, round) = (mark(call.key), step.mutations_after << 1 | u64::from(mutates), call.round);
         Some(One { owner, key, part, anew, mark, round, sighting: step.sighting, onset: step.onset, ..One::here(cx) })
     },
-    tell: |entry, _, count, _| {
+    tell: |entry, _, count, cx| {
         let target = [entry.owner, entry.key];
         let message = format!("one target failed {count} times in the same way");
-        Words::new(combine("failing-target", &target), named("target", '!', combine("target", &target)), message)
+        Words::new(combine("failing-target", &target), cx.named("target", '!', combine("target", &target)), message)
     },
 };
 

@@ -108,7 +108,7 @@ const HOOK_LOOP: Row = Row {
         let hook = printable(one.name, 48);
         let named = if hook.is_empty() { "Hooks".into() } else { format!("The hook `{hook}`") };
         let message = format!("{named} refused {count} times without anything being done in between");
-        Words::new(key("rule", b"hook-loop"), format!("hook:{hook}"), message)
+        Words::new(key("rule", b"hook-loop"), format!("hook:{hook}").into(), message)
     },
 };
 

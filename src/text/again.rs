@@ -1,0 +1,117 @@
+//! What was read of the latest results: a loop brings the same result of the same call again and again, and reading it is
+//! most of what an event costs.
+
+use super::digest::{Key, combine, key};
+use super::echo::Echo;
+use super::late::Late;
+use super::outcome::OutcomeFacts;
+use crate::model::ToolResult;
+use alloc::vec::Vec;
+
+/// Results remembered: as many as a long lap has.
+const KEPT: usize = 32;
+
+/// No part of the state: what is read anew is the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Again {
+    keys: [Key; KEPT],
+    facts: Vec<OutcomeFacts>,
+    /// Where the oldest is, once there is no more room.
+    oldest: usize,
+}
+
+impl Default for Again {
+    fn default() -> Self {
+        Self { keys: [0; KEPT], facts: Vec::new(), oldest: 0 }
+    }
+}
+
+impl Again {
+    /// The key of everything that is read of a result, where that can be told: `head` and `raw` are the keys of what it
+    /// comes with and of its output.
+    pub(super) fn key(
+        tool: &str,
+        result: &ToolResult,
+        silent_ok: bool,
+        echo: Option<&Late<Echo>>,
+        (head, raw): (Key, Key),
+    ) -> Option<Key> {
+        if result.details.is_some() {
+            return None;
+        }
+        // What the error of a call may repeat.
+        let said = match echo {
+            Some(echo) => echo.text_key()?,
+            None => 0,
+        };
+        let class = result.error_class.as_deref().map_or(0, |class| key("again/class", class.as_bytes()));
+        let code = result.exit_code.map_or(0, |code| 1 << 32 | u64::from(code.cast_unsigned()));
+        let tool = key("tool", tool.as_bytes());
+        Some(combine("outcome/again", &[head, raw, tool, said, class, code << 1 | u64::from(silent_ok)]))
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<OutcomeFacts> {
+        let place = self.keys.iter().position(|known| *known == key)?;
+        self.facts.get(place).copied()
+    }
+
+    pub(super) fn put(&mut self, key: Key, facts: OutcomeFacts) {
+        if self.facts.len() < KEPT {
+            if self.facts.is_empty() {
+                self.facts.reserve_exact(KEPT);
+            }
+            if let Some(place) = self.keys.get_mut(self.facts.len()) {
+                *place = key;
+            }
+            self.facts.push(facts);
+            return;
+        }
+        if let (Some(place), Some(known)) = (self.keys.get_mut(self.oldest), self.facts.get_mut(self.oldest)) {
+            (*place, *known) = (key, facts);
+        }
+        self.oldest = (self.oldest + 1) % KEPT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::{Scratch, Volatile, outcome};
+    use super::*;
+    use crate::model::Outcome;
+    use alloc::{format, string::ToString};
+
+    #[test]
+    fn what_is_remembered_is_what_would_be_read() {
+        let args: [Option<&str>; 4] = [None, Some(""), Some(r#"{"path":"part-7.ts"}"#), Some(r#"{"path":"other.rs"}"#)];
+        let outputs = ["", "part-7.ts: no such file", "nothing found", r#"{"error":"no user part-7.ts"}"#];
+        let mut cases = Vec::new();
+        for output in outputs {
+            for outcome in [Outcome::Ok, Outcome::Error, Outcome::Denied] {
+                for exit_code in [None, Some(0), Some(1), Some(-1)] {
+                    for error_class in [None, Some("Missing".to_string())] {
+                        let (output, error_class) = (output.to_string(), error_class.clone());
+                        cases.push(ToolResult { output, outcome, exit_code, error_class, ..ToolResult::default() });
+                    }
+                }
+            }
+        }
+        let mut scratch = Scratch::default();
+        // Each a second time soon, and once more when it is forgotten.
+        for round in 0..3 {
+            for (tool, silent) in [("read", false), ("write", true)] {
+                for result in &cases {
+                    for args in &args {
+                        let echo = args.map(|args| Late::of(args, true));
+                        let read = |scratch: &mut Scratch| {
+                            outcome(tool, result, silent, echo.as_ref(), &Volatile::default(), scratch)
+                        };
+                        let anew = read(&mut Scratch::default());
+                        assert_eq!((read(&mut scratch), read(&mut scratch)), (anew, anew), "{round} {tool} {result:?}");
+                    }
+                }
+            }
+        }
+        let known = |echo: &Late<Echo>| Again::key("t", &ToolResult::default(), false, Some(echo), (1, 2)).is_some();
+        assert!(known(&Late::of("{}", true)) && !known(&Late::of(&format!("{:5000}", 1), true)));
+    }
+}
