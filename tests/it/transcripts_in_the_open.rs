@@ -2,9 +2,9 @@
 //! up, in the form of the real ones.
 
 use crate::kit::verdict;
-use loopwarden::model::{Body, Config, Level, Outcome, Role};
+use loopwarden::json;
+use loopwarden::model::{Body, Level, Outcome, Role};
 use loopwarden::transcript::{Format, Transcript, read};
-use loopwarden::{Detector, json};
 use serde_json::{Value, json};
 
 #[track_caller]

@@ -28,15 +28,6 @@ pub(crate) const ALL: &[Step] = &[
         action: format,
     },
     Step {
-        name: "schema",
-        label: "comparing the schemas with the model",
-        usually: "",
-        lane: Lane::Native,
-        needs: &[],
-        reads: &[],
-        action: schema,
-    },
-    Step {
         name: "wasm-tools",
         label: "building what makes the modules usable",
         usually: "",
@@ -44,6 +35,15 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["toolchain"],
         reads: &[],
         action: wasm::tools,
+    },
+    Step {
+        name: "schema",
+        label: "comparing the schemas with the model",
+        usually: "",
+        lane: Lane::Native,
+        needs: &[],
+        reads: &[],
+        action: schema,
     },
     Step {
         name: "clippy",
