@@ -139,6 +139,7 @@ impl Detector {
         let onset = run.onset();
         let (raised, tool) = (Vec::new(), ToolSettings::default());
         let (settings, scratch) = (&self.settings, &mut self.scratch);
+        let digests = RefCell::new(core::mem::take(&mut scratch.digests));
         let mut judging = Judging {
             settings,
             scratch,
@@ -150,9 +151,11 @@ impl Detector {
             raised,
             tool,
             answers: None,
+            digests,
         };
         judging.show_all([&Fact::Tick, &Fact::Event(event)]);
         if judging.raised.is_empty() && !judging.run.stopped {
+            judging.scratch.digests = judging.digests.take();
             run.standings.judged(Level::Continue, run.now);
             let holds = run.text_heap(context);
             if !self.state.store.grow(held, holds, &config.memory) {
