@@ -56,10 +56,11 @@ tuned! {
     REWORDED_FROM = 10, tried [5, 15, 20];
     /// Of which so many twelfths are left where it names something more …
     REWORDED_PLUS = 8, tried [4, 6, 10, 12];
-    /// … and so many after an answer with hardly a new word, another action to no effect, an answer, and a new place.
+    /// … and so many after an answer with hardly a new word, another action to no effect, an answer or another error, and a
+    /// new place.
     CAME_STALE = 8, tried [5, 6, 10, 12];
     CAME_ACTED = 6, tried [4, 8, 10];
-    CAME_TEXT = 5, tried [3, 4, 6, 7];
+    CAME_TEXT = 4, tried [3, 5, 6, 7];
     CAME_ELSEWHERE = 4, tried [2, 3, 5, 6];
     CAME_MOVED = 0, tried [1, 2, 3];
     /// Requests that a new one is compared with.
@@ -80,6 +81,8 @@ tuned! {
     ATTEMPT_ALIKE = 70, tried [60, 65, 75, 80];
     /// Share of the words of a reaction from which it is one that was made before, in per cent.
     REACTION_ALIKE = 80, tried [65, 70, 75, 85, 90];
+    /// Of so many calls half must have been turned away for a stock reaction to stand for all of those.
+    REJECTED_AMONG = 6, tried [4, 8, 10];
     /// Of what two delegated prompts are about, the share from which they are one, in per cent.
     DELEGATION_ALIKE = 50, tried [44, 60, 70];
     /// A step that is new undoes as many that are not, in a long lap.

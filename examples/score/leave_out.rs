@@ -7,7 +7,7 @@ use std::error::Error;
 
 /// Thresholds of the rules about goals, effects and talk, and what they are tried with.
 const THRESHOLDS: [(&str, &[u32]); 8] = [
-    ("reworded-request.nudge", &[10, 12, 15, 18, 22]),
+    ("reworded-request.nudge", &[7, 8, 10, 12, 15]),
     ("stale-talk.nudge", &[14, 17, 20, 24, 28]),
     ("no-effect.nudge", &[2, 3]),
     ("no-effect.block", &[4, 5, 6]),

@@ -3,7 +3,7 @@
 //! Must not catch: one such slip, slips far apart that the agent answers differently; and never more than a nudge, because
 //! runs mostly recover by themselves.
 //! Idea: the commands were not executed, so repeating them is not the agent's loop; how it writes them is. A stock
-//! apology is no change of habit.
+//! apology is no change of habit, and where every second call is turned away it stands for each of those.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -46,8 +46,12 @@ struct Habit {
     reactions: Ring<Goal>,
     /// Reactions in words that were used before.
     stock: Streak,
+    /// What they are worth together.
+    points: u32,
+    /// The latest calls, a bit each, the newest lowest: whether it was turned away.
+    lately: u32,
 }
-codec!(struct Habit { turned_away, reactions, stock });
+codec!(struct Habit { turned_away, reactions, stock, points, lately });
 
 impl Habit {
     /// Takes the reaction in; whether it is in words that were used before.
@@ -62,6 +66,10 @@ impl Habit {
         self.reactions.push(reaction, REACTIONS);
         if stock {
             self.stock.add(cx.here, cx.onset);
+            // Where most calls are turned away, the words stand for all of those.
+            let among = tuned::REJECTED_AMONG.get().min(u32::BITS - 1);
+            let away = (self.lately & ((1 << among) - 1)).count_ones();
+            self.points = self.points.saturating_add(if away * 2 >= among { away.max(1) } else { 1 });
         }
         stock
     }
@@ -81,6 +89,7 @@ impl Rule for HarnessRejection {
                 // What is executed ends a row, not a habit.
                 for known in state.agents.iter_mut().filter(|known| known.agent == step.agent) {
                     known.rejections = Streak::default();
+                    known.habit.lately <<= 1;
                 }
                 None
             }
@@ -91,7 +100,7 @@ impl Rule for HarnessRejection {
                 if !known.habit.reacts(&message.text, cx) {
                     return None;
                 }
-                let count = known.habit.stock.times;
+                let (count, times) = (known.habit.points, known.habit.stock.times);
                 cx.limits.reached(count, 1).then(|| {
                     known.habit.stock.signal(Told {
                         kind: "same-reaction",
@@ -99,7 +108,7 @@ impl Rule for HarnessRejection {
                         count,
                         confidence: confidence(450, 50, count),
                         signature: cx.named("harness", '~', known.reason),
-                        message: format!("calls were turned away before they ran, and {count} times the reaction was one that had not helped before"),
+                        message: format!("calls were turned away before they ran, and {times} times the reaction was one that had not helped before"),
                         instead: "Write down the rule that the rejection states and check the next call against it before it is made.",
                         recommendation: Recommendation::ChangeApproach,
                         halt_reason: HaltReason::RepeatedError,
@@ -121,6 +130,7 @@ impl Rule for HarnessRejection {
                 }
                 known.reason = reason;
                 known.habit.turned_away = true;
+                known.habit.lately = known.habit.lately << 1 | 1;
                 known.rejections.add(cx.here, call.map_or(cx.onset, |call| call.onset));
                 let count = known.rejections.times;
                 let signal = cx.limits.reached(count, 1).then(|| {
@@ -144,7 +154,7 @@ impl Rule for HarnessRejection {
     }
 
     fn standing(state: &State) -> u32 {
-        let most = |agent: &Agent| agent.rejections.times.max(agent.habit.stock.times);
+        let most = |agent: &Agent| agent.rejections.times.max(agent.habit.points);
         state.agents.iter().map(most).max().unwrap_or(0)
     }
 

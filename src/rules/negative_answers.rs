@@ -1,19 +1,25 @@
 //! Catches: a tool asked one thing after another that finds nothing nearly every time.
 //! Must not catch: two or three empty searches on the way, commands whose success is silent.
-//! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again.
+//! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three that deny one
+//! and the same thing, by its name, say as much as five about anything.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Key, combine, printable};
-use alloc::format;
+use crate::text::{Key, combine, named_things, printable};
+use alloc::{format, vec::Vec};
 
 /// Tools watched at once.
 const TOOLS: usize = 8;
 /// Calls of a tool looked back at, at most.
 const MAX_WINDOW: u32 = 32;
+/// Things that a negative answer names, at most.
+const THINGS: usize = 8;
+/// Negative answers that name one thing and then count for more, and for how many more.
+const ONE_THING: u32 = 3;
+const MORE: u32 = 2;
 
 pub(crate) struct NegativeAnswers;
 
@@ -30,22 +36,37 @@ struct Tool {
 }
 codec!(struct Tool { tool, answers });
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Answer {
     negative: bool,
+    /// What a negative one says it did not find.
+    things: Vec<u32>,
     round: Option<Key>,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Answer { negative, round, sighting, onset });
+codec!(struct Answer { negative, things, round, sighting, onset });
 
 impl Tool {
     fn negative(&self) -> impl Iterator<Item = &Answer> {
         self.answers.iter().filter(|answer| answer.negative)
     }
 
-    fn count(&self) -> u32 {
+    fn all(&self) -> u32 {
         u32::try_from(self.negative().count()).unwrap_or(u32::MAX)
+    }
+
+    fn count(&self) -> u32 {
+        let all = self.all();
+        let one = self.of_one_thing();
+        if one >= ONE_THING { all.max(one.saturating_add(MORE)) } else { all }
+    }
+
+    /// Most negative answers that name one thing.
+    fn of_one_thing(&self) -> u32 {
+        let with = |thing: &u32| self.negative().filter(|answer| answer.things.contains(thing)).count();
+        let most = self.negative().flat_map(|answer| answer.things.iter()).map(with).max();
+        u32::try_from(most.unwrap_or(0)).unwrap_or(u32::MAX)
     }
 }
 
@@ -63,7 +84,7 @@ impl Rule for NegativeAnswers {
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Step(step, _) = fact else { return None };
+        let Fact::Step(step, result) = fact else { return None };
         let mut tool = state
             .tools
             .take(|tool| tool.tool == step.tool)
@@ -75,10 +96,13 @@ impl Rule for NegativeAnswers {
             // A batch finds something as soon as one of its calls does.
             tool.answers.iter_mut().next_back().into_iter().for_each(|last| last.negative &= negative);
         } else {
-            let answer = Answer { negative, round, sighting: step.sighting, onset: step.onset };
+            // One thing in several places that the call itself names is a search of the places.
+            let somewhere = step.call.as_ref().is_some_and(|call| call.target.is_some());
+            let things = if negative && !somewhere { named_things(&result.output, THINGS) } else { Vec::new() };
+            let answer = Answer { negative, things, round, sighting: step.sighting, onset: step.onset };
             tool.answers.push(answer, cx.limits.window as usize);
         }
-        let count = tool.count();
+        let (count, all) = (tool.count(), tool.all());
         let signal = (negative && cx.limits.reached(count, 1)).then(|| {
             let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
             Streak::of(tool.negative().map(|answer| (answer.sighting, answer.onset))).signal(Told {
@@ -87,7 +111,15 @@ impl Rule for NegativeAnswers {
                 count,
                 confidence: confidence(400, 40, count),
                 signature: cx.named(&name, '?', tool.tool),
-                message: format!("`{name}` found nothing in {count} of its last {} calls", tool.answers.len()),
+                message: if count > all {
+                    format!(
+                        "`{name}` denied one and the same thing in {} of its last {} calls",
+                        tool.of_one_thing(),
+                        tool.answers.len()
+                    )
+                } else {
+                    format!("`{name}` found nothing in {all} of its last {} calls", tool.answers.len())
+                },
                 instead: "Check one thing that must be there; if that is found, take the empty answers as the result.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
@@ -102,14 +134,19 @@ impl Rule for NegativeAnswers {
     }
 
     fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS && state.tools.iter().all(|tool| tool.answers.len() <= MAX_WINDOW as usize)
+        state.tools.len() <= TOOLS
+            && state.tools.iter().all(|tool| {
+                tool.answers.len() <= MAX_WINDOW as usize
+                    && tool.answers.iter().all(|answer| answer.things.len() <= THINGS)
+            })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Script, events};
+    use alloc::{format, vec::Vec};
 
     const RULE: &str = "negative-answers";
 
@@ -123,5 +160,30 @@ mod tests {
         // A shell that says nothing has done what it was told.
         Script::new("{}").play("bash/a. bash/b. bash/c. bash/d. bash/e.").expect(RULE, &[]);
         Script::new("{}").play("look/a. look/b. look/c. look/d. look/e.").expect(RULE, &[(9, Nudge)]);
+    }
+
+    #[test]
+    fn one_thing_denied_by_name() {
+        let asked = |answers: &[&str]| {
+            let lines: Vec<_> = answers
+                .iter()
+                .enumerate()
+                .flat_map(|(at, answer)| {
+                    [
+                        format!(r#"{{"type":"tool-call","tool":"python","args":{{"code":"look(way={at})"}}}}"#),
+                        format!(r#"{{"type":"tool-result","tool":"python","outcome":"ok","output":"{answer}"}}"#),
+                    ]
+                })
+                .collect();
+            events("{}", &lines)
+        };
+        let one = ["Could not find data/quay_plan.csv", "Paths with quay_plan.csv: []", "no quay_plan.csv found"];
+        asked(&one).expect(RULE, &[(5, Nudge)]);
+        asked(&one[..2]).expect(RULE, &[]);
+        // Something is found in between, another thing each time, and what has no name of its own.
+        asked(&[one[0], "a_list.csv, 12 rows", one[1], one[2]]).expect(RULE, &[(7, Nudge)]);
+        asked(&["Could not find tide_a.csv", "Could not find tide_b.csv", "Could not find tide_c.csv"])
+            .expect(RULE, &[]);
+        asked(&["Could not find any plan", "No plan found", "Plans: []"]).expect(RULE, &[]);
     }
 }

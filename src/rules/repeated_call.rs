@@ -6,14 +6,16 @@
 //!
 //! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
-//! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. A changed outcome halves the points.
+//! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. The
+//! same where an answer of some words differs in few of them that are no figures, which is told and never refused. A
+//! changed outcome halves the points.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
+use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Latest, Onset, Ring, Step, Time};
-use crate::text::{Key, combine, mark, printable, transient};
-use alloc::format;
+use crate::text::{Key, Sketch, combine, mark, printable, transient};
+use alloc::{boxed::Box, format};
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
@@ -48,6 +50,10 @@ struct Entry {
     call: Key,
     agent: Key,
     points: u32,
+    /// Those of them that answers with a moving part gave.
+    loose: u32,
+    /// What an answer was made of that was another one than before.
+    words: Option<Box<Sketch>>,
     /// Occurrences since the onset.
     times: u32,
     exact: u32,
@@ -69,8 +75,8 @@ struct Entry {
     sightings: Latest,
 }
 codec!(struct Entry {
-    call, agent, points, times, exact, light, shape, outcome, patient, index, mutations, at, gap, round, onset,
-    sightings,
+    call, agent, points, loose, words, times, exact, light, shape, outcome, patient, index, mutations, at, gap, round,
+    onset, sightings,
 });
 
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +94,8 @@ impl Entry {
             call: call.key,
             agent: step.agent,
             points: 0,
+            loose: 0,
+            words: None,
             times: 1,
             exact: mark(step.facts.exact),
             light: mark(step.facts.light),
@@ -145,6 +153,16 @@ impl Entry {
         u32::try_from(gap.max(0)).unwrap_or(u32::MAX)
     }
 
+    /// Whether this answer is the one before, but for a small part that moves; what it is made of is kept. One that was
+    /// waited for, or that tells to wait, may say little more each time.
+    fn moves_a_part(&mut self, step: &Step, result: Option<&ToolResult>) -> bool {
+        let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
+        let idle = step.mutations_before == self.mutations && !step.facts.failed && !step.facts.waiting && !waited;
+        let words = result.filter(|_| idle).map(|result| Box::new(Sketch::of(&result.output)));
+        let before = core::mem::replace(&mut self.words, words);
+        before.zip(self.words.as_ref()).is_some_and(|(before, now)| before.differs_little(now))
+    }
+
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>) {
         let gap = self.gap(step);
         match self.worth(step, result) {
@@ -153,10 +171,17 @@ impl Entry {
                 self.times = self.times.saturating_add(1);
                 self.sightings.push(step.sighting);
             }
+            None if self.moves_a_part(step, result) => {
+                self.points = self.points.saturating_add(1);
+                self.loose = self.loose.saturating_add(1);
+                self.times = self.times.saturating_add(1);
+                self.sightings.push(step.sighting);
+            }
             None => {
                 self.points /= 2;
+                self.loose /= 2;
                 if self.points == 0 {
-                    *self = Self::first(step, call);
+                    *self = Self { words: self.words.take(), ..Self::first(step, call) };
                     return;
                 }
                 self.sightings.push(step.sighting);
@@ -186,6 +211,9 @@ impl Entry {
             let came = outcome_words(self.outcome.outcome, self.outcome.failed);
             format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times)
         };
+        let Limits { nudge, block, .. } = *cx.limits;
+        let (nudge, block) = (nudge.saturating_mul(scale), block.saturating_mul(scale));
+        let told = self.loose > 0 && nudge != 0 && self.points.saturating_sub(self.loose) < block;
         Some(Signal {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
@@ -208,8 +236,13 @@ impl Entry {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: if self.outcome.failed { HaltReason::RepeatedError } else { HaltReason::Stalled },
             },
-            ask: None,
-            extra: Extra { each: Some(ADJACENT), ..Extra::default() },
+            ask: (told && self.points >= nudge).then_some(Level::Nudge),
+            extra: Extra {
+                each: (!told).then_some(ADJACENT),
+                only_told: told,
+                threshold: told.then_some(nudge),
+                ..Extra::default()
+            },
             message,
         })
     }
@@ -271,7 +304,7 @@ impl Rule for RepeatedCall {
     fn fits(state: &State) -> bool {
         state.entries.len() <= ENTRIES
             && state.customs.len() <= ENTRIES
-            && state.all().all(|entry| entry.sightings.fits())
+            && state.all().all(|entry| entry.sightings.fits() && entry.words.iter().all(|words| words.fits()))
     }
 }
 
@@ -345,6 +378,43 @@ mod tests {
         // Four times with one other call between each is a nudge; three times is not yet.
         Script::new("{}").play("a:x b:1 a:x c:2 a:x d:3").expect(RULE, &[]);
         Script::new("{}").play("a:x b:1 a:x c:2 a:x d:3 a:x").strongest(RULE, Nudge);
+    }
+
+    /// The levels of a call that is made thirty times, so many milliseconds after each other.
+    fn watched(gap: usize, answer: impl Fn(usize) -> String) -> Vec<(usize, crate::model::Level)> {
+        let mut detector = crate::json::detector("{}").unwrap();
+        let mut found = Vec::new();
+        for n in 0..30 {
+            let at = 1_760_000_000_000 + gap * n;
+            let head = format!(r#""tool":"board","at":{at}"#);
+            for event in [
+                format!(r#"{{"type":"tool-call",{head},"args":{{"of":"harbour"}}}}"#),
+                format!(r#"{{"type":"tool-result",{head},"outcome":"ok","output":"{}"}}"#, answer(n)),
+            ] {
+                let verdict = detector.record(&crate::json::event(&event).unwrap()).unwrap();
+                found.extend(
+                    verdict.findings.iter().filter(|finding| finding.rule == RULE).map(|finding| (n, finding.level)),
+                );
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_part_of_the_answer_moves() {
+        let words = ["kestrel", "gravel", "lantern", "orchard", "violin", "saddle", "pepper", "marble", "anchor"];
+        let tip = |n: usize| format!("Two parcels wait at the office by the gate. Word of this hour: {}", words[n % 9]);
+        let told = watched(2_000, tip);
+        // The second answer is another one, and the third like it: six like that are told, and never refused.
+        assert_eq!(told.first(), Some(&(7, Nudge)));
+        assert!(told.iter().all(|(_, level)| *level <= Nudge), "{told:?}");
+        // Who waits, a state in few words, and another text each time.
+        assert_eq!(watched(30_000, tip), []);
+        assert_eq!(watched(2_000, |n| format!("stage: {}", words[n % 9])), []);
+        let other = |n: usize| {
+            (0..12).map(|at| format!("{}{} ", words[(n + at) % 9], words[(n * 7 + at * 5) % 9])).collect::<String>()
+        };
+        assert_eq!(watched(2_000, other), []);
     }
 
     #[test]

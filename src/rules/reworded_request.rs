@@ -25,7 +25,7 @@ const WORDS: usize = 96;
 /// Steps after which a similar one is a new start.
 const NEAR: u64 = 3;
 /// What each of them is worth beside rewordings that were asked, in points.
-const WRITTEN: u32 = 5;
+const WRITTEN: u32 = 4;
 
 pub(crate) struct RewordedRequest;
 
@@ -168,7 +168,7 @@ impl Rule for RewordedRequest {
     const ID: &'static str = "reworded-request";
     const ABOUT: &'static str = "Requests for one thing in other words, although nothing new comes of them.";
     const UNIT: &'static str = "points";
-    const LIMITS: Limits = Limits::ladder(15, 0, 0, 0);
+    const LIMITS: Limits = Limits::ladder(9, 0, 0, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT);
     type State = State;
 

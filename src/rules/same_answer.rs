@@ -48,7 +48,7 @@ codec!(struct Seen { answer, call, target, round, step, mutations, sighting, ons
 fn substantial(step: &Step, call: &Call, length: usize) -> bool {
     let Call { asks, mutates, compared, .. } = *call;
     let facts = &step.facts;
-    if facts.failed || facts.negative || facts.waiting || facts.progress_mark {
+    if facts.failed || facts.negative || facts.waiting {
         return false;
     }
     if compared {

@@ -44,6 +44,8 @@ pub(crate) struct Kinship {
     pub(crate) minus: bool,
     /// Both differ in one place only and have something of their own there.
     pub(crate) refilled: bool,
+    /// One of them is the other with one part more: a list that gets shorter, a search that narrows.
+    pub(crate) cut: bool,
 }
 
 /// A word of a text as it is read.
@@ -112,6 +114,27 @@ fn hash(chars: impl Iterator<Item = char>) -> u32 {
 /// A value beside the text, as one object: the same text for eight recipients is a list.
 pub(crate) fn beside(name: &str, value: &str) -> u32 {
     hash(name.chars().chain(core::iter::once('=')).chain(value.chars())) | OBJECT
+}
+
+/// What a text names whatever its language: files without their folders, identifiers, words with a figure in them. No bare
+/// numbers, which count something.
+pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
+    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let mut found: Vec<u32> = Vec::new();
+    for word in words(text) {
+        let name = word.text.rsplit('/').next().unwrap_or_default();
+        let letters = name.contains(char::is_alphabetic);
+        let marked = name.contains(['.', '_']) || name.contains(char::is_numeric);
+        let hump = name.chars().skip(1).any(char::is_uppercase) && name.contains(char::is_lowercase);
+        let hash = hash(name.chars().flat_map(char::to_lowercase));
+        if letters && (marked || hump || name.len() < word.text.len()) && !found.contains(&hash) {
+            found.push(hash);
+            if found.len() == most {
+                break;
+            }
+        }
+    }
+    found
 }
 
 /// The words of a text that a goal keeps, for a person, each with its hash.
@@ -231,7 +254,28 @@ impl Goal {
             plus: self.names_more(before),
             minus: before.names_more(self),
             refilled: self.refills(before, shared),
+            cut: self.shortens(before, shared) || before.shortens(self, shared),
         }
+    }
+
+    /// How many words both begin with, and how many of the others both end with.
+    fn around(&self, before: &Self) -> (usize, usize) {
+        let same = |(left, right): &(&u32, &u32)| **left & !WEIGHT == **right & !WEIGHT;
+        let shorter = self.words.len().min(before.words.len());
+        let head = self.words.iter().zip(&before.words).take_while(same).count();
+        let tails = self.words.iter().rev().zip(before.words.iter().rev());
+        (head, tails.take(shorter.saturating_sub(head)).take_while(same).count())
+    }
+
+    /// Whether one part was taken out of the earlier one, whatever the words of the part are: the names in a long list are
+    /// too many to count as names. A word that carries little is a courtesy.
+    fn shortens(&self, before: &Self, shared: usize) -> bool {
+        if self.words.len() != shared || before.words.len() <= shared {
+            return false;
+        }
+        let (head, tail) = self.around(before);
+        let part = before.words.iter().skip(head).take(before.words.len() - shared);
+        head + tail >= shared && part.map(|word| word & WEIGHT).sum::<u32>() >= OBJECT
     }
 
     /// Whether both are one template, filled with something else.
@@ -239,11 +283,7 @@ impl Goal {
         if self.words.len() == shared || before.words.len() == shared {
             return false;
         }
-        let same = |(left, right): &(&u32, &u32)| **left & !WEIGHT == **right & !WEIGHT;
-        let shorter = self.words.len().min(before.words.len());
-        let head = self.words.iter().zip(&before.words).take_while(same).count();
-        let tails = self.words.iter().rev().zip(before.words.iter().rev());
-        let tail = tails.take(shorter.saturating_sub(head)).take_while(same).count();
+        let (head, tail) = self.around(before);
         head + tail >= shared
     }
 
@@ -260,6 +300,29 @@ mod tests {
 
     fn goal(text: &str) -> Goal {
         Goal::of(text, core::iter::empty())
+    }
+
+    #[test]
+    fn a_part_more() {
+        let houses = |from: usize| {
+            let all = ["Villa Aurora", "Haus Lindenhof", "Casa Verde", "Rosegarth Hall"];
+            format!("Check the winter hours of {} and note them", all[from..].join(", "))
+        };
+        let cut = |one: &str, other: &str| goal(one).kinship(&goal(other)).cut;
+        assert!(cut(&houses(1), &houses(0)) && cut(&houses(0), &houses(1)));
+        assert!(!cut(&houses(0), &houses(0)));
+        // A courtesy, and parts in two places.
+        assert!(!cut("find a quiet hotel near the station", "please find a quiet hotel near the station"));
+        assert!(!cut("the winter hours of the hall", "the monthly winter hours of the hall on the northern shore"));
+    }
+
+    #[test]
+    fn what_a_text_names() {
+        let things = |text: &str| named_things(text, 8);
+        assert_eq!(things("Could not find data/quay_plan.csv"), things("Paths with Quay_plan.csv: []"));
+        assert_ne!(things("no quay_plan.csv"), things("no quay_map.csv"));
+        assert!(things("Found 0 of 20 files in the harbour.").is_empty());
+        assert_eq!(named_things("a.b c.d e.f", 2).len(), 2);
     }
 
     fn kin(later: &str, before: &str) -> Kinship {

@@ -21,6 +21,8 @@ const LIGHTEST: u32 = 6;
 const PATIENT: i64 = 300_000;
 /// What a rewording adds that nothing came of.
 pub(super) const WHOLE: u32 = 12;
+/// Requests of a chain that is one: to ask once more in other words is what everybody does.
+const FEWEST: u32 = 3;
 /// Words of an answer that are looked at, and the fewest of which the share of new ones says something.
 const WORDS: usize = 200;
 const FEW: usize = 4;
@@ -102,8 +104,8 @@ impl Came {
         match self {
             Self::None | Self::Failed | Self::Nothing | Self::Same | Self::Unmoved => 12,
             Self::Stale => tuned::CAME_STALE.get(),
-            Self::Acted | Self::Back | Self::Otherwise | Self::Untold => tuned::CAME_ACTED.get(),
-            Self::Text | Self::Counted => tuned::CAME_TEXT.get(),
+            Self::Acted | Self::Back | Self::Untold => tuned::CAME_ACTED.get(),
+            Self::Text | Self::Counted | Self::Otherwise => tuned::CAME_TEXT.get(),
             Self::Elsewhere => tuned::CAME_ELSEWHERE.get(),
             Self::Waiting => 3,
             Self::Moved => tuned::CAME_MOVED.get(),
@@ -158,7 +160,7 @@ impl Chain {
         let Asking { goal, call, round, onset, untold } = *asking;
         let came = if untold { Came::Untold } else { self.came };
         let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
-        // A list that gets shorter is worked off where something came of the last request.
+        // A list that gets shorter is worked off, and a search narrowed, where something came of the last request.
         let gained = matches!(
             came,
             Came::Moved | Came::Elsewhere | Came::Back | Came::Counted | Came::Acted | Came::Text | Came::Stale
@@ -200,7 +202,7 @@ impl Chain {
             onset,
         };
         self.requests.push(asked, tuned::REQUESTS_KEPT.get() as usize);
-        (times > 1).then(|| Reworded {
+        (times >= FEWEST).then(|| Reworded {
             points,
             times,
             chain,
@@ -297,7 +299,11 @@ impl Chain {
 
 /// What a request adds that relates so to an earlier one.
 fn base(kinship: &Kinship, gained: bool) -> u32 {
-    if !Goal::shares(kinship) || kinship.refilled || kinship.plus && kinship.minus || kinship.minus && gained {
+    if !Goal::shares(kinship)
+        || kinship.refilled
+        || kinship.plus && kinship.minus
+        || (kinship.minus || kinship.cut) && gained
+    {
         return 0;
     }
     let beyond = kinship.alike.saturating_sub(tuned::REWORDED_FROM.get());
