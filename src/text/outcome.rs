@@ -486,8 +486,11 @@ fn letters_outside_tags(text: &str) -> u32 {
 /// digits are; where there are none, nothing is appended.
 fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> bool {
     let bytes = text.as_bytes();
-    if let Some(out) = out.as_deref_mut().filter(|_| !numbers.is_empty()) {
-        out.reserve(text.len());
+    match out.as_deref_mut() {
+        Some(out) if !numbers.is_empty() => out.reserve(text.len()),
+        // Nothing to write, and nothing to find.
+        None if !may_mark_progress(bytes) => return false,
+        _ => {}
     }
     let mut progress_mark = false;
     let mut copied = 0;
@@ -521,6 +524,17 @@ fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> 
         out.push_str(text.get(copied..).unwrap_or_default());
     }
     progress_mark
+}
+
+/// Whether a text holds what has to stand behind a number that tells how far something is; looked at as a whole, so that a
+/// compiler can look at several bytes at once.
+fn may_mark_progress(text: &[u8]) -> bool {
+    let tells = |byte: u8| (byte == b'%') | (byte == b'/');
+    let behind = text.get(1..).unwrap_or_default();
+    let pairs = text.iter().zip(behind);
+    let found =
+        pairs.fold(0_u8, |found, (byte, next)| found | u8::from(tells(*byte) | (*byte == b'f') & (*next == b' ')));
+    found != 0 || text.last().is_some_and(|last| tells(*last))
 }
 
 /// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.
@@ -822,6 +836,14 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn a_mark_is_found_whether_or_not_anything_is_written(text in "[0-9%/of .,a:]{0,24}|[0-9]{1,2} ?(%|/|of|of ) ?[0-9]{0,2}") {
+            let numbers = [(0, text.len())];
+            let mut out = String::new();
+            proptest::prop_assert_eq!(digits_masked(&text, &numbers, None), digits_masked(&text, &numbers, Some(&mut out)));
+            proptest::prop_assert!(!out.bytes().any(|byte| byte.is_ascii_digit()));
+        }
+
         #[test]
         fn any_output_is_survived(output in "[ \\x00-\\x7fé日]{0,60}", code in proptest::option::of(0..3i32)) {
             let mut scratch = Scratch::default();
