@@ -4,4 +4,6 @@
 #[path = "../../tests/support/fuzz_bodies.rs"]
 mod fuzz_bodies;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_bodies::sequence(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    fuzz_bodies::sequence(data);
+});

@@ -37,7 +37,9 @@ fn transcript() {
 
 #[test]
 fn sequence_inputs_hold() {
-    replay("sequence", crate::fuzz_bodies::sequence);
+    replay("sequence", |data| {
+        crate::fuzz_bodies::sequence(data);
+    });
     // And some by lot, the same in every run.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     for length in 0..300 {
@@ -51,4 +53,17 @@ fn sequence_inputs_hold() {
             .collect();
         crate::fuzz_bodies::sequence(&bytes);
     }
+}
+
+/// Runs that leave for want of bytes, between snapshots.
+#[test]
+fn a_crowd_leaves_in_the_middle() {
+    let moment = |number: u16| {
+        let [high, low] = number.to_be_bytes();
+        let kind = if number % 100 == 99 { 15 } else { u8::try_from(number % 15).unwrap() };
+        [kind, low.wrapping_mul(37), 1 | high << 6, low]
+    };
+    let mut crowd: Vec<u8> = (0..512).flat_map(moment).collect();
+    crowd.push(0);
+    assert!(crate::fuzz_bodies::sequence(&crowd) > 20);
 }

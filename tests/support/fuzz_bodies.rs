@@ -93,34 +93,43 @@ pub(crate) fn transcript(data: &[u8]) {
 
 /// Sequences of events, four bytes each, over few names, ids, rounds and times, so that they meet: of two detectors that
 /// keep two runs one is told typed events, and the other texts through the JSON door, which goes on from its own snapshot
-/// wherever the bytes say so. Both say and know the same.
-pub(crate) fn sequence(data: &[u8]) {
-    let config = r#"{"memory":{"maxRuns":2,"idleMs":60000},"patterns":{"volatile":["(?s)v.*w|v"]}}"#;
+/// wherever the bytes say so. Both say and know the same. With a byte left over there is a crowd of runs instead, which
+/// have to leave for want of bytes. Tells how many runs were given up.
+pub(crate) fn sequence(data: &[u8]) -> u64 {
+    let crowd = data.len() % 4 == 1;
+    let config = if crowd {
+        r#"{"memory":{"maxRuns":4096,"maxBytes":1048576}}"#
+    } else {
+        r#"{"memory":{"maxRuns":2,"idleMs":60000},"patterns":{"volatile":["(?s)v.*w|v"]}}"#
+    };
     let new = || json::detector(config).unwrap_or_else(|error| broken(&error));
     let (mut typed, mut told) = (new(), new());
     for bytes in data.chunks_exact(4).take(512) {
-        let &[kind, what, place, id] = bytes else { return };
+        let &[kind, what, place, id] = bytes else { continue };
         if kind % 16 == 15 {
             let snapshot = told.snapshot();
             assert_eq!(typed.snapshot(), snapshot);
             told = Detector::restore(&snapshot).unwrap_or_else(|error| broken(&error));
             continue;
         }
-        let text = moment(kind, what, place, id);
+        let run = if crowd { format!("run-{}-{id}", place >> 6) } else { format!("run-{}", place >> 6) };
+        let text = moment(&run, kind, what, place, id);
         let event = reread(&text);
         let recorded = typed.record(&event).map(|verdict| json::to_string(&verdict));
         assert_eq!(recorded, json::record(&mut told, &text), "{text}");
     }
     assert_eq!(typed.snapshot(), told.snapshot());
     assert_eq!(typed.metrics(), told.metrics());
+    let given_up = told.metrics().runs_evicted;
     keeps_working(told);
+    given_up
 }
 
 /// One event of a sequence.
-fn moment(kind: u8, what: u8, place: u8, id: u8) -> String {
+fn moment(run: &str, kind: u8, what: u8, place: u8, id: u8) -> String {
     let mut fields = String::new();
     for (bit, field, value) in [
-        (1, "run", format!("\"run-{}\"", place >> 6)),
+        (1, "run", format!("\"{run}\"")),
         (2, "agent", format!("\"agent-{}\"", place >> 7)),
         (4, "round", format!("\"{}\"", what >> 5)),
         (8, "step", format!("{}", what >> 4)),

@@ -17,6 +17,8 @@ test("an option that does not exist is an error that names the one that was mean
   refused({ maxrefusals: 3 }, /did you mean `maxRefusals`\?/);
   refused({ ruels: {} }, /did you mean `config: \{ rules: … \}`\?/);
   refused({ somethingElse: 1 }, /is no option$/);
+  for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"])
+    refused(JSON.parse(`{"${name}":1}`), new RegExp(`^\`${name}\`: is no option`));
   refused("shadow", /`options`: must be an object, got `shadow`/);
   refused({ config: "shadow" }, /`config`: must be an object, got `shadow`/);
   refused({ config: {}, detector: new LoopDetector() }, /`config`: is not for a guard with a `detector`/);

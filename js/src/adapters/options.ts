@@ -53,7 +53,7 @@ export function checked<OPTIONS extends object>(
 ): OPTIONS {
   if (!isRecord(options)) throw wrong("options", "must be an object", options);
   for (const [name, value] of Object.entries(options)) {
-    const reason = foreign[name];
+    const reason = Object.hasOwn(foreign, name) ? foreign[name] : undefined;
     if (reason !== undefined && value !== undefined) throw wrong(name, reason);
     if (OPTIONS.includes(name)) continue;
     if (CONFIG.includes(name)) throw wrong(name, `belongs into \`config\`: { config: { ${name}: … } }`);
