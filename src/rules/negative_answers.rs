@@ -6,7 +6,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Occurrence, Ring};
 use crate::text::{Key, combine, printable};
 use alloc::format;
 
@@ -30,14 +30,13 @@ struct Tool {
 }
 codec!(struct Tool { tool, answers });
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Answer {
     negative: bool,
     round: Option<Key>,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Answer { negative, round, sighting, onset });
+codec!(struct Answer { negative, round, seen });
 
 impl Tool {
     fn negative(&self) -> impl Iterator<Item = &Answer> {
@@ -75,13 +74,13 @@ impl Rule for NegativeAnswers {
             // A batch finds something as soon as one of its calls does.
             tool.answers.iter_mut().next_back().into_iter().for_each(|last| last.negative &= negative);
         } else {
-            let answer = Answer { negative, round, sighting: step.sighting, onset: step.onset };
+            let answer = Answer { negative, round, seen: Occurrence::new(step.sighting, step.onset) };
             tool.answers.push(answer, cx.limits.window as usize);
         }
         let count = tool.count();
         let signal = (negative && cx.limits.reached(count, 1)).then(|| {
             let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
-            Streak::of(tool.negative().map(|answer| (answer.sighting, answer.onset))).signal(Told {
+            Streak::of(tool.negative().map(|answer| answer.seen.get())).signal(Told {
                 kind: "empty-handed",
                 identity: combine("negative-answers", &[tool.tool]),
                 count,
