@@ -352,7 +352,7 @@ impl Tracker {
         let past = Past {
             message,
             context: facts.context,
-            signature: facts.signature.clone().into(),
+            signature: facts.signature.clone(),
             counted,
             found: counted,
             external: false,
