@@ -15,10 +15,9 @@ use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Bytes of a snapshot of healthy work, configuration and all, and of what a detector takes for it on the heap: more than
-/// the 12 KB that are aimed at.
+/// Bytes of a snapshot of healthy work, configuration and all, and of what a detector takes for it on the heap.
 const TYPICAL: usize = 6 * 1024;
-const TYPICAL_HEAP: usize = 18 * 1024;
+const TYPICAL_HEAP: usize = 12 * 1024;
 /// Bytes of state that a run takes in which everything happens under ordinary names; the counters of the detector, which
 /// are not per run, are in it.
 const BUSY: usize = 100 * 1024;
@@ -28,6 +27,8 @@ const FULL: usize = 184 * 1024;
 thread_local! {
     /// Bytes that this thread has allocated and not freed.
     static LIVE: Cell<usize> = const { Cell::new(0) };
+    /// How often it has asked for memory.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Counting;
@@ -36,6 +37,7 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.set(LIVE.get().wrapping_add(layout.size()));
+        ASKED.set(ASKED.get() + 1);
         unsafe { System.alloc(layout) }
     }
 
@@ -72,6 +74,32 @@ fn healthy_work_takes_little() {
         println!("{}: {bytes} bytes of snapshot, {heap} bytes on the heap", kind.name());
         assert!(bytes <= TYPICAL && heap <= TYPICAL_HEAP, "{}: {bytes} bytes, {heap} on the heap", kind.name());
     }
+}
+
+/// Allocations of a call with its result, verdicts included: in ordinary work, and in a loop.
+const ALLOCATIONS: usize = 4;
+const ALLOCATIONS_IN_A_LOOP: usize = 64;
+
+#[test]
+fn a_pair_asks_for_little_memory() {
+    let asked = |pairs: &[(String, String)]| {
+        let mut detector = json::detector("").unwrap();
+        let (warm, measured) = pairs.split_at(200);
+        let mut record = |pairs: workload::Pairs| {
+            let before = ASKED.get();
+            for (call, result) in &pairs {
+                drop(detector.record(call).unwrap());
+                drop(detector.record(result).unwrap());
+            }
+            (ASKED.get() - before).div_ceil(pairs.len())
+        };
+        record(workload::typed(warm));
+        record(workload::typed(measured))
+    };
+    let ordinary = asked(&workload::healthy(workload::Kind::Prose, 0, 300, 1024));
+    let in_a_loop = asked(&workload::looping(0, 300, 1024));
+    println!("{ordinary} allocations a pair, {in_a_loop} in a loop");
+    assert!(ordinary <= ALLOCATIONS && in_a_loop <= ALLOCATIONS_IN_A_LOOP, "{ordinary}, in a loop {in_a_loop}");
 }
 
 /// What the heap takes at most of what `memory.maxBytes` counts: room that was made for more, and what the allocator adds.

@@ -7,10 +7,10 @@
 
 mod long;
 
-use crate::codec::codec;
+use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Call, Onset, Ring, Sighting, Step};
+use crate::state::{Call, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
@@ -70,20 +70,50 @@ struct Walk {
     /// The latest steps.
     steps: Ring<Seen>,
     /// For each period, how many steps in a row equalled the one a period before.
-    runs: [Matching; PERIODS],
+    runs: Runs,
 }
 codec!(struct Walk { steps, runs });
 
-#[derive(Clone, Copy, Debug)]
+/// Of each period; no memory while no step equals an earlier one.
+#[derive(Clone, Debug, Default)]
+struct Runs(Option<Box<[Matching; PERIODS]>>);
+
+impl Runs {
+    fn iter(&self) -> impl Iterator<Item = &Matching> {
+        self.0.iter().flat_map(|runs| runs.iter())
+    }
+}
+
+impl Codec for Runs {
+    const SIZE: usize = 8;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.0.as_ref().map_or(0, |runs| runs.heap())
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        match &self.0 {
+            Some(runs) => runs.put(to),
+            None => <[Matching; PERIODS]>::default().put(to),
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let runs: [Matching; PERIODS] = Codec::take(from);
+        Self(runs.iter().any(|run| run.length != 0).then(|| Box::new(runs)))
+    }
+}
+
+#[derive(Clone, Debug)]
 struct Seen {
     symbol: Key,
     /// Mark of the call; 0 for none.
     call: u32,
     patient: bool,
-    sighting: Sighting,
-    onset: Onset,
+    at: Occurrence,
 }
-codec!(struct Seen { symbol, call, patient, sighting, onset });
+codec!(struct Seen { symbol, call, patient, at });
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Matching {
@@ -97,7 +127,7 @@ codec!(struct Matching { length, mutations, onset });
 impl Seen {
     /// What the step was, whoever took it.
     fn shown(&self, cx: &Cx<'_>) -> Key {
-        if cx.config.conventions.blind_cycles { self.call.into() } else { self.sighting.key }
+        if cx.config.conventions.blind_cycles { self.call.into() } else { self.at.sighting().key }
     }
 }
 
@@ -142,23 +172,29 @@ impl Walk {
         let call = step.call.as_ref();
         let outcome = if cx.config.conventions.blind_cycles { 0 } else { step.facts.light };
         let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
-        for (run, period) in self.runs.iter_mut().zip(2..) {
+        let alike = |before: &Seen| before.symbol == symbol;
+        if self.runs.0.is_none() && self.steps.iter().rev().skip(1).any(alike) {
+            self.runs.0 = Some(Box::default());
+        }
+        for (run, period) in self.runs.0.iter_mut().flat_map(|runs| runs.iter_mut()).zip(2..) {
             match self.steps.nth_back(period - 1) {
-                Some(before) if before.symbol == symbol => {
+                Some(before) if alike(before) => {
                     if run.length == 0 {
-                        *run = Matching { length: 0, mutations: step.mutations_before, onset: before.onset };
+                        *run = Matching { length: 0, mutations: step.mutations_before, onset: before.at.onset() };
                     }
                     run.length = run.length.saturating_add(1);
                 }
                 _ => *run = Matching::default(),
             }
         }
+        if self.runs.iter().all(|run| run.length == 0) {
+            self.runs.0 = None;
+        }
         let seen = Seen {
             symbol,
             call: call.map_or(0, |call| mark(call.key)),
             patient: step.facts.waiting || call.is_some_and(|call| call.polling),
-            sighting: step.sighting,
-            onset: step.onset,
+            at: Occurrence::new(step.sighting, step.onset),
         };
         self.steps.push(seen, LONGEST);
     }
@@ -184,7 +220,7 @@ impl Walk {
             scale,
             period: Some(period),
             onset,
-            sightings: lap.iter().map(|seen| seen.sighting).collect(),
+            sightings: lap.iter().map(|seen| seen.at.sighting()).collect(),
             confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
             signature: cx.named(&format!("cycle:{period}"), '#', shown),
             advice: Advice {

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Occurrence, Ring};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
@@ -32,17 +32,16 @@ struct Tool {
 }
 codec!(struct Tool { tool, refusals });
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Denial {
     call: Option<Key>,
     round: Option<Key>,
     /// Mark of what was asked for; 0 for none.
     target: u32,
     by_host: bool,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Denial { call, round, target, by_host, sighting, onset });
+codec!(struct Denial { call, round, target, by_host, seen });
 
 impl Tool {
     /// The evidence about one call: its own refusals, or those of the whole tool less one.
@@ -55,7 +54,7 @@ impl Tool {
         let count = self.count(call);
         cx.limits.reached(count, 1).then(|| {
             let tool = printable(name, 48);
-            let refused = Streak::of(self.refusals.iter().map(|denial| (denial.sighting, denial.onset))).signal(Told {
+            let refused = Streak::of(self.refusals.iter().map(|denial| denial.seen.get())).signal(Told {
                 kind: "refused-again",
                 identity: combine("denied-call", &[self.tool]),
                 count,
@@ -112,9 +111,9 @@ impl Rule for DeniedCall {
                 // What was asked for at once was refused at once.
                 let at_once = round.is_some() && tool.refusals.last().is_some_and(|denial| denial.round == round);
                 if !at_once {
-                    let (sighting, onset, by_host) = (step.sighting, step.onset, step.facts.by_host);
+                    let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
                     let target = call.and_then(|call| call.target).map_or(0, mark);
-                    let denial = Denial { call: key, round, target, by_host, sighting, onset };
+                    let denial = Denial { call: key, round, target, by_host, seen };
                     tool.refusals.push(denial, REFUSALS as usize);
                 }
                 let signal = tool.signal(call.map_or("a tool", |call| &call.name), key, cx);

@@ -15,7 +15,7 @@ use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Paylo
 use crate::rules::streak::{Streak, Told};
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, Step, agent};
+use crate::state::{Occurrence, Ring, Step, agent};
 use crate::text::{Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 
@@ -64,10 +64,9 @@ struct Attempt {
     came: Came,
     /// Class of its error.
     class: Option<Key>,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Attempt { call, tool, name, round, came, class, sighting, onset });
+codec!(struct Attempt { call, tool, name, round, came, class, seen });
 
 /// What came of an attempt, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,8 +159,7 @@ impl Agent {
             round,
             came,
             class,
-            sighting: step.sighting,
-            onset: step.onset,
+            seen: Occurrence::new(step.sighting, step.onset),
         };
         self.attempts.push(attempt, window);
     }
@@ -202,7 +200,7 @@ impl Agent {
         if more > 0 {
             names.push(format!("{more} more"));
         }
-        let since = self.empty().next().map_or(0, |attempt| attempt.onset.seq);
+        let since = self.empty().next().map_or(0, |attempt| attempt.seen.onset().seq);
         let mut text = format!(
             "Of the latest {} attempts, {} different ones came to nothing: {}; {something} brought something. Tools: {}. Since event {since}. ",
             self.attempts.len(),
@@ -223,7 +221,7 @@ impl Agent {
         let ask = (self.times >= self.patience).then(|| self.ask(result, cx));
         let last = self.attempts.last()?;
         let (tool, name) = (last.tool, last.name.clone());
-        let evidence = Streak::of(self.empty().map(|attempt| (attempt.sighting, attempt.onset)));
+        let evidence = Streak::of(self.empty().map(|attempt| attempt.seen.get()));
         let (points, attempts) = (self.points(), u32::try_from(self.empty().count()).unwrap_or(u32::MAX));
         self.attempts.clear();
         let text = ask?;

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting};
+use crate::state::{Occurrence, Ring};
 use crate::text::{Key, combine, named_things, printable};
 use alloc::{format, vec::Vec};
 
@@ -42,10 +42,9 @@ struct Answer {
     /// What a negative one says it did not find.
     things: Vec<u32>,
     round: Option<Key>,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Answer { negative, things, round, sighting, onset });
+codec!(struct Answer { negative, things, round, seen });
 
 impl Tool {
     fn negative(&self) -> impl Iterator<Item = &Answer> {
@@ -99,13 +98,13 @@ impl Rule for NegativeAnswers {
             // One thing in several places that the call itself names is a search of the places.
             let somewhere = step.call.as_ref().is_some_and(|call| call.target.is_some());
             let things = if negative && !somewhere { named_things(&result.output, THINGS) } else { Vec::new() };
-            let answer = Answer { negative, things, round, sighting: step.sighting, onset: step.onset };
+            let answer = Answer { negative, things, round, seen: Occurrence::new(step.sighting, step.onset) };
             tool.answers.push(answer, cx.limits.window as usize);
         }
         let (count, all) = (tool.count(), tool.all());
         let signal = (negative && cx.limits.reached(count, 1)).then(|| {
             let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
-            Streak::of(tool.negative().map(|answer| (answer.sighting, answer.onset))).signal(Told {
+            Streak::of(tool.negative().map(|answer| answer.seen.get())).signal(Told {
                 kind: "empty-handed",
                 identity: combine("negative-answers", &[tool.tool]),
                 count,

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
-use crate::state::{Onset, Ring, Sighting, Step};
+use crate::state::{Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
@@ -36,7 +36,7 @@ struct Tool {
 codec!(struct Tool { tool, calls });
 
 /// One call of a tool.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Outing {
     /// Set where the call was turned away and that still counts.
     rejected: Option<Kind>,
@@ -45,10 +45,9 @@ struct Outing {
     call: u32,
     target: u32,
     by_host: bool,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Outing { rejected, round, call, target, by_host, sighting, onset });
+codec!(struct Outing { rejected, round, call, target, by_host, seen });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -57,16 +56,15 @@ enum Kind {
 }
 codec!(enum Kind { Arguments: 0, UnknownTool: 1 });
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Rejection {
     step: u64,
     tool: Key,
     target: u32,
     by_host: bool,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
-codec!(struct Rejection { step, tool, target, by_host, sighting, onset });
+codec!(struct Rejection { step, tool, target, by_host, seen });
 
 impl Kind {
     fn of(step: &Step) -> Option<Self> {
@@ -94,8 +92,8 @@ impl Tool {
             return false;
         }
         let call = call.map_or(0, |call| mark(call.key));
-        let (by_host, sighting, onset) = (step.facts.by_host, step.sighting, step.onset);
-        self.calls.push(Outing { rejected, round, call, target, by_host, sighting, onset }, window);
+        let (by_host, seen) = (step.facts.by_host, Occurrence::new(step.sighting, step.onset));
+        self.calls.push(Outing { rejected, round, call, target, by_host, seen }, window);
         true
     }
 
@@ -121,7 +119,7 @@ impl Tool {
         };
         // What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
         let said = elsewhere(same().map(|call| (!call.by_host).then_some(call.target)));
-        let signal = Streak::of(same().map(|call| (call.sighting, call.onset))).signal(Told {
+        let signal = Streak::of(same().map(|call| call.seen.get())).signal(Told {
             kind: case,
             identity: combine("rejected-arguments", &[self.tool]),
             count,
@@ -148,7 +146,7 @@ impl State {
         let count = if times <= 8 { times / 2 } else { times.saturating_sub(4) };
         let said = elsewhere(self.latest.iter().map(|seen| (!seen.by_host).then_some(seen.target)));
         cx.limits.reached(count, 1).then(|| {
-            let signal = Streak::of(self.latest.iter().map(|seen| (seen.sighting, seen.onset))).signal(Told {
+            let signal = Streak::of(self.latest.iter().map(|rejection| rejection.seen.get())).signal(Told {
                 kind: "several-tools",
                 identity: combine("rejected-arguments", &[0]),
                 count,
@@ -200,9 +198,9 @@ impl Rule for RejectedArguments {
                 let rejected = if tool.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
                 state.latest.retain(|seen| seen.step + STEPS > step.index);
                 let signal = rejected.and_then(|kind| {
-                    let (sighting, onset, by_host) = (step.sighting, step.onset, step.facts.by_host);
+                    let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
                     let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
-                    let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, sighting, onset };
+                    let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, seen };
                     state.latest.push(rejection, STEPS as usize);
                     let name = step.call.as_ref().map_or("a tool", |call| &call.name);
                     let own = tool.signal(name, kind, 0, cx);

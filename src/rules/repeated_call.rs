@@ -13,7 +13,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
-use crate::state::{Call, Latest, Onset, Ring, Step, Time};
+use crate::state::{Call, Latest, Marked, Onset, Packed, Step, Time};
 use crate::text::{Key, Sketch, combine, mark, printable, transient};
 use alloc::{boxed::Box, format};
 
@@ -32,14 +32,14 @@ pub(crate) struct RepeatedCall;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    entries: Ring<Entry>,
+    entries: Packed<Entry>,
     /// The same of custom events: many of those must not push the calls out.
-    customs: Ring<Entry>,
+    customs: Packed<Entry>,
 }
 codec!(struct State { entries, customs });
 
 impl State {
-    fn all(&self) -> impl Iterator<Item = &Entry> {
+    fn all(&self) -> impl Iterator<Item = Entry> {
         self.entries.iter().chain(self.customs.iter())
     }
 }
@@ -86,7 +86,17 @@ struct OutcomeKind {
 }
 codec!(struct OutcomeKind { outcome, failed });
 
+impl Marked for Entry {
+    fn mark(&self) -> u32 {
+        mark(self.call)
+    }
+}
+
 impl Entry {
+    fn is_of(&self, call: Key, agent: Key) -> bool {
+        self.call == call && self.agent == agent
+    }
+
     fn first(step: &Step, call: &Call) -> Self {
         let mut sightings = Latest::default();
         sightings.push(step.sighting);
@@ -266,7 +276,7 @@ impl Rule for RepeatedCall {
         let window = u64::from(cx.limits.window);
         match fact {
             Fact::Call(call, _) => {
-                let entry = state.entries.iter().find(|entry| entry.call == call.key && entry.agent == call.agent)?;
+                let entry = state.entries.find(mark(call.key), |entry| entry.is_of(call.key, call.agent))?;
                 // The steps between are counted as they would be if the call ran now.
                 if (cx.run.steps + 1).saturating_sub(entry.index) > window {
                     return None;
@@ -277,8 +287,7 @@ impl Rule for RepeatedCall {
                 let custom = matches!(fact, Fact::Custom(_));
                 let entries = if custom { &mut state.customs } else { &mut state.entries };
                 let call = step.call.as_ref()?;
-                let known = entries.iter().position(|entry| entry.call == call.key && entry.agent == step.agent);
-                let entry = match known.and_then(|index| entries.remove(index)) {
+                let entry = match entries.take_out(mark(call.key), |entry| entry.is_of(call.key, step.agent)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
@@ -290,7 +299,7 @@ impl Rule for RepeatedCall {
                     None => Entry::first(step, call),
                 };
                 let signal = entry.signal(call, custom, cx);
-                entries.push(entry, ENTRIES);
+                entries.push(&entry, ENTRIES);
                 signal
             }
             _ => None,

@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere};
-use crate::state::{Onset, Ring, Sighting, Step, Time};
+use crate::state::{Occurrence, Ring, Sighting, Step, Time};
 use crate::text::{Key, backoff, combine, mark, printable, transient};
 use alloc::format;
 
@@ -43,7 +43,7 @@ struct Tool {
 codec!(struct Tool { tool, calls });
 
 /// One call of a tool.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Outing {
     /// Class of its error; `None` when it did not fail, or no longer counts.
     class: Option<Key>,
@@ -61,11 +61,10 @@ struct Outing {
     at: Time,
     /// Milliseconds waited before the call, by the clock or by its own argument.
     waited: u32,
-    sighting: Sighting,
-    onset: Onset,
+    seen: Occurrence,
 }
 codec!(struct Outing {
-    class, weight, round, light, call, target, mutates, looks, mutations, at, waited, sighting, onset,
+    class, weight, round, light, call, target, mutates, looks, mutations, at, waited, seen,
 });
 
 impl Tool {
@@ -97,7 +96,7 @@ impl Tool {
         } else {
             format!("`{tool}` failed {times} times in the same way with {arguments}")
         };
-        let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.sighting).collect();
+        let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.seen.sighting()).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
         Some(Signal {
             kind: if different { "changing-arguments" } else { "same-arguments" },
@@ -105,7 +104,7 @@ impl Tool {
             count,
             scale: 1,
             period: None,
-            onset: first.onset,
+            onset: first.seen.onset(),
             sightings,
             confidence: u16::try_from(650 + count.min(8) * 40).unwrap_or(1000),
             signature: cx.named(&tool, '!', class),
@@ -186,8 +185,7 @@ impl Tool {
             mutations: step.mutations_after,
             at: step.at.into(),
             waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
-            sighting: Sighting { key: class.unwrap_or(facts.light), ..step.sighting },
-            onset: step.onset,
+            seen: Occurrence::new(Sighting { key: class.unwrap_or(facts.light), ..step.sighting }, step.onset),
         };
         self.calls.push(outing, window);
     }

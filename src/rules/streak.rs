@@ -3,7 +3,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Extra, Signal};
-use crate::state::{Latest, Onset, Sighting};
+use crate::state::{Onset, Seen, Sighting};
 use crate::text::Key;
 use alloc::string::String;
 use smol_str::SmolStr;
@@ -11,10 +11,9 @@ use smol_str::SmolStr;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streak {
     pub(super) times: u32,
-    onset: Onset,
-    sightings: Latest,
+    seen: Seen,
 }
-codec!(struct Streak { times, onset, sightings });
+codec!(struct Streak { times, seen });
 
 /// What a rule says of a streak.
 pub(super) struct Told {
@@ -33,14 +32,14 @@ pub(super) struct Told {
 impl Streak {
     pub(super) fn add(&mut self, sighting: Sighting, onset: Onset) {
         if self.times == 0 {
-            self.onset = onset;
+            self.seen.begin(onset);
         }
         self.times = self.times.saturating_add(1);
-        self.sightings.push(sighting);
+        self.seen.push(sighting, onset);
     }
 
     pub(super) fn onset(&self) -> Onset {
-        self.onset
+        self.seen.onset()
     }
 
     /// A streak of what is kept elsewhere, oldest first.
@@ -56,7 +55,7 @@ impl Streak {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.sightings.fits()
+        self.seen.fits()
     }
 
     pub(super) fn signal(&self, told: Told) -> Signal {
@@ -66,8 +65,8 @@ impl Streak {
             count: told.count,
             scale: 1,
             period: None,
-            onset: self.onset,
-            sightings: self.sightings.iter().copied().collect(),
+            onset: self.seen.onset(),
+            sightings: self.seen.latest(),
             confidence: told.confidence,
             signature: told.signature,
             advice: Advice {

@@ -63,11 +63,10 @@ impl Codec for Latest {
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let mut older = Vec::take(from);
-        let newest = older.pop().unwrap_or(NONE);
+        let count = from.count();
         // One alone needs no room for others.
-        older.shrink_to_fit();
-        Self { older, newest }
+        let older = Sighting::take_all(count.saturating_sub(1), from);
+        Self { older, newest: if count == 0 { NONE } else { Sighting::take(from) } }
     }
 }
 

@@ -7,24 +7,28 @@ mod graph;
 mod lane;
 mod latest;
 mod marks;
+mod packed;
 mod pairing;
 mod retold;
 mod ring;
 mod snapshot;
 mod standing;
 mod store;
+mod tight;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
 use lane::{Counted, Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
+pub(crate) use packed::{Marked, Packed};
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
 pub(crate) use store::{Forgotten, Store};
+pub(crate) use tight::{Occurrence, Seen};
 pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow};
 
 use crate::codec::{Codec, Reader, codec, length};

@@ -1,0 +1,156 @@
+//! A window whose items are looked at one by one and seldom: in one piece of memory, as a snapshot holds them.
+
+use super::Ring;
+use crate::codec::{Codec, Reader, codec, decode};
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+/// Room that is made at once.
+const ROOM: usize = 256;
+
+/// What an item is found by; two of one mark are told apart by whoever looks.
+pub(crate) trait Marked {
+    fn mark(&self) -> u32;
+}
+
+/// The latest items, oldest first, each as its bytes. The cap is the caller's.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed<T> {
+    heads: Ring<Head>,
+    bytes: Vec<u8>,
+    of: PhantomData<fn() -> T>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    mark: u32,
+    length: u32,
+}
+codec!(struct Head { mark, length });
+
+impl<T> Default for Packed<T> {
+    fn default() -> Self {
+        Self { heads: Ring::default(), bytes: Vec::new(), of: PhantomData }
+    }
+}
+
+impl<T: Codec + Marked> Packed<T> {
+    /// Appends, dropping the oldest items beyond `cap`.
+    pub(crate) fn push(&mut self, item: &T, cap: usize) {
+        while self.heads.len() >= cap.max(1) {
+            self.remove(0);
+        }
+        self.add(item);
+    }
+
+    fn add(&mut self, item: &T) {
+        if self.bytes.capacity() - self.bytes.len() < ROOM / 2 {
+            self.bytes.reserve_exact(ROOM);
+        }
+        let before = self.bytes.len();
+        item.put(&mut self.bytes);
+        let length = u32::try_from(self.bytes.len() - before).unwrap_or(u32::MAX);
+        self.heads.push(Head { mark: item.mark(), length }, usize::MAX);
+    }
+
+    fn remove(&mut self, index: usize) {
+        let start: usize = self.heads.iter().take(index).map(|head| head.length as usize).sum();
+        if let Some(head) = self.heads.remove(index) {
+            self.bytes.drain(start..(start + head.length as usize).min(self.bytes.len()));
+        }
+    }
+
+    fn items(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let mut rest = self.bytes.as_slice();
+        self.heads.iter().map(move |head| {
+            let (item, after) = rest.split_at_checked(head.length as usize).unwrap_or_default();
+            rest = after;
+            (head.mark, item)
+        })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
+        self.items().filter_map(|(_, bytes)| decode(bytes))
+    }
+
+    fn position(&self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<(usize, T)> {
+        let with_mark = self.items().enumerate().filter(|(_, (known, _))| *known == mark);
+        with_mark.filter_map(|(index, (_, bytes))| Some((index, decode(bytes)?))).find(|(_, item)| fits(item))
+    }
+
+    /// The first item of a mark that fits.
+    pub(crate) fn find(&self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<T> {
+        self.position(mark, fits).map(|(_, item)| item)
+    }
+
+    /// Takes it out.
+    pub(crate) fn take_out(&mut self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<T> {
+        let (index, item) = self.position(mark, fits)?;
+        self.remove(index);
+        Some(item)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.heads.len()
+    }
+}
+
+/// As a [`Ring`] of the items themselves.
+impl<T: Codec + Marked> Codec for Packed<T> {
+    const SIZE: usize = Ring::<Head>::SIZE + 24;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.heads.heap() + self.bytes.heap()
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        (self.heads.len() as u64).put(to);
+        to.extend_from_slice(&self.bytes);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let mut packed = Self::default();
+        for item in Vec::<T>::take(from) {
+            packed.add(&item);
+        }
+        packed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::encode;
+
+    impl Marked for (u64, u64) {
+        fn mark(&self) -> u32 {
+            self.0 as u32
+        }
+    }
+
+    #[test]
+    fn is_a_ring() {
+        let (mut packed, mut ring) = (Packed::<(u64, u64)>::default(), Ring::default());
+        for number in 0..500_u64 {
+            // Some are taken out and put back, as what comes round is; marks of some are alike.
+            let name = number * 7919 % 23 + (number % 2 << 32);
+            let known = packed.take_out(name as u32, |(known, _)| *known == name);
+            let wanted = ring.take(|(known, _)| *known == name);
+            assert_eq!(known, wanted);
+            let item = (name, known.map_or(1, |(_, times)| times << (number % 7)));
+            packed.push(&item, 16);
+            ring.push(item, 16);
+            assert!(packed.iter().eq(ring.iter().copied()));
+            let bytes = encode(&packed);
+            assert_eq!(bytes, encode(&ring));
+            let restored: Packed<(u64, u64)> = decode(&bytes).unwrap();
+            assert!(restored.iter().eq(ring.iter().copied()) && encode(&restored) == bytes);
+            assert_eq!((restored.heap(), restored.len()), (packed.heap(), 16.min(ring.len())));
+            if number % 50 == 0 {
+                packed = restored;
+            }
+        }
+        assert_eq!(packed.find(3, |_| false), None);
+    }
+}

@@ -1,0 +1,309 @@
+//! When something began and where it was seen, in as few bytes as that takes: windows hold it a hundred times over, and
+//! most of what it is made of is small numbers.
+
+use super::{Latest, Maybe, Onset, Sighting, Time};
+use crate::codec::{Codec, Reader};
+use alloc::{boxed::Box, vec::Vec};
+
+/// Numbers of an onset with a sighting, and bytes that tell how long they are: half a byte each.
+const NUMBERS: usize = 9;
+const LENGTHS: usize = NUMBERS.div_ceil(2);
+/// Bytes that are there for them: enough but for times of day, costs and numbers of events that are all large.
+const ROOM: usize = 39;
+
+/// An onset and a sighting, the bytes of each number without its leading zeros.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tight([u8; ROOM]);
+
+impl Tight {
+    fn of(onset: &Onset, sighting: &Sighting) -> Option<Self> {
+        let Onset { seq, events, own, tokens, cost_micros, at } = *onset;
+        let numbers = [
+            seq,
+            events,
+            events.wrapping_sub(own),
+            tokens,
+            cost_micros,
+            at.0.0,
+            sighting.seq.wrapping_sub(seq),
+            sighting.step.0,
+            sighting.key,
+        ];
+        let mut bytes = [0; ROOM];
+        let mut end = LENGTHS;
+        for (index, number) in numbers.into_iter().enumerate() {
+            let length = 8 - number.leading_zeros() as usize / 8;
+            let place = bytes.get_mut(end..end + length)?;
+            place.copy_from_slice(number.to_le_bytes().get(..length)?);
+            *bytes.get_mut(index / 2)? |= (length as u8) << (index % 2 * 4);
+            end += length;
+        }
+        Some(Self(bytes))
+    }
+
+    fn get(&self) -> (Onset, Sighting) {
+        let mut numbers = [0; NUMBERS];
+        let mut end = LENGTHS;
+        for (index, number) in numbers.iter_mut().enumerate() {
+            let lengths = self.0.get(index / 2).copied().unwrap_or_default();
+            let length = usize::from(lengths >> (index % 2 * 4) & 15);
+            let bytes = self.0.get(end..end + length).unwrap_or_default();
+            *number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+            end += length;
+        }
+        let [seq, events, others, tokens, cost_micros, at, later, step, key] = numbers;
+        let own = events.wrapping_sub(others);
+        let onset = Onset { seq, events, own, tokens, cost_micros, at: Time(Maybe(at)) };
+        (onset, Sighting { seq: seq.wrapping_add(later), step: Maybe(step), key })
+    }
+}
+
+/// One event as evidence, and as the possible onset of a loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Occurrence(Once);
+
+#[derive(Clone, Debug)]
+enum Once {
+    Tight(Tight),
+    Wide(Box<(Onset, Sighting)>),
+}
+
+impl Occurrence {
+    pub(crate) fn new(sighting: Sighting, onset: Onset) -> Self {
+        Self(match Tight::of(&onset, &sighting) {
+            Some(tight) => Once::Tight(tight),
+            None => Once::Wide(Box::new((onset, sighting))),
+        })
+    }
+
+    pub(crate) fn get(&self) -> (Sighting, Onset) {
+        let (onset, sighting) = match &self.0 {
+            Once::Tight(tight) => tight.get(),
+            Once::Wide(wide) => **wide,
+        };
+        (sighting, onset)
+    }
+
+    pub(crate) fn sighting(&self) -> Sighting {
+        self.get().0
+    }
+
+    pub(crate) fn onset(&self) -> Onset {
+        self.get().1
+    }
+}
+
+impl Codec for Occurrence {
+    const SIZE: usize = size_of::<u64>() * 5;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        match &self.0 {
+            Once::Tight(_) => 0,
+            Once::Wide(wide) => wide.heap(),
+        }
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        let (sighting, onset) = self.get();
+        sighting.put(to);
+        onset.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let sighting = Codec::take(from);
+        Self::new(sighting, Codec::take(from))
+    }
+}
+
+/// Since when something is seen, and its latest occurrences. What was seen once takes no memory of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen(Times);
+
+#[derive(Clone, Debug, Default)]
+enum Times {
+    #[default]
+    Never,
+    Once(Tight),
+    More(Box<More>),
+}
+
+#[derive(Clone, Debug, Default)]
+struct More {
+    onset: Onset,
+    latest: Latest,
+}
+
+impl Seen {
+    /// One more; it began at `onset`, where it was not seen before.
+    pub(crate) fn push(&mut self, sighting: Sighting, onset: Onset) {
+        match &mut self.0 {
+            Times::Never => self.0 = Times::once(onset, sighting),
+            Times::Once(tight) => {
+                let (onset, before) = tight.get();
+                self.0 = Times::of(onset, &[before, sighting]);
+            }
+            Times::More(more) => more.latest.push(sighting),
+        }
+    }
+
+    /// Counts from another onset on; what was seen stays.
+    pub(crate) fn begin(&mut self, onset: Onset) {
+        match &mut self.0 {
+            Times::Never => {}
+            Times::Once(tight) => {
+                let seen = tight.get().1;
+                self.0 = Times::once(onset, seen);
+            }
+            Times::More(more) => more.onset = onset,
+        }
+    }
+
+    pub(crate) fn onset(&self) -> Onset {
+        match &self.0 {
+            Times::Never => Onset::default(),
+            Times::Once(tight) => tight.get().0,
+            Times::More(more) => more.onset,
+        }
+    }
+
+    /// The latest occurrences, oldest first.
+    pub(crate) fn latest(&self) -> Vec<Sighting> {
+        match &self.0 {
+            Times::Never => Vec::new(),
+            Times::Once(tight) => alloc::vec![tight.get().1],
+            Times::More(more) => more.latest.iter().copied().collect(),
+        }
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        match &self.0 {
+            Times::More(more) => more.latest.fits(),
+            Times::Never | Times::Once(_) => true,
+        }
+    }
+}
+
+impl Times {
+    fn once(onset: Onset, seen: Sighting) -> Self {
+        Tight::of(&onset, &seen).map_or_else(|| Self::of(onset, &[seen]), Self::Once)
+    }
+
+    #[cold]
+    fn of(onset: Onset, seen: &[Sighting]) -> Self {
+        let mut latest = Latest::default();
+        seen.iter().for_each(|sighting| latest.push(*sighting));
+        Self::More(Box::new(More { onset, latest }))
+    }
+}
+
+impl Codec for Seen {
+    const SIZE: usize = size_of::<u64>() * 5;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        match &self.0 {
+            Times::Never | Times::Once(_) => 0,
+            Times::More(more) => 16 + Onset::SIZE + Latest::SIZE + more.latest.heap(),
+        }
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        self.onset().put(to);
+        match &self.0 {
+            Times::Never => Latest::default().put(to),
+            Times::Once(tight) => {
+                1_u64.put(to);
+                tight.get().1.put(to);
+            }
+            Times::More(more) => more.latest.put(to),
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let onset: Onset = Codec::take(from);
+        let latest: Latest = Codec::take(from);
+        let mut all = latest.iter();
+        Self(match (all.next(), all.next()) {
+            (None, _) if onset == Onset::default() => Times::Never,
+            (Some(one), None) => Times::once(onset, *one),
+            _ => {
+                drop(all);
+                Times::More(Box::new(More { onset, latest }))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{decode, encode};
+    use alloc::format;
+    use proptest::prelude::*;
+
+    fn number() -> impl Strategy<Value = u64> {
+        (any::<u64>(), 0..64_u32).prop_map(|(number, shift)| number >> shift)
+    }
+
+    fn onset() -> impl Strategy<Value = Onset> {
+        (number(), number(), number(), number(), number(), any::<Option<i64>>()).prop_map(
+            |(seq, events, own, tokens, cost_micros, at)| Onset {
+                seq,
+                events,
+                own,
+                tokens,
+                cost_micros,
+                at: at.into(),
+            },
+        )
+    }
+
+    fn sighting() -> impl Strategy<Value = Sighting> {
+        (0..u64::MAX, any::<Option<u64>>(), any::<u64>()).prop_map(|(seq, step, key)| Sighting {
+            seq,
+            step: step.into(),
+            key,
+        })
+    }
+
+    #[test]
+    fn what_is_ordinary_takes_no_memory_of_its_own() {
+        assert!(size_of::<Occurrence>() <= Occurrence::SIZE && size_of::<Seen>() <= Seen::SIZE);
+        let at = Some(1_790_000_000_000);
+        let onset =
+            Onset { seq: 70_000, events: 9_000, own: 300, tokens: 900_000, cost_micros: 2_000_000, at: at.into() };
+        let sighting = Sighting { seq: 70_003, step: Some(400).into(), key: u64::MAX };
+        let occurrence = Occurrence::new(sighting, onset);
+        assert_eq!((occurrence.get(), occurrence.heap()), ((sighting, onset), 0));
+        let mut seen = Seen::default();
+        seen.push(sighting, onset);
+        assert_eq!((seen.onset(), seen.latest(), seen.heap()), (onset, alloc::vec![sighting], 0));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_unpacked(onset in onset(), all in proptest::collection::vec(sighting(), 1..8)) {
+            let one = all[0];
+            let occurrence = Occurrence::new(one, onset);
+            prop_assert_eq!(occurrence.get(), (one, onset));
+            let bytes = encode(&occurrence);
+            prop_assert_eq!(&bytes, &encode(&(one, onset)));
+            prop_assert_eq!(decode::<Occurrence>(&bytes).map(|taken| taken.get()), Some((one, onset)));
+            let (mut seen, mut latest, mut onset) = (Seen::default(), Latest::default(), onset);
+            for (index, sighting) in all.iter().enumerate() {
+                seen.push(*sighting, onset);
+                latest.push(*sighting);
+                if index % 3 == 0 {
+                    onset.seq ^= 5;
+                    seen.begin(onset);
+                }
+                let bytes = encode(&seen);
+                prop_assert_eq!(&bytes, &encode(&(onset, latest.clone())));
+                let taken: Seen = decode(&bytes).unwrap();
+                prop_assert_eq!(format!("{taken:?}"), format!("{seen:?}"));
+                prop_assert_eq!((taken.onset(), taken.latest()), (onset, latest.iter().copied().collect::<Vec<_>>()));
+            }
+        }
+    }
+}
