@@ -134,7 +134,7 @@ mod tests {
         let (mut packed, mut ring) = (Packed::<(u64, u64)>::default(), Ring::default());
         for number in 0..500_u64 {
             // Some are taken out and put back, as what comes round is; marks of some are alike.
-            let name = number * 7919 % 23 + (number % 2 << 32);
+            let name = number * 7919 % 23 + ((number % 2) << 32);
             let known = packed.take_out(name as u32, |(known, _)| *known == name);
             let wanted = ring.take(|(known, _)| *known == name);
             assert_eq!(known, wanted);
