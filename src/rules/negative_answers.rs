@@ -9,7 +9,7 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Occurrence, Ring};
 use crate::text::{Key, combine, named_things, printable};
-use alloc::{format, vec::Vec};
+use alloc::{boxed::Box, format, vec::Vec};
 
 /// Tools watched at once.
 const TOOLS: usize = 8;
@@ -26,8 +26,19 @@ pub(crate) struct NegativeAnswers;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     tools: Ring<Tool>,
+    /// Only where something was denied by name.
+    denied: Option<Box<Ring<Denied>>>,
 }
-codec!(struct State { tools });
+codec!(struct State { tools, denied });
+
+/// What a negative answer says it did not find.
+#[derive(Clone, Debug)]
+struct Denied {
+    /// Sequence number of the answer.
+    answer: u64,
+    things: Vec<u32>,
+}
+codec!(struct Denied { answer, things });
 
 #[derive(Clone, Debug)]
 struct Tool {
@@ -39,12 +50,10 @@ codec!(struct Tool { tool, answers });
 #[derive(Clone, Debug)]
 struct Answer {
     negative: bool,
-    /// What a negative one says it did not find.
-    things: Vec<u32>,
     round: Option<Key>,
     seen: Occurrence,
 }
-codec!(struct Answer { negative, things, round, seen });
+codec!(struct Answer { negative, round, seen });
 
 impl Tool {
     fn negative(&self) -> impl Iterator<Item = &Answer> {
@@ -55,16 +64,18 @@ impl Tool {
         u32::try_from(self.negative().count()).unwrap_or(u32::MAX)
     }
 
-    fn count(&self) -> u32 {
+    /// The evidence, where so many negative answers name one thing.
+    fn count(&self, one: u32) -> u32 {
         let all = self.all();
-        let one = self.of_one_thing();
         if one >= ONE_THING { all.max(one.saturating_add(MORE)) } else { all }
     }
 
     /// Most negative answers that name one thing.
-    fn of_one_thing(&self) -> u32 {
-        let with = |thing: &u32| self.negative().filter(|answer| answer.things.contains(thing)).count();
-        let most = self.negative().flat_map(|answer| answer.things.iter()).map(with).max();
+    fn of_one_thing(&self, denied: Option<&Ring<Denied>>) -> u32 {
+        let own = |known: &&Denied| self.negative().any(|answer| answer.seen.get().0.seq == known.answer);
+        let denied = || denied.into_iter().flat_map(Ring::iter).filter(own);
+        let with = |thing: &u32| denied().filter(|known| known.things.contains(thing)).count();
+        let most = denied().flat_map(|known| known.things.iter()).map(with).max();
         u32::try_from(most.unwrap_or(0)).unwrap_or(u32::MAX)
     }
 }
@@ -98,10 +109,15 @@ impl Rule for NegativeAnswers {
             // One thing in several places that the call itself names is a search of the places.
             let somewhere = step.call.as_ref().is_some_and(|call| call.target.is_some());
             let things = if negative && !somewhere { named_things(&result.output, THINGS) } else { Vec::new() };
-            let answer = Answer { negative, things, round, seen: Occurrence::new(step.sighting, step.onset) };
+            if !things.is_empty() {
+                let denied = Denied { answer: step.sighting.seq, things };
+                state.denied.get_or_insert_default().push(denied, MAX_WINDOW as usize);
+            }
+            let answer = Answer { negative, round, seen: Occurrence::new(step.sighting, step.onset) };
             tool.answers.push(answer, cx.limits.window as usize);
         }
-        let (count, all) = (tool.count(), tool.all());
+        let one = tool.of_one_thing(state.denied.as_deref());
+        let (count, all) = (tool.count(one), tool.all());
         let signal = (negative && cx.limits.reached(count, 1)).then(|| {
             let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
             Streak::of(tool.negative().map(|answer| answer.seen.get())).signal(Told {
@@ -113,7 +129,7 @@ impl Rule for NegativeAnswers {
                 message: if count > all {
                     format!(
                         "`{name}` denied one and the same thing in {} of its last {} calls",
-                        tool.of_one_thing(),
+                        one,
                         tool.answers.len()
                     )
                 } else {
@@ -129,14 +145,15 @@ impl Rule for NegativeAnswers {
     }
 
     fn standing(state: &State) -> u32 {
-        state.tools.iter().map(Tool::count).max().unwrap_or(0)
+        let count = |tool: &Tool| tool.count(tool.of_one_thing(state.denied.as_deref()));
+        state.tools.iter().map(count).max().unwrap_or(0)
     }
 
     fn fits(state: &State) -> bool {
         state.tools.len() <= TOOLS
-            && state.tools.iter().all(|tool| {
-                tool.answers.len() <= MAX_WINDOW as usize
-                    && tool.answers.iter().all(|answer| answer.things.len() <= THINGS)
+            && state.tools.iter().all(|tool| tool.answers.len() <= MAX_WINDOW as usize)
+            && state.denied.iter().all(|denied| {
+                denied.len() <= MAX_WINDOW as usize && denied.iter().all(|known| known.things.len() <= THINGS)
             })
     }
 }

@@ -13,12 +13,14 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
-use crate::state::{Call, Latest, Marked, Onset, Packed, Step, Time};
+use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
 use crate::text::{Key, Sketch, combine, mark, printable, transient};
 use alloc::{boxed::Box, format};
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
+/// Calls with another answer each time remembered at once.
+const MOVING: usize = 8;
 /// Points of a repeat right after the last one.
 const ADJACENT: u32 = 3;
 /// Milliseconds between two occurrences from which they count as waiting.
@@ -33,16 +35,28 @@ pub(crate) struct RepeatedCall;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     entries: Packed<Entry>,
-    /// The same of custom events: many of those must not push the calls out.
-    customs: Packed<Entry>,
+    /// The same of custom events, which hardly a run has: many of those must not push the calls out.
+    customs: Option<Box<Packed<Entry>>>,
+    /// Calls made again that got another answer, which only few runs have.
+    moving: Option<Box<Ring<Moving>>>,
 }
-codec!(struct State { entries, customs });
+codec!(struct State { entries, customs, moving });
 
 impl State {
     fn all(&self) -> impl Iterator<Item = Entry> {
-        self.entries.iter().chain(self.customs.iter())
+        self.entries.iter().chain(self.customs.iter().flat_map(|customs| customs.iter()))
     }
 }
+
+/// What the latest answer of a call was made of, where it was another one than before.
+#[derive(Clone, Debug)]
+struct Moving {
+    /// [`Entry::whole`].
+    call: Key,
+    loose: u32,
+    words: Sketch,
+}
+codec!(struct Moving { call, loose, words });
 
 /// One call that may repeat.
 #[derive(Clone, Debug)]
@@ -50,10 +64,6 @@ struct Entry {
     call: Key,
     agent: Key,
     points: u32,
-    /// Those of them that answers with a moving part gave.
-    loose: u32,
-    /// What an answer was made of that was another one than before.
-    words: Option<Box<Sketch>>,
     /// Occurrences since the onset.
     times: u32,
     exact: u32,
@@ -75,8 +85,8 @@ struct Entry {
     sightings: Latest,
 }
 codec!(struct Entry {
-    call, agent, points, loose, words, times, exact, light, shape, outcome, patient, index, mutations, at, gap, round,
-    onset, sightings,
+    call, agent, points, times, exact, light, shape, outcome, patient, index, mutations, at, gap, round, onset,
+    sightings,
 });
 
 #[derive(Clone, Copy, Debug)]
@@ -104,8 +114,6 @@ impl Entry {
             call: call.key,
             agent: step.agent,
             points: 0,
-            loose: 0,
-            words: None,
             times: 1,
             exact: mark(step.facts.exact),
             light: mark(step.facts.light),
@@ -163,35 +171,47 @@ impl Entry {
         u32::try_from(gap.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Whether this answer is the one before, but for a small part that moves; what it is made of is kept. One that was
-    /// waited for, or that tells to wait, may say little more each time.
-    fn moves_a_part(&mut self, step: &Step, result: Option<&ToolResult>) -> bool {
-        let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
-        let idle = step.mutations_before == self.mutations && !step.facts.failed && !step.facts.waiting && !waited;
-        let words = result.filter(|_| idle).map(|result| Box::new(Sketch::of(&result.output)));
-        let before = core::mem::replace(&mut self.words, words);
-        before.zip(self.words.as_ref()).is_some_and(|(before, now)| before.differs_little(now))
+    /// The call and whose it is.
+    const fn whole(&self) -> Key {
+        self.call ^ self.agent.rotate_left(17)
     }
 
-    fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>) {
+    /// The points that answers with a moving part gave.
+    fn loose(&self, moving: Option<&Ring<Moving>>) -> u32 {
+        let known = moving.and_then(|moving| moving.iter().find(|known| known.call == self.whole()));
+        known.map_or(0, |known| known.loose)
+    }
+
+    /// Whether another answer is the one before, but for a small part that moves; what it is made of is kept. One that was
+    /// waited for, or that tells to wait, may say little more each time.
+    fn moves_a_part(&self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
+        let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
+        let whole = self.whole();
+        let known = moving.as_mut().and_then(|moving| moving.take(|known| known.call == whole));
+        if waited || step.mutations_before != self.mutations || step.facts.failed || step.facts.waiting {
+            return false;
+        }
+        let words = Sketch::of(&result.output);
+        let little = known.as_ref().is_some_and(|known| known.words.differs_little(&words));
+        let loose = known.map_or(0, |known| known.loose);
+        let loose = if little { loose.saturating_add(1) } else { loose / 2 };
+        moving.get_or_insert_default().push(Moving { call: whole, loose, words }, MOVING);
+        little
+    }
+
+    /// `worth` is what the occurrence is, where its outcome is the one before.
+    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>) {
         let gap = self.gap(step);
-        match self.worth(step, result) {
+        match worth {
             Some(points) => {
                 self.points = self.points.saturating_add(points);
                 self.times = self.times.saturating_add(1);
                 self.sightings.push(step.sighting);
             }
-            None if self.moves_a_part(step, result) => {
-                self.points = self.points.saturating_add(1);
-                self.loose = self.loose.saturating_add(1);
-                self.times = self.times.saturating_add(1);
-                self.sightings.push(step.sighting);
-            }
             None => {
                 self.points /= 2;
-                self.loose /= 2;
                 if self.points == 0 {
-                    *self = Self { words: self.words.take(), ..Self::first(step, call) };
+                    *self = Self::first(step, call);
                     return;
                 }
                 self.sightings.push(step.sighting);
@@ -209,7 +229,8 @@ impl Entry {
         self.round = call.round.unwrap_or(0);
     }
 
-    fn signal(&self, call: &Call, custom: bool, cx: &Cx<'_>) -> Option<Signal> {
+    /// `loose` of the points were given by answers with a moving part.
+    fn signal(&self, call: &Call, custom: bool, loose: u32, cx: &Cx<'_>) -> Option<Signal> {
         let scale = if self.patient { 3 } else { 1 };
         if !cx.limits.reached(self.points, scale) {
             return None;
@@ -223,7 +244,7 @@ impl Entry {
         };
         let Limits { nudge, block, .. } = *cx.limits;
         let (nudge, block) = (nudge.saturating_mul(scale), block.saturating_mul(scale));
-        let told = self.loose > 0 && nudge != 0 && self.points.saturating_sub(self.loose) < block;
+        let told = loose > 0 && nudge != 0 && self.points.saturating_sub(loose) < block;
         Some(Signal {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
@@ -281,11 +302,12 @@ impl Rule for RepeatedCall {
                 if (cx.run.steps + 1).saturating_sub(entry.index) > window {
                     return None;
                 }
-                entry.signal(call, false, cx)
+                entry.signal(call, false, entry.loose(state.moving.as_deref()), cx)
             }
             Fact::Step(step, _) | Fact::Custom(step) => {
                 let custom = matches!(fact, Fact::Custom(_));
-                let entries = if custom { &mut state.customs } else { &mut state.entries };
+                let State { entries, customs, moving } = state;
+                let entries = if custom { &mut **customs.get_or_insert_default() } else { entries };
                 let call = step.call.as_ref()?;
                 let entry = match entries.take_out(mark(call.key), |entry| entry.is_of(call.key, step.agent)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
@@ -293,12 +315,17 @@ impl Rule for RepeatedCall {
                     Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
                         let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
-                        entry.again(step, call, result);
+                        let worth = entry.worth(step, result).or_else(|| {
+                            let another = result.filter(|result| entry.moves_a_part(step, result, moving));
+                            another.map(|_| 1)
+                        });
+                        entry.again(step, call, worth);
                         entry
                     }
                     None => Entry::first(step, call),
                 };
-                let signal = entry.signal(call, custom, cx);
+                let loose = if custom { 0 } else { entry.loose(moving.as_deref()) };
+                let signal = entry.signal(call, custom, loose, cx);
                 entries.push(&entry, ENTRIES);
                 signal
             }
@@ -312,8 +339,9 @@ impl Rule for RepeatedCall {
 
     fn fits(state: &State) -> bool {
         state.entries.len() <= ENTRIES
-            && state.customs.len() <= ENTRIES
-            && state.all().all(|entry| entry.sightings.fits() && entry.words.iter().all(|words| words.fits()))
+            && state.customs.iter().all(|customs| customs.len() <= ENTRIES)
+            && state.all().all(|entry| entry.sightings.fits())
+            && state.moving.iter().all(|moving| moving.len() <= MOVING && moving.iter().all(|known| known.words.fits()))
     }
 }
 
