@@ -323,5 +323,5 @@ fn what_the_fuzzer_kept_of_the_typed_door() {
         }
         assert_eq!(sandbox.snapshot().unwrap(), native.snapshot());
     }
-    assert!(told > 10, "{folder} holds nothing to tell");
+    assert!(told > 5, "{folder} holds {told} events to tell");
 }
