@@ -1,7 +1,5 @@
 //! What a text says of test results: how many tests fail, how many pass, how much is covered.
 
-use crate::model::Tests;
-
 /// Numbers as they are written out in a summary.
 const NUMERALS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -117,13 +115,20 @@ pub(crate) fn coverage(lower: &str) -> Option<u32> {
         return None;
     }
     let words = lower.split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ')' | ',' | ':' | '|'));
-    let percent = |word: &str| {
-        let number = word.trim_end_matches(['.', ';']).strip_suffix('%')?;
-        let shaped = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        number.parse::<f64>().ok().filter(|percent| shaped && *percent <= 100.0)
-    };
-    let coverage = words.filter_map(percent).next();
-    Tests { coverage, ..Tests::default() }.coverage_hundredths()
+    words.filter_map(|word| hundredths(word.trim_end_matches(['.', ';']).strip_suffix('%')?)).next()
+}
+
+/// A decimal up to a hundred in hundredths, rounded to the nearest. Read as a number of digits, since the library's reading
+/// of floats brings a table of ten kilobytes that hardly compresses.
+fn hundredths(decimal: &str) -> Option<u32> {
+    let (whole, part) = decimal.split_once('.').unwrap_or((decimal, ""));
+    if whole.len() + part.len() == 0 || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digit = |place: usize| part.as_bytes().get(place).map_or(0, |byte| u32::from(byte - b'0'));
+    let whole: u32 = if whole.is_empty() { 0 } else { whole.parse().ok().filter(|whole| *whole <= 100)? };
+    let beyond = whole == 100 && part.bytes().any(|byte| byte != b'0');
+    (!beyond).then(|| whole * 100 + digit(0) * 10 + digit(1) + u32::from(digit(2) >= 5))
 }
 
 fn numeral(word: &str) -> Option<u32> {
@@ -182,6 +187,17 @@ mod tests {
             ("75% of lines covered", Some(7_500)),
             ("done to 75%", None),
             ("coverage 250%", None),
+            ("coverage: 100%", Some(10_000)),
+            ("coverage: 100.00%", Some(10_000)),
+            ("coverage: 100.001%", None),
+            ("coverage: 99.996%", Some(10_000)),
+            ("coverage: 75.124%, was 75.13%", Some(7_512)),
+            ("coverage: 075.5%", Some(7_550)),
+            ("coverage: .5%", Some(50)),
+            ("coverage: 5.%", Some(500)),
+            ("coverage: 7.5.1% then 8%", Some(800)),
+            ("coverage: %, .% and 1e1%", None),
+            ("coverage: 99999999999%", None),
         ] {
             assert_eq!(coverage(text), expected, "{text}");
         }

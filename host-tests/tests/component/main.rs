@@ -1,11 +1,6 @@
 //! The built component, held to what its interface promises.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "helpers of tests: a panic is a failed test"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests: a panic is a failed test")]
 
 #[path = "../../examples/coder_verifier.rs"]
 #[expect(dead_code, reason = "its `main` is not called here")]
