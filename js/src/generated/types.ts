@@ -2052,7 +2052,7 @@ export interface Finding {
    */
   rule: RuleId;
   /**
-   * Where.
+   * Where; the findings of one verdict share it.
    */
   scope: Scope;
   /**
