@@ -122,12 +122,13 @@ pub(crate) fn coverage(lower: &str) -> Option<u32> {
 /// of floats brings a table of ten kilobytes that hardly compresses.
 fn hundredths(decimal: &str) -> Option<u32> {
     let (whole, part) = decimal.split_once('.').unwrap_or((decimal, ""));
-    if !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {
+    if whole.len() + part.len() == 0 || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let digit = |place: usize| part.as_bytes().get(place).map_or(0, |byte| u32::from(byte - b'0'));
-    let whole: u32 = whole.parse().ok().filter(|whole| *whole <= 100)?;
-    Some(whole * 100 + digit(0) * 10 + digit(1) + u32::from(digit(2) >= 5)).filter(|hundredths| *hundredths <= 10_000)
+    let whole: u32 = if whole.is_empty() { 0 } else { whole.parse().ok().filter(|whole| *whole <= 100)? };
+    let beyond = whole == 100 && part.bytes().any(|byte| byte != b'0');
+    (!beyond).then(|| whole * 100 + digit(0) * 10 + digit(1) + u32::from(digit(2) >= 5))
 }
 
 fn numeral(word: &str) -> Option<u32> {
@@ -188,11 +189,11 @@ mod tests {
             ("coverage 250%", None),
             ("coverage: 100%", Some(10_000)),
             ("coverage: 100.00%", Some(10_000)),
-            ("coverage: 100.01%", None),
+            ("coverage: 100.001%", None),
             ("coverage: 99.996%", Some(10_000)),
             ("coverage: 75.124%, was 75.13%", Some(7_512)),
             ("coverage: 075.5%", Some(7_550)),
-            ("coverage: .5%", None),
+            ("coverage: .5%", Some(50)),
             ("coverage: 5.%", Some(500)),
             ("coverage: 7.5.1% then 8%", Some(800)),
             ("coverage: %, .% and 1e1%", None),
