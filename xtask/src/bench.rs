@@ -29,16 +29,16 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         [flag, part @ ..] if flag == "--count" && part.len() <= 1 => {
             return count::count(workspace, part.first().map_or("", String::as_str));
         }
-        [flag] if flag == "--verdicts" => return count::verdicts(workspace, None, None),
-        [flag, to, file] if flag == "--verdicts" && to == "--save" => {
-            return count::verdicts(workspace, Some(file), None);
+        [flag, to, file, folders @ ..] if flag == "--verdicts" && to == "--save" => {
+            return count::verdicts(workspace, Some(file), None, folders);
         }
-        [flag, to, file] if flag == "--verdicts" && to == "--against" => {
-            return count::verdicts(workspace, None, Some(file));
+        [flag, to, file, folders @ ..] if flag == "--verdicts" && to == "--against" => {
+            return count::verdicts(workspace, None, Some(file), folders);
         }
+        [flag, folders @ ..] if flag == "--verdicts" => return count::verdicts(workspace, None, None, folders),
         _ => bail!(
             "usage: cargo xtask bench [--json | --count [PART OF A PHASE'S NAME] | \
-             --verdicts [--save FILE | --against FILE]]"
+             --verdicts [--save FILE | --against FILE] [FOLDER…]]"
         ),
     };
     plan::run(workspace, &plan(steps::ALL, &["component", "package"])?)?;

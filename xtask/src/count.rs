@@ -54,16 +54,17 @@ fn collected(file: &Path) -> Result<u64> {
     sum.and_then(|sum| sum.trim().parse().ok()).with_context(|| format!("no sum in {}", file.display()))
 }
 
-/// Digests of every verdict on the project's corpus, and on the scenarios beside the checkout where there are any. With
-/// `save` they are written to that file; with `against` they are compared with one, and what differs is listed.
-pub(crate) fn verdicts(workspace: &Workspace, save: Option<&str>, against: Option<&str>) -> Result<u8> {
+/// Digests of every verdict on the project's corpus, and on the scenarios in further folders. With `save` they are
+/// written to that file; with `against` they are compared with one, and what differs is listed.
+pub(crate) fn verdicts(
+    workspace: &Workspace,
+    save: Option<&str>,
+    against: Option<&str>,
+    folders: &[String],
+) -> Result<u8> {
     let mut files = scenarios(&workspace.root.join("tests/corpus"))?;
-    let beside = workspace.root.join("../shared/corpus");
-    if beside.is_dir() {
-        files.extend(scenarios(&beside)?);
-        files.extend(scenarios(&beside.join("traces"))?);
-    } else {
-        println!("skipped: there is no {}", beside.display());
+    for folder in folders {
+        files.extend(scenarios(Path::new(folder))?);
     }
     let now = printed(Command::new(program(workspace)?).arg("verdicts").args(&files))?;
     if let Some(path) = save {

@@ -72,7 +72,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "[--json | --count [PART] | --verdicts [--save FILE | --against FILE]]",
+        arguments: "[--json | --count [PART] | --verdicts [--save FILE | --against FILE] [FOLDER…]]",
         about: "Measure every door and other detectors side by side, and the sizes; or count instructions and \
                 allocations; or compare all verdicts with those of another day.",
         run: bench::command,
