@@ -602,15 +602,6 @@ macro_rules! registry {
                 )*
             }
 
-            /// Bytes on the heap of the rules that see a piece of streamed text.
-            pub(crate) fn text_heap(&self) -> usize {
-                let mut bytes = 0;
-                $(if <$rule as Rule>::SEES.meets(Facts::TICK.and(Facts::DELTA)) {
-                    bytes += self.$name.heap();
-                })*
-                bytes
-            }
-
             /// A copy for the facts of these kinds: a rule that sees none of them has nothing to compare them with.
             pub(crate) fn seeing(&self, kinds: Facts) -> Self {
                 Self {

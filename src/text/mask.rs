@@ -159,10 +159,14 @@ struct Pass<'a, const HEAVY: bool> {
     digits: bool,
     /// Line ends and the like were copied with what stands around them, and are to become blanks.
     breaks: bool,
-    /// Heavy: the text has no letters but ASCII's, so that all of it can be folded at once.
+    /// Heavy: the text has no capitals but ASCII's, so that all of it can be folded at once: the first others are `À` and
+    /// what follows.
     ascii: bool,
     /// Light: where digits are in `out`.
     numbers: Option<&'a mut Vec<Span>>,
+    /// The latest number stayed. Those of a text are mostly alike: in prose nearly all are told by the bytes beside them, in a
+    /// log hardly one is.
+    plain: bool,
 }
 
 impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
@@ -181,8 +185,9 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             letters: 0,
             digits: false,
             breaks: false,
-            ascii: HEAVY && text.is_ascii(),
+            ascii: HEAVY && text.bytes().fold(0, u8::max) < 0xc3,
             numbers,
+            plain: true,
         }
     }
 
@@ -234,7 +239,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         } else if is(byte, CONTROL) {
             self.control(byte);
         } else if is(byte, DIGIT) {
-            let plain = if HEAVY { self.around().plain_number(self.at) } else { None };
+            let plain = if HEAVY || self.plain { self.around().plain_number(self.at) } else { None };
             let apart = plain.is_some_and(|end| self.stands_apart(end));
             if !HEAVY || apart || !self.path() {
                 self.number(plain);
@@ -362,7 +367,9 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             Some(end) => end,
             None => {
                 let (start, end) = around.word(digit);
-                if let Some((from, to, mask)) = around.volatile(start, end, digit) {
+                let volatile = around.volatile(start, end, digit);
+                self.plain = volatile.is_none();
+                if let Some((from, to, mask)) = volatile {
                     self.mask(from, to, mask);
                     return;
                 }
