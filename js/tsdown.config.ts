@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { UserConfig } from "tsdown";
 
@@ -19,29 +20,23 @@ const own = {
     source === "loopwarden" ? fileURLToPath(new URL("src/api.ts", import.meta.url)) : null,
 };
 
+/** What the package exports: which entries there are, and which of them CommonJS may ask for, is said there alone. */
+const exported: Record<string, string | object> = JSON.parse(
+  readFileSync(new URL("package.json", import.meta.url), "utf8"),
+).exports;
+/** The source of each adapter. A proxy is no framework's, but takes the detector from the package as well. */
+const sources = (name: string) =>
+  [`adapters/src/${name}.ts`, `src/${name}/${name}.ts`].filter((path) => existsSync(new URL(path, import.meta.url)));
+const entries = (names: string[]) =>
+  Object.fromEntries(names.map((name) => name.slice(2)).flatMap((name) => sources(name).map((path) => [name, path])));
+
 /**
  * Adapters, one entry each. They take the detector from the package itself, so that there is one WebAssembly instance
  * and the consumer's conditions choose its module; their frameworks are optional peers.
  */
-const adapters = {
-  "ai-sdk": "adapters/src/ai-sdk.ts",
-  "claude-agent": "adapters/src/claude-agent.ts",
-  cloudflare: "adapters/src/cloudflare.ts",
-  langchain: "adapters/src/langchain.ts",
-  mastra: "adapters/src/mastra.ts",
-  "openai-agents": "adapters/src/openai-agents.ts",
-  otel: "adapters/src/otel.ts",
-  // No framework's, but it takes the detector from the package as well.
-  proxy: "src/proxy/proxy.ts",
-};
+const adapters = entries(Object.keys(exported));
 /** Those that CommonJS may ask for: its frameworks have it as well. */
-const commonjs = {
-  langchain: "adapters/src/langchain.ts",
-  mastra: "adapters/src/mastra.ts",
-  "openai-agents": "adapters/src/openai-agents.ts",
-  otel: "adapters/src/otel.ts",
-  proxy: "src/proxy/proxy.ts",
-};
+const commonjs = entries(Object.keys(exported).filter((name) => "require" in Object(exported[name])));
 
 const shared: UserConfig = {
   platform: "neutral",

@@ -1,5 +1,6 @@
 import { TranscriptReader as CoreReader, readTranscript as read } from "../glue/tools.js";
 import { text } from "./arguments.ts";
+import type { FORMATS } from "./generated/names.ts";
 import type { ErrorRecord, TraceEvent } from "./generated/types.ts";
 import { tools } from "./tools.ts";
 
@@ -20,20 +21,6 @@ import { tools } from "./tools.ts";
  * | `opentelemetry` | spans of agents: OpenTelemetry GenAI as OTLP/JSON or a span a line, exports of Phoenix, observations of Langfuse, runs of LangSmith |
  */
 export type TranscriptFormat = (typeof FORMATS)[number];
-
-/** @internal */
-export const FORMATS = [
-  "trace",
-  "claude-code",
-  "openai",
-  "anthropic",
-  "ai-sdk",
-  "langchain",
-  "swe-agent",
-  "openhands",
-  "gemini-cli",
-  "opentelemetry",
-] as const;
 
 /** A recorded run, read into events. */
 export interface Transcript {

@@ -14,7 +14,7 @@ pub(crate) fn step(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 
 fn crates(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     if !line.try_run(&mut workspace.cargo(["deny", "--version"]))?.0.success() {
-        return Ok(skipped("crates", "cargo-deny is not installed"));
+        return Ok(skipped(line, "crates", "cargo-deny is not installed"));
     }
     let mut counts = Counts::default();
     for what in ["licenses", "bans", "sources", "advisories"] {
@@ -22,7 +22,7 @@ fn crates(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         if status.success() {
             counts.passed += 1;
         } else if what == "advisories" && output.contains("failed to fetch advisory database") {
-            counts = counts + skipped("advisories of crates", "their database cannot be had");
+            counts = counts + skipped(line, "advisories of crates", "their database cannot be had");
         } else {
             eprintln!("\n{output}");
             counts.failed += 1;
@@ -31,25 +31,32 @@ fn crates(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     Ok(counts)
 }
 
+/// Where npm installs something.
+const FOLDERS: [&str; 7] = [".", "test", "tools/binaryen", "tools/biome", "tools/jco", "tools/node", "adapters"];
+
 fn packages(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let mut counts = Counts::default();
-    for folder in [".", "test", "tools/binaryen", "tools/biome", "tools/jco", "tools/node", "adapters"] {
+    for (index, folder) in FOLDERS.iter().enumerate() {
         let (_, output) = line.try_run(&mut workspace.npm(["--prefix", folder, "audit", "--json"]))?;
-        counts = counts
-            + match verdict(&output) {
-                Audit::Clean => Counts { passed: 1, ..Counts::default() },
-                Audit::Unknown(why) => skipped("npm packages", &why),
-                Audit::Holes(number) => {
-                    eprintln!("\n`npm audit` knows of {number} holes in what js/{folder} is built with");
-                    Counts { failed: 1, ..Counts::default() }
-                }
-            };
+        match verdict(&output) {
+            Audit::Clean => counts.passed += 1,
+            Audit::Holes(number) => {
+                eprintln!("\n`npm audit` knows of {number} holes in what js/{folder} is built with");
+                counts.failed += 1;
+            }
+            Audit::Unknown(why) => {
+                // One registry has them all: it is not asked again what it did not answer, and that is said once.
+                let rest = u32::try_from(FOLDERS.len() - index)?;
+                let told = skipped(line, &format!("npm packages of {rest} folders"), &why);
+                return Ok(counts + Counts { skipped: rest, ..told });
+            }
+        }
     }
     Ok(counts)
 }
 
-fn skipped(what: &str, why: &str) -> Counts {
-    eprint!(" not looked at: {what}, {why} …");
+fn skipped(line: &Line, what: &str, why: &str) -> Counts {
+    line.note(&format!("not looked at: {what}, {why}"));
     Counts { skipped: 1, ..Counts::default() }
 }
 
@@ -69,7 +76,10 @@ fn verdict(output: &str) -> Audit {
     };
     let Some(holes) = answer.pointer("/metadata/vulnerabilities").and_then(Value::as_object) else {
         let why = answer.get("message").or_else(|| answer.pointer("/error/summary")).and_then(Value::as_str);
-        return Audit::Unknown(why.unwrap_or("the registry did not say").to_owned());
+        // A registry that has no such service sends its whole page.
+        let why = why.and_then(|why| why.lines().find(|line| !line.trim().is_empty())).unwrap_or_default().trim();
+        let why = why.split(" - ").next().filter(|why| !why.is_empty()).unwrap_or("the registry did not say");
+        return Audit::Unknown(why.to_owned());
     };
     let number = ["high", "critical"].iter().filter_map(|level| holes.get(*level)?.as_u64()).sum();
     if number == 0 { Audit::Clean } else { Audit::Holes(number) }
@@ -88,8 +98,12 @@ mod tests {
         };
         assert_eq!(verdict(&counted(2)), Audit::Holes(3));
         assert_eq!(verdict(&counted(0).replace("\"critical\":1", "\"critical\":0")), Audit::Clean);
-        let refused = r#"{"message": "405 Method Not Allowed", "error": {"summary": ""}}"#;
+        let refused =
+            r#"{"message": "405 Method Not Allowed - POST https://registry.example/-/npm", "error": {"summary": ""}}"#;
         assert_eq!(verdict(refused), Audit::Unknown("405 Method Not Allowed".to_owned()));
+        let page = r#"{"message": "\n405 Method Not Allowed\n<html>…</html>", "error": {}}"#;
+        assert_eq!(verdict(page), Audit::Unknown("405 Method Not Allowed".to_owned()));
+        assert_eq!(verdict("{}"), Audit::Unknown("the registry did not say".to_owned()));
         assert_eq!(verdict("npm error network"), Audit::Unknown("npm gave no answer".to_owned()));
     }
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask fuzz`: libFuzzer on the stable compiler.
 
+use crate::files::files;
 use crate::plan::Line;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
@@ -106,12 +107,4 @@ fn keep(workspace: &Workspace, target: &str, artifacts: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    paths.retain(|path| path.is_file());
-    paths.sort();
-    Ok(paths)
 }

@@ -1,6 +1,7 @@
 //! What a step's result depends on, and whether it has changed since its tests last passed.
 
 use crate::counts::Counts;
+use crate::files::entries;
 use crate::wasm::digest;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
@@ -57,18 +58,14 @@ impl Record {
 }
 
 /// Adds path and content of a file, or of every file below a folder in the order of their names.
-fn collect(path: &Path, root: &Path, parts: &mut Vec<Vec<u8>>) -> Result<()> {
-    let unreadable = || format!("cannot read {}", path.display());
+pub(crate) fn collect(path: &Path, root: &Path, parts: &mut Vec<Vec<u8>>) -> Result<()> {
     if !path.is_dir() {
         let name = path.strip_prefix(root).unwrap_or(path);
         parts.push(name.to_string_lossy().into_owned().into_bytes());
-        parts.push(fs::read(path).with_context(unreadable)?);
+        parts.push(fs::read(path).with_context(|| format!("cannot read {}", path.display()))?);
         return Ok(());
     }
-    let entries = fs::read_dir(path).with_context(unreadable)?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    paths.sort();
-    for path in paths {
+    for path in entries(path)? {
         let made = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| MADE.contains(&name));
         // A link may lead out of the checkout, or nowhere; npm's are below what was left out anyway.
         if !made && !path.is_symlink() {

@@ -7,6 +7,7 @@ mod counts;
 mod demo;
 mod dist;
 mod eval;
+mod files;
 mod fuzz;
 mod inputs;
 mod plan;

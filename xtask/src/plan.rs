@@ -39,8 +39,10 @@ pub(crate) enum Lane {
     Native,
     /// Cargo's folders for modules.
     Modules,
-    /// Node, Python and what they install.
+    /// Node, and what it installs.
     Scripts,
+    /// What else tests drive: browsers, Redis, Python.
+    Hosts,
 }
 
 /// What became of a step.
@@ -91,14 +93,16 @@ pub(crate) fn run(workspace: &Workspace, steps: &[&Step]) -> Result<()> {
     Ok(())
 }
 
-/// Runs every step whose needs were met, whatever became of the others, two at a time. With `reuse`, tests that passed on the
-/// very same inputs are not run again.
+/// Runs every step whose needs were met, whatever became of the others, one of each lane at a time. With `reuse`, tests that
+/// passed on the very same inputs are not run again.
 pub(crate) fn run_all<'a>(workspace: &Workspace, steps: &[&'a Step], reuse: bool) -> Vec<(&'a Step, Fate, Duration)> {
     let board = Mutex::new(vec![Slot::Open; steps.len()]);
     let moved = Condvar::new();
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| {
-        for _ in 0..cores.min(2) {
+        // Three on two cores: one of them mostly waits, for the network, for a browser, or for a compiler that is at its last
+        // and longest crate.
+        for _ in 0..if cores == 1 { 1 } else { 3 } {
             scope.spawn(|| {
                 while let Some(index) = take(steps, &board, &moved) {
                     let Some(step) = steps.get(index) else { break };
@@ -238,6 +242,15 @@ impl Line {
         eprintln!("{clear}{label} {seconds:.1} s{remark}");
     }
 
+    /// Says something that stays.
+    pub(crate) fn note(&self, text: &str) {
+        if self.aside {
+            eprintln!("{} … {text}", self.label);
+        } else {
+            eprint!(" {text} …");
+        }
+    }
+
     /// Runs a command and returns everything it printed.
     ///
     /// # Errors
@@ -249,6 +262,19 @@ impl Line {
             bail!("`{}`: {status}", shown(command));
         }
         Ok(output)
+    }
+
+    /// Runs cargo to compile something.
+    ///
+    /// # Errors
+    /// It cannot be started, it failed, or it warned.
+    pub(crate) fn compile(&mut self, command: &mut Command) -> Result<()> {
+        let output = self.run(command)?;
+        if has_warnings(&output) {
+            eprintln!("\n{output}");
+            bail!("`{}` warned", shown(command));
+        }
+        Ok(())
     }
 
     /// Runs a command; it may fail. Nothing is shown but the progress.
@@ -315,6 +341,11 @@ fn forward(pipe: impl Read + Send + 'static, sender: Sender<String>) -> thread::
     })
 }
 
+/// Whether cargo counted warnings of a package, of this compilation or of the one it remembers.
+fn has_warnings(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with("warning: `") && line.contains(" generated "))
+}
+
 /// A command as a person would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -331,6 +362,14 @@ mod tests {
 
     const fn step(name: &'static str, lane: Lane, needs: &'static [&'static str]) -> Step {
         Step { name, label: "", usually: "", lane, needs, reads: &[], action: nothing }
+    }
+
+    #[test]
+    fn warnings_are_counted_where_cargo_counts_them() {
+        let warned =
+            "   Compiling a\nwarning: unused variable: `x`\n\nwarning: `a` (lib) generated 1 warning\n    Finished";
+        assert!(has_warnings(warned));
+        assert!(!has_warnings("   Compiling a\n    Finished `test` profile\n"));
     }
 
     #[test]

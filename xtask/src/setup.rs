@@ -52,7 +52,7 @@ pub(crate) fn node_modules(workspace: &Workspace, line: &mut Line) -> Result<Cou
         let bytes = size(&workspace.js().join("node_modules"))?;
         let (megabytes, most) = (bytes >> 20, NODE_MODULES_BYTES >> 20);
         ensure!(bytes <= NODE_MODULES_BYTES, "js/node_modules takes {megabytes} MB, more than {most}");
-        eprint!(" {megabytes} MB …");
+        line.note(&format!("{megabytes} MB"));
     }
     Ok(Counts::default())
 }

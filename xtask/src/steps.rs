@@ -118,11 +118,20 @@ pub(crate) const ALL: &[Step] = &[
         action: audit::step,
     },
     Step {
+        name: "core-module",
+        label: "compiling the npm package's core",
+        usually: "2 min",
+        lane: Lane::Modules,
+        needs: &["toolchain"],
+        reads: &[],
+        action: wasm::core_module,
+    },
+    Step {
         name: "glue",
         label: "building the npm package's wasm",
         usually: "5 min",
         lane: Lane::Modules,
-        needs: &["npm-ci", "wasm-tools"],
+        needs: &["core-module", "npm-ci", "wasm-tools"],
         reads: &[],
         action: wasm::glue,
     },
@@ -159,17 +168,8 @@ pub(crate) const ALL: &[Step] = &[
         usually: "",
         lane: Lane::Scripts,
         needs: &["npm-ci"],
-        reads: &[],
+        reads: &["js"],
         action: js_lint,
-    },
-    Step {
-        name: "js-types",
-        label: "checking the npm package's types",
-        usually: "",
-        lane: Lane::Scripts,
-        needs: &["package", "test-tools"],
-        reads: &["js", "js/dist"],
-        action: js_types,
     },
     Step {
         name: "js-test",
@@ -199,6 +199,15 @@ pub(crate) const ALL: &[Step] = &[
         action: setup::frameworks,
     },
     Step {
+        name: "js-types",
+        label: "checking the npm package's types",
+        usually: "",
+        lane: Lane::Scripts,
+        needs: &["package", "test-tools", "frameworks"],
+        reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts"],
+        action: js_types,
+    },
+    Step {
         name: "js-adapters",
         label: "testing the framework adapters",
         usually: "",
@@ -206,6 +215,16 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["package", "test-tools", "frameworks"],
         reads: &["js", "js/dist", "docs", "README.md"],
         action: js_adapters,
+    },
+    Step {
+        name: "js-installed",
+        label: "installing the package beside each framework",
+        usually: "2 min",
+        lane: Lane::Scripts,
+        needs: &["package", "test-tools", "frameworks"],
+        // Without the modules: what they answer is seen by the other steps, and this one asks how the package is put together.
+        reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "docs", "README.md"],
+        action: js_installed,
     },
     Step {
         name: "clippy-modules",
@@ -217,18 +236,9 @@ pub(crate) const ALL: &[Step] = &[
         action: clippy_modules,
     },
     Step {
-        name: "clippy-host",
-        label: "linting the wasmtime tests",
-        usually: "",
-        lane: Lane::Native,
-        needs: &["toolchain"],
-        reads: &[],
-        action: clippy_host,
-    },
-    Step {
         name: "host",
-        label: "testing the component in wasmtime",
-        usually: "",
+        label: "linting and testing the component in wasmtime",
+        usually: "7 min",
         lane: Lane::Native,
         needs: &["component", "expected"],
         reads: &["src", "host-tests", "wit", "tests", "@component", "@expected"],
@@ -247,7 +257,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "python",
         label: "judging a trace from Python",
         usually: "",
-        lane: Lane::Scripts,
+        lane: Lane::Hosts,
         needs: &["component"],
         reads: &["examples", "tests", "@component"],
         action: python,
@@ -256,7 +266,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "redis",
         label: "looking for Redis",
         usually: "",
-        lane: Lane::Scripts,
+        lane: Lane::Hosts,
         needs: &[],
         reads: &[],
         action: setup::redis,
@@ -265,7 +275,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-state",
         label: "keeping state in Redis and in Durable Objects",
         usually: "",
-        lane: Lane::Scripts,
+        lane: Lane::Hosts,
         needs: &["package", "test-tools", "redis"],
         reads: &["js", "js/dist"],
         action: js_state,
@@ -274,7 +284,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "chromium",
         label: "looking for Chromium",
         usually: "",
-        lane: Lane::Scripts,
+        lane: Lane::Hosts,
         needs: &[],
         reads: &[],
         action: setup::chromium,
@@ -283,7 +293,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-conformance",
         label: "comparing Node, jco, Chromium and workerd",
         usually: "",
-        lane: Lane::Scripts,
+        lane: Lane::Hosts,
         needs: &["package", "component", "expected", "test-tools", "chromium"],
         reads: &["js", "js/dist", "@component", "@expected"],
         action: js_conformance,
@@ -292,7 +302,7 @@ pub(crate) const ALL: &[Step] = &[
         name: "js-view",
         label: "opening the viewer's page in Chromium",
         usually: "",
-        lane: Lane::Scripts,
+        lane: Lane::Hosts,
         needs: &["package", "test-tools", "chromium"],
         reads: &["js", "js/dist", "tests"],
         action: js_view,
@@ -325,19 +335,10 @@ fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     lint(workspace, line, &[&build])
 }
 
-/// What is compiled for modules alone.
+/// What is compiled for modules alone, of all modules at once: what one of them does not use the compiler says when it is built.
 fn clippy_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let builds: &[&[&str]] = &[
-        &["--package=loopwarden", "--lib", "--features=component", "--target=wasm32-wasip2"],
-        &["--package=loopwarden", "--lib", "--features=js", "--target=wasm32-unknown-unknown"],
-        &["--package=loopwarden", "--lib", "--features=tools", "--target=wasm32-unknown-unknown"],
-    ];
-    lint(workspace, line, builds)
-}
-
-/// Apart, because it has wasmtime checked first.
-fn clippy_host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    lint(workspace, line, &[&["--package=loopwarden-host-tests", "--all-targets"]])
+    let target = "--target=wasm32-unknown-unknown";
+    lint(workspace, line, &[&["--package=loopwarden", "--lib", "--features=component,js,tools", target]])
 }
 
 fn lint(workspace: &Workspace, line: &mut Line, builds: &[&[&str]]) -> Result<Counts> {
@@ -378,10 +379,18 @@ pub(crate) fn embedding(workspace: &Workspace) -> Command {
     workspace.cargo(["build", "--package=loopwarden-host-tests", "--example=embed"])
 }
 
+/// Compiled by clippy, which is rustc that has more to say: to lint it apart from its tests, all of wasmtime would have to be
+/// checked besides being compiled.
 fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    let mut command = workspace.cargo(["test", "--no-fail-fast", "--package=loopwarden-host-tests"]);
-    command.env("LOOPWARDEN_COMPONENT", workspace.component()).env("LOOPWARDEN_EXPECTED", workspace.expected());
-    let hosted = cargo_test(line, &mut command)?;
+    let package = "--package=loopwarden-host-tests";
+    let test = |what: &[&str]| {
+        let mut command = workspace.cargo(["test", package]);
+        command.args(what).env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+        command.env("LOOPWARDEN_COMPONENT", workspace.component()).env("LOOPWARDEN_EXPECTED", workspace.expected());
+        command
+    };
+    line.compile(&mut test(&["--no-run", "--all-targets"]))?;
+    let hosted = cargo_test(line, &mut test(&["--no-fail-fast"]))?;
     // What the component is made with reads its interface.
     let mut command = workspace.cargo(["test", "--no-fail-fast", "--package=xtask-wasm"]);
     command.env("LOOPWARDEN_COMPONENT", workspace.component());
@@ -391,7 +400,7 @@ fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 /// The Python example, in a virtual environment of its own.
 fn python(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let Some(python) = setup::python(workspace, line)? else {
-        eprint!(" skipped: there is no Python 3.9 or later with `venv` …");
+        line.note("skipped: there is no Python 3.9 or later with `venv`");
         return Ok(Counts { skipped: 1, ..Counts::default() });
     };
     let mut command = Command::new(python);
@@ -407,7 +416,8 @@ fn js_lint(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 fn js_types(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.run(&mut workspace.npm(["run", "types:check"])).context("the generated types are not the schemas' own")?;
     line.run(&mut workspace.npm(["run", "notices:check"])).context("what the package carries of others has changed")?;
-    line.run(&mut workspace.npm(["run", "typecheck"])).map(|_| Counts::default())
+    line.run(&mut workspace.npm(["run", "typecheck"]))?;
+    line.run(&mut workspace.npm(["--prefix", "adapters", "run", "typecheck"])).map(|_| Counts::default())
 }
 
 fn js_test(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
@@ -419,8 +429,11 @@ fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 }
 
 fn js_adapters(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    line.run(&mut workspace.npm(["--prefix", "adapters", "run", "typecheck"]))?;
     node_test(line, &mut workspace.npm(["run", "test:adapters"]))
+}
+
+fn js_installed(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    node_test(line, &mut workspace.npm(["run", "test:installed"]))
 }
 
 fn js_state(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
@@ -462,4 +475,17 @@ fn tests(line: &mut Line, command: &mut Command, count: fn(&str) -> Counts) -> R
         bail!("`{}` ran no test", shown(command));
     }
     Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_need_is_a_step_that_comes_before() {
+        for (index, step) in ALL.iter().enumerate() {
+            let before: Vec<_> = ALL.iter().take(index).map(|step| step.name).collect();
+            assert!(step.needs.iter().all(|need| before.contains(need)), "{}", step.name);
+        }
+    }
 }

@@ -35,8 +35,10 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         }
     }
     if names.is_empty() {
-        // `native` runs what `unit` does, and more; `twice` is for what is shipped, and `dist` runs it.
-        names = steps::ALL.iter().map(|step| step.name).filter(|name| !["unit", "twice"].contains(name)).collect();
+        // `native` runs what `unit` does, and more, as `host` builds what `embed` does; `twice` is for what is shipped, and `dist`
+        // runs it.
+        let left_out = ["unit", "embed", "twice"];
+        names = steps::ALL.iter().map(|step| step.name).filter(|name| !left_out.contains(name)).collect();
     }
     let fates = run_all(workspace, &plan(steps::ALL, &names)?, reuse);
 

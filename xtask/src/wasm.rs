@@ -1,6 +1,8 @@
 //! The two WebAssembly artefacts: the component, and the core module inside the npm package.
 
 use crate::counts::Counts;
+use crate::files::files;
+use crate::inputs::collect;
 use crate::plan::Line;
 use crate::workspace::{Build, Workspace};
 use anyhow::{Context, Result, bail, ensure};
@@ -72,13 +74,13 @@ fn component_module(workspace: &Workspace, line: &mut Line) -> Result<Vec<u8>> {
     let mut command = wasm_cargo(workspace, "component", "wasm32-wasip2");
     // wasm-opt reads core modules only, so the linker must not wrap the module into a component yet.
     command.args(["--", "-C", "link-arg=--export=cabi_realloc", "-C", &stack, "-C", "link-arg=--skip-wit-component"]);
-    line.run(&mut command)?;
+    line.compile(&mut command)?;
     read(&wasm_artefact(workspace, "wasm32-wasip2"))
 }
 
 /// A module of the npm package, as cargo builds it.
 fn npm_module(workspace: &Workspace, line: &mut Line, feature: &str, level: Option<&str>) -> Result<Vec<u8>> {
-    line.run(&mut npm_cargo(workspace, feature, level))?;
+    line.compile(&mut npm_cargo(workspace, feature, level))?;
     read(&wasm_artefact(workspace, NPM_TARGET))
 }
 
@@ -93,6 +95,11 @@ fn npm_cargo(workspace: &Workspace, feature: &str, level: Option<&str>) -> Comma
     // After a trap the wrapper puts the stack back to where it began.
     command.args(["--", "-C", "link-arg=--export=__stack_pointer"]);
     command
+}
+
+/// Compiles the first module of the npm package while there is no program yet that makes something of it.
+pub(crate) fn core_module(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    line.compile(&mut first_module(workspace)).map(|()| Counts::default())
 }
 
 /// The build of the first module of the npm package, for whoever wants to begin with it while other things are done.
@@ -172,12 +179,11 @@ pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 pub(crate) fn package(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let mut inputs = Vec::new();
     for entry in ["src", "scripts", "glue", "schema"] {
-        collect(&workspace.js().join(entry), &mut inputs)?;
+        collect(&workspace.js().join(entry), &workspace.root, &mut inputs)?;
     }
-    for entry in fs::read_dir(workspace.js()).context("cannot read the npm package's folder")? {
-        let path = entry?.path();
-        if path.is_file() && path.extension().is_some_and(|extension| extension != "tgz") {
-            inputs.push(fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?);
+    for path in files(&workspace.js())? {
+        if path.extension().is_some_and(|extension| extension != "tgz") {
+            collect(&path, &workspace.root, &mut inputs)?;
         }
     }
     let stamp = Stamp::new(workspace.js().join("node_modules/.loopwarden-package"), inputs);
@@ -241,25 +247,6 @@ fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()>
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Adds path and content of every file below a folder, in the order of their names.
-fn collect(folder: &Path, inputs: &mut Vec<Vec<u8>>) -> Result<()> {
-    if !folder.is_dir() {
-        bail!("{} is missing", folder.display());
-    }
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, inputs)?;
-        } else {
-            inputs.push(path.to_string_lossy().into_owned().into_bytes());
-            inputs.push(fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?);
-        }
-    }
-    Ok(())
 }
 
 /// What else decides the bytes of an artefact: wasm-opt's options, and its version among the locked ones.

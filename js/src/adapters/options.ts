@@ -1,6 +1,7 @@
 // The options of every adapter are checked when it is made: a misspelt one would be ignored silently, and an agent that was
 // meant to be watched only would be stopped.
 import { LoopwardenError } from "loopwarden";
+import { SETTINGS } from "../generated/names.ts";
 
 /** What every adapter takes. */
 const OPTIONS = [
@@ -19,27 +20,7 @@ const OPTIONS = [
   "task",
 ];
 /** What belongs into `config`, and is often written beside it. */
-const CONFIG = [
-  "attempts",
-  "attended",
-  "budgets",
-  "collaboration",
-  "conventions",
-  "extends",
-  "failures",
-  "graph",
-  "memory",
-  "mode",
-  "onStall",
-  "patterns",
-  "phases",
-  "preset",
-  "prices",
-  "privacy",
-  "rules",
-  "tools",
-  "unattendedLevel",
-];
+const CONFIG = SETTINGS.filter((name) => !OPTIONS.includes(name));
 
 /**
  * The same options, if there is none that nobody knows.

@@ -1,5 +1,5 @@
+import { FORMATS } from "../generated/names.ts";
 import { LEVELS } from "../replay/levels.ts";
-import { FORMATS } from "../transcript.ts";
 import { type Command, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { printRaw } from "./print.ts";
 import { REPORTERS } from "./reporters.ts";

@@ -1,6 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
+import { FORMATS } from "../generated/names.ts";
 import type { Config, Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
 import { judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
@@ -9,7 +10,6 @@ import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
 import { type Quoted, quoted, readable } from "../replay/report.ts";
 import { cost, line as lineOf, outcome, short } from "../replay/summarise.ts";
-import { FORMATS } from "../transcript.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { Complaints, nothing, runsOf, transcriptFormat } from "./input.ts";

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { version } from "../core.ts";
+import { FORMATS } from "../generated/names.ts";
 import type { Level } from "../generated/types.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Live, type Seen, type Update } from "../replay/live.ts";
 import { refused } from "../replay/read.ts";
 import { cost, duration, failed, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
-import { FORMATS, type TranscriptFormat } from "../transcript.ts";
+import type { TranscriptFormat } from "../transcript.ts";
 import { Alarm } from "./alarm.ts";
 import { level, type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";

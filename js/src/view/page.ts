@@ -513,7 +513,7 @@ function showSelection(): void {
   timeline.show(scene);
   list.show(trace.events, analysis?.judged ?? [], selected, new Set(chosen?.occurrences.map(({ event }) => event)));
   the("described").textContent = described(scene);
-  the("position").textContent = trace.events.length === 0 ? "" : `${selected} of ${trace.events.length - 1}`;
+  the("position").textContent = trace.events.length === 0 ? "" : `${selected} of 0–${trace.events.length - 1}`;
   showEvent(trace);
   cancelIdle?.();
   cancelIdle = idle(() => showFlow());

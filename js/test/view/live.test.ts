@@ -44,7 +44,7 @@ test("a session that is going on: the page follows it, and nothing that a person
   // The end is followed where it is looked at.
   await appendFile(file, failing() + failing());
   await about.filter({ hasText: "7 events" }).waitFor();
-  await page.locator("#position").filter({ hasText: "6 of 6" }).waitFor();
+  await page.locator("#position").filter({ hasText: "6 of 0–6" }).waitFor();
   await appendFile(file, failing());
   await page.locator("#loops .chip.nudge").first().waitFor();
   await page.waitForFunction("document.title.includes('nudge')");
@@ -52,12 +52,12 @@ test("a session that is going on: the page follows it, and nothing that a person
   // What is looked at stays, and so does the keyboard.
   await page.locator("#previous").focus();
   for (let step = 0; step < 5; step++) await page.keyboard.press("Enter");
-  await page.locator("#position").filter({ hasText: "3 of 8" }).waitFor();
+  await page.locator("#position").filter({ hasText: "3 of 0–8" }).waitFor();
   await page.locator("#loops button").first().focus();
   for (let step = 0; step < 5; step++) await appendFile(file, failing());
   await about.filter({ hasText: "19 events" }).waitFor();
   await page.locator("#loops .chip.halt").first().waitFor();
-  assert.match((await page.locator("#position").textContent()) ?? "", /^3 of 18$/);
+  assert.match((await page.locator("#position").textContent()) ?? "", /^3 of 0–18$/);
   assert.equal(await page.evaluate("document.activeElement?.closest('#loops') !== null"), true);
   // While text is marked nothing is drawn.
   await page.evaluate("getSelection().selectAllChildren(document.querySelector('#headline-title'))");

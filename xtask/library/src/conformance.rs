@@ -1,5 +1,6 @@
 //! What the native library answers to the conformance corpus, for every other front door to be compared with.
 
+use crate::files::files;
 use crate::raw_scenario::{RawScenario, raw_scenarios};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use loopwarden::{Detector, json, model::Error};
@@ -33,11 +34,8 @@ pub(crate) fn expected(root: &Path, out: &Path) -> Result<()> {
 
 /// The scenario files, in the order of their names.
 pub(crate) fn corpus(root: &Path) -> Result<Vec<PathBuf>> {
-    let folder = root.join("tests/corpus");
-    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    let mut paths = files(&root.join("tests/corpus"))?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    paths.sort();
     Ok(paths)
 }
 

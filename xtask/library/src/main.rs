@@ -5,14 +5,28 @@ mod conformance;
 mod schema;
 mod seeds;
 
+#[path = "../../src/files.rs"]
+mod files;
 #[path = "../../../tests/support/raw_scenario.rs"]
 mod raw_scenario;
 
 use anyhow::{Context, Result, bail};
 use std::env;
 use std::path::Path;
+use std::process::ExitCode;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // What is wrong, for a person; where in this program it was noticed helps nobody.
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let args: Vec<String> = env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {

@@ -1,6 +1,8 @@
-//! What is generated from the core: the published JSON Schemas, and what documents and TypeScript know of the rules.
+//! What is generated from the core: the published JSON Schemas, and what documents and TypeScript know of rules, formats
+//! and settings.
 
 use anyhow::{Context, Result, bail};
+use loopwarden::transcript::Format;
 use loopwarden::{model, rules};
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -33,11 +35,14 @@ const FOLDER: &str = "js/schema";
 /// Path and text of every schema whose file is missing or different.
 fn drifted(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut drifted = Vec::new();
-    let schemas = all()?.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.schema.json")), text));
-    let rules = root.join("js/src/generated/rules.ts");
+    let schemas = all()?;
+    let names = names_module(&schemas)?;
+    let schemas = schemas.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.schema.json")), text));
+    let generated = |name: &str| root.join("js/src/generated").join(name);
     let page = root.join("docs/rules.md");
     let page = (page.clone(), rules_page(&fs::read_to_string(&page).unwrap_or_default())?);
-    for (path, text) in schemas.chain([(rules, rules_module()?), page]) {
+    for (path, text) in schemas.chain([(generated("rules.ts"), rules_module()?), (generated("names.ts"), names), page])
+    {
         // git may have checked the file out with other line ends.
         let present = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
         if present != text {
@@ -60,6 +65,21 @@ fn rules_module() -> Result<String> {
          no window. */\n  window: number;\n  /** The most evidence that adds up within it. */\n  most: number;\n}}\n\n\
          /** Every rule, in the order of checks. */\nexport const RULES: readonly RuleInfo[] = [\n{}];\n",
         rows?.concat()
+    ))
+}
+
+/// What TypeScript knows by name: formats, and the fields of a configuration.
+fn names_module(schemas: &[(&str, String)]) -> Result<String> {
+    let config = schemas.iter().find(|(name, _)| *name == "config").map_or("", |(_, text)| text);
+    let config: Value = serde_json::from_str(config).context("the configuration has no schema")?;
+    let fields = config.get("properties").and_then(Value::as_object).context("a configuration has no fields")?;
+    let list = |names: &mut dyn Iterator<Item = &str>| names.map(|name| format!("  \"{name}\",\n")).collect::<String>();
+    let formats = list(&mut Format::ALL.iter().map(|format| format.name()));
+    let fields = list(&mut fields.keys().map(String::as_str).filter(|name| !name.starts_with('$')));
+    Ok(format!(
+        "// Generated from the core by `cargo xtask schema`: change the core, not this file.\n\n\
+         /** The formats that recorded runs are read in. */\nexport const FORMATS = [\n{formats}] as const;\n\n\
+         /** The fields of a configuration. */\nexport const SETTINGS: readonly string[] = [\n{fields}];\n"
     ))
 }
 

@@ -1,6 +1,7 @@
 //! What fuzzing begins with.
 
 use crate::conformance;
+use crate::files::files;
 use crate::raw_scenario::raw_scenarios;
 use anyhow::{Context, Result, anyhow};
 use loopwarden::{json, model::Body};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Gives the fuzzer something to start from: the corpus of scenarios, and the words of the event schema.
 pub(crate) fn write(root: &Path, home: &Path, longest: usize, targets: &[&str]) -> Result<()> {
@@ -92,12 +93,4 @@ fn collect(schema: &Value, words: &mut BTreeSet<String>) {
         Value::Array(items) => items.iter().for_each(|inner| collect(inner, words)),
         _ => {}
     }
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    paths.retain(|path| path.is_file());
-    paths.sort();
-    Ok(paths)
 }

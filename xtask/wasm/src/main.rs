@@ -5,11 +5,23 @@ use anyhow::{Context, Result, bail, ensure};
 use std::env;
 use std::fs;
 use std::path::Path;
+use std::process::ExitCode;
 use wasm_bindgen_cli_support::Bindgen;
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 use wit_component::ComponentEncoder;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // What is wrong, for a person; where in this program it was noticed helps nobody.
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let args: Vec<String> = env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {

@@ -5,8 +5,8 @@ import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { js, type Project, project } from "../../test/support/packed.ts";
-import { run } from "../../test/support/run.ts";
+import { js, type Project, project } from "../../../test/support/packed.ts";
+import { run } from "../../../test/support/run.ts";
 
 /** What each entry asks for. Entries that need nothing at run time are loaded with nothing. */
 const PEERS: Record<string, { runtime: string[]; types: string[] }> = {
@@ -27,7 +27,7 @@ const { exports, peerDependencies, peerDependenciesMeta } = JSON.parse(
   await readFile(join(js, "package.json"), "utf8"),
 );
 const entries = Object.keys(exports).filter((name) => !/\.(json|wasm)$/.test(name));
-const here = fileURLToPath(new URL("..", import.meta.url));
+const here = fileURLToPath(new URL("../..", import.meta.url));
 
 let installed: Project;
 before(async () => {

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import { Background } from "../../test/support/background.ts";
-import { npm, pack } from "../../test/support/packed.ts";
-import { run } from "../../test/support/run.ts";
+import { after, before, test } from "node:test";
+import { Background } from "../../../test/support/background.ts";
+import { npm, pack } from "../../../test/support/packed.ts";
+import { run } from "../../../test/support/run.ts";
 
-const folder = new URL("../../../docs/frameworks/", import.meta.url);
+const folder = new URL("../../../../docs/frameworks/", import.meta.url);
 /** The line of npm, the command, and the example. */
 const PRINTED = /```sh\nnpm install ([^\n]+)\nnode (\S+)\n```\n\n```ts\n(.*?)```\n/s;
 /** The same of a worker, which is no script: the line of npm, the settings of its server, the command, and the example. */
@@ -24,10 +24,17 @@ test("every page has a complete example", async () => {
   }
 });
 
+let packed: string;
+let tarball: string;
+before(async () => {
+  packed = await mkdtemp(join(tmpdir(), "loopwarden-packed-"));
+  ({ tarball } = await pack(packed));
+});
+after(() => rm(packed, { recursive: true }));
+
 /** A project with the package and what a line of npm names beside it. */
 async function installed(packages: string): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "loopwarden-printed-"));
-  const { tarball } = await pack(project);
   // As `npm init` writes it: a file of modules must say so itself.
   await writeFile(join(project, "package.json"), '{"private":true,"type":"commonjs"}');
   const [own, ...names] = packages.split(" ");
