@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
-use crate::state::{Occurrence, Ring};
+use crate::state::{Call, Occurrence, Ring};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
@@ -80,20 +80,22 @@ impl Rule for DeniedCall {
     const UNIT: &'static str = "refusals";
     const LIMITS: Limits = Limits::ladder(2, 3, 5, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP);
+    const LOOKS_AHEAD: bool = true;
     type State = State;
 
     fn reach(_window: u32) -> u32 {
         REFUSALS
     }
 
+    /// Only the very call that was refused is known to be refused again.
+    fn ahead(state: &State, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+        let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
+        let refused = tool.refusals.iter().any(|denial| denial.call == Some(call.key));
+        refused.then(|| tool.signal(&call.name, Some(call.key), cx))?
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            // Only the very call that was refused is known to be refused again.
-            Fact::Call(call, _) => {
-                let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
-                let refused = tool.refusals.iter().any(|denial| denial.call == Some(call.key));
-                refused.then(|| tool.signal(&call.name, Some(call.key), cx))?
-            }
             Fact::Step(step, _) => {
                 let known = state.tools.take(|tool| tool.tool == step.tool);
                 if step.facts.refusal != Some(Refusal::Denied) {

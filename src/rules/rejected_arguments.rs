@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
-use crate::state::{Occurrence, Ring, Step};
+use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
@@ -171,24 +171,26 @@ impl Rule for RejectedArguments {
     const LIMITS: Limits = Limits::ladder(2, 4, 8, 8);
     const MAX_WINDOW: u32 = MAX_WINDOW;
     const SEES: Facts = Facts::CALL.and(Facts::STEP);
+    const LOOKS_AHEAD: bool = true;
     type State = State;
 
     fn reach(window: u32) -> u32 {
         window
     }
 
+    fn ahead(state: &State, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+        let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
+        // Other arguments deserve their chance; another call of a tool that does not exist does not.
+        let alike = tool.calls.iter().rev().find(|seen| match seen.rejected {
+            Some(Kind::Arguments) => seen.call == mark(call.key),
+            Some(Kind::UnknownTool) => true,
+            None => false,
+        })?;
+        tool.signal(&call.name, alike.rejected?, u32::from(cx.config.conventions.expect_failure), cx)
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(call, _) => {
-                let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
-                // Other arguments deserve their chance; another call of a tool that does not exist does not.
-                let alike = tool.calls.iter().rev().find(|seen| match seen.rejected {
-                    Some(Kind::Arguments) => seen.call == mark(call.key),
-                    Some(Kind::UnknownTool) => true,
-                    None => false,
-                })?;
-                tool.signal(&call.name, alike.rejected?, u32::from(cx.config.conventions.expect_failure), cx)
-            }
             Fact::Step(step, _) => {
                 let rejected = Kind::of(step);
                 let mut tool = state
