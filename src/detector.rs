@@ -722,7 +722,7 @@ impl Judging<'_> {
             silent,
             asks: text::asks(call, &named),
             polling: self.tool.polling,
-            compared: self.tool.compare_answers,
+            compare_answers: self.tool.compare_answers,
             onset: self.onset,
             echo,
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),

@@ -9,6 +9,7 @@
 //! with sixty-three others: only where something can change is a byte looked at by itself.
 
 use super::scan::{BLOCK, stops};
+use super::terminal::sequence_end;
 use super::token::{Around, BLANK, CONTROL, DIGIT, LETTER, PATH, QUOTE, WORD, is};
 use alloc::{string::String, vec::Vec};
 
@@ -328,30 +329,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     /// Drops a control character, or the terminal sequence that an escape begins.
     fn control(&mut self, byte: u8) {
         self.flush();
-        let mut end = self.at + 1;
-        if byte == 0x1b {
-            match self.byte(end) {
-                b'[' => {
-                    end += 1;
-                    while matches!(self.byte(end), 0x20..=0x3f) {
-                        end += 1;
-                    }
-                    end += usize::from(matches!(self.byte(end), 0x40..=0x7e));
-                }
-                // A title or a link: up to its terminator, or to the end of the line where that is missing.
-                b']' | b'P' | b'^' | b'_' => {
-                    while !matches!(self.byte(end), 0 | 0x07 | 0x1b | b'\n') {
-                        end += 1;
-                    }
-                    end += usize::from(self.byte(end) == 0x07);
-                    end += 2 * usize::from(self.byte(end) == 0x1b && self.byte(end + 1) == b'\\');
-                }
-                b'(' | b')' | b'#' => end += 1 + usize::from(matches!(self.byte(end + 1), 0x30..=0x7e)),
-                0x30..=0x7e => end += 1,
-                _ => {}
-            }
-        }
-        end = end.min(self.bytes.len());
+        let mut end = if byte == 0x1b { sequence_end(self.bytes, self.at) } else { self.at + 1 };
         // What was dropped stood between blanks: they are one run.
         if self.out.len() == self.base || self.out.ends_with(' ') {
             end = self.around().end_of(end, BLANK);
