@@ -163,6 +163,13 @@ impl<'a> Reader<'a> {
         0
     }
 
+    /// A value, and the bytes that it was read from; nothing where they do not hold one.
+    pub(crate) fn with_bytes<T: Codec>(&mut self) -> Option<(T, &'a [u8])> {
+        let before = self.rest;
+        let value = T::take(self);
+        Some((value, before.get(..before.len() - self.rest.len())?)).filter(|_| self.sound)
+    }
+
     /// So many bytes; none where there are fewer.
     pub(crate) fn bytes(&mut self, count: usize) -> &'a [u8] {
         if let Some((bytes, rest)) = self.rest.split_at_checked(count) {

@@ -9,8 +9,8 @@ use crate::model::{
 };
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
 use crate::rules::{
-    Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, ToolSettings, index_of, max_cycle_iterations,
-    max_turns, mismatch, task_name,
+    Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, States, ToolSettings, index_of,
+    max_cycle_iterations, max_turns, mismatch, task_name,
 };
 use crate::state::{
     Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
@@ -108,7 +108,7 @@ impl Detector {
         metrics::forgot(metrics, forgotten);
         let Some(run) = run else { return Ok(Verdict { seq, ..Verdict::default() }) };
         let before = (run.rules.task_totals(), run.evicted);
-        let judgement = judge(&self.settings, &mut self.scratch, run, seq, event);
+        let judgement = judge(&self.settings, &mut self.scratch, run, None, seq, event);
         metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
         let cut_short = core::mem::take(&mut self.scratch.cut_short);
         metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
@@ -143,6 +143,7 @@ impl Detector {
             settings,
             scratch,
             run: &mut *run,
+            before: None,
             event,
             context,
             onset,
@@ -185,13 +186,18 @@ impl Detector {
             return Ok(Verdict { seq, ..Verdict::default() });
         }
         let run = self.state.store.peek(&event.context, &self.settings.config.memory);
-        let (mut run, mut scratch) = match &event.body {
+        let judgement = match &event.body {
             Body::ToolCall(call) => {
-                (run.before_call(&event.context), self.scratch.aside(key("tool", call.tool.as_bytes())))
+                let (mut copy, before) = run.before_call(&event.context);
+                let mut scratch = self.scratch.aside(key("tool", call.tool.as_bytes()));
+                judge(&self.settings, &mut scratch, &mut copy, before, seq, event)
             }
-            _ => (run.into_owned(), Scratch::salted(self.scratch.salt)),
+            _ => {
+                let mut scratch = Scratch::salted(self.scratch.salt);
+                judge(&self.settings, &mut scratch, &mut run.into_owned(), None, seq, event)
+            }
         };
-        Ok(judge(&self.settings, &mut scratch, &mut run, seq, event).verdict)
+        Ok(judgement.verdict)
     }
 
     /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
@@ -467,7 +473,16 @@ fn validate(event: &Event) -> Result<(), Error> {
 }
 
 /// One event, from facts to verdict.
-fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, event: &Event) -> Judgement {
+///
+/// `before` is the memory of the rules that `run` is a copy of [for a call](Run::before_call).
+fn judge(
+    settings: &Settings,
+    scratch: &mut Scratch,
+    run: &mut Run,
+    before: Option<&States>,
+    seq: u64,
+    event: &Event,
+) -> Judgement {
     if let Body::Host(host) = &event.body
         && matches!(host.kind, HostKind::RunStart | HostKind::Restart)
     {
@@ -512,7 +527,7 @@ fn judge(settings: &Settings, scratch: &mut Scratch, run: &mut Run, seq: u64, ev
     let (onset, raised, tool) = (run.onset(), Vec::new(), ToolSettings::default());
     let digests = RefCell::new(core::mem::take(&mut scratch.digests));
     let mut judging =
-        Judging { settings, scratch, run, event, context, onset, apart, raised, tool, answers: None, digests };
+        Judging { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers: None, digests };
     if matches!(event.body, Body::Delta(_)) && !context.synthetic {
         // Of these there are most.
         judging.show_all([&Fact::Tick, &Fact::Event(event)]);
@@ -612,6 +627,7 @@ struct Judging<'a> {
     settings: &'a Settings,
     scratch: &'a mut Scratch,
     run: &'a mut Run,
+    before: Option<&'a States>,
     event: &'a Event,
     /// The event as a possible onset.
     onset: Onset,
@@ -657,7 +673,7 @@ impl Judging<'_> {
             digests: &self.digests,
         };
         for fact in facts {
-            self.run.rules.observe(fact, limits, &mut cx, self.apart, &mut self.raised);
+            self.run.rules.observe(self.before, fact, limits, &mut cx, self.apart, &mut self.raised);
         }
     }
 

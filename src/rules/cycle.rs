@@ -234,15 +234,17 @@ impl Rule for Cycle {
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);
+    const LOOKS_AHEAD: bool = true;
     type State = State;
+
+    /// Refusing one step of the lap would only move the loop to the others, so every one is named.
+    fn ahead(state: &State, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+        let walks = state.own(call.agent).into_iter().chain(core::iter::once(&state.calls));
+        walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx))
+    }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            // Refusing one step of the lap would only move the loop to the others, so every one is named.
-            Fact::Call(call, _) => {
-                let walks = state.own(call.agent).into_iter().chain(core::iter::once(&state.calls));
-                walks.filter(|walk| walk.goes_on(call, cx)).find_map(|walk| walk.signal(&call.name, cx))
-            }
             Fact::Step(step, _) => {
                 let tool = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let long = state.long.step(step, cx);

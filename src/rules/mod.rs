@@ -427,6 +427,10 @@ pub(crate) trait Rule: Sized {
     /// The facts that change the rule's mind or memory; it is not shown others.
     const SEES: Facts = Facts::ALL;
 
+    /// A call that is about to run changes nothing of its memory: all that it says of one is in [`Self::ahead`]. Then a
+    /// `check` needs no copy of it.
+    const LOOKS_AHEAD: bool = false;
+
     /// The budget that is the rule's halt threshold.
     const BUDGET: Option<Budget> = None;
     /// What it limits is what the run has spent, whoever spent it.
@@ -447,6 +451,11 @@ pub(crate) trait Rule: Sized {
 
     /// Takes a fact in and answers with the evidence it adds up to.
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal>;
+
+    /// The evidence that a call adds up to which is about to run, for rules that [`Self::LOOKS_AHEAD`].
+    fn ahead(_state: &Self::State, _call: &Call, _cx: &Cx<'_>) -> Option<Signal> {
+        None
+    }
 
     /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none in
     /// particular. For rules
@@ -506,7 +515,10 @@ pub(crate) type Raised = (usize, Signal);
 /// Once in the program for each rule, however many kinds of facts it is asked about.
 #[inline(never)]
 fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-    R::observe(state, fact, cx)
+    match fact {
+        Fact::Call(call, _) if R::LOOKS_AHEAD => R::ahead(state, call, cx),
+        _ => R::observe(state, fact, cx),
+    }
 }
 
 #[inline(never)]
@@ -564,9 +576,11 @@ macro_rules! registry {
         impl States {
             /// Shows a fact to every enabled rule that wants it and collects what they raise. `cx` is the fact's
             /// surroundings with any limits. Which rules want a kind of fact is known when this is compiled. Where the
-            /// lane at hand is another task's (`apart`), the rules that keep evidence in it are not shown the fact.
+            /// lane at hand is another task's (`apart`), the rules that keep evidence in it are not shown the fact. `before`
+            /// is what this is a copy of [for a call](Self::before_call).
             pub(crate) fn observe<'a>(
                 &mut self,
+                before: Option<&Self>,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
                 cx: &mut Cx<'a>,
@@ -574,18 +588,19 @@ macro_rules! registry {
                 raised: &mut Vec<Raised>,
             ) {
                 match fact.kind() {
-                    Facts::TICK => self.show::<{ Facts::TICK.0 }>(fact, limits, cx, apart, raised),
-                    Facts::CALL => self.show::<{ Facts::CALL.0 }>(fact, limits, cx, apart, raised),
-                    Facts::STEP => self.show::<{ Facts::STEP.0 }>(fact, limits, cx, apart, raised),
-                    Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(fact, limits, cx, apart, raised),
+                    Facts::TICK => self.show::<{ Facts::TICK.0 }>(None, fact, limits, cx, apart, raised),
+                    Facts::CALL => self.show::<{ Facts::CALL.0 }>(before, fact, limits, cx, apart, raised),
+                    Facts::STEP => self.show::<{ Facts::STEP.0 }>(None, fact, limits, cx, apart, raised),
+                    Facts::DELTA => self.show::<{ Facts::DELTA.0 }>(None, fact, limits, cx, apart, raised),
                     // What is rare shares the code that asks every rule.
-                    _ => self.show::<{ Facts::ALL.0 }>(fact, limits, cx, apart, raised),
+                    _ => self.show::<{ Facts::ALL.0 }>(None, fact, limits, cx, apart, raised),
                 }
             }
 
             /// The same for facts of the kinds `KINDS`.
             fn show<'a, const KINDS: u16>(
                 &mut self,
+                before: Option<&Self>,
                 fact: &Fact<'_>,
                 limits: &'a [Limits; RULES.len()],
                 cx: &mut Cx<'a>,
@@ -603,7 +618,15 @@ macro_rules! registry {
                     {
                         cx.limits = limits;
                         if <$rule as Rule>::SEES.meets(kind) {
-                            if let Some(signal) = ask::<$rule>(&mut self.$name, fact, cx) {
+                            let signal = match (before, fact) {
+                                (Some(before), Fact::Call(call, _))
+                                    if KINDS == Facts::CALL.0 && <$rule as Rule>::LOOKS_AHEAD =>
+                                {
+                                    <$rule>::ahead(&before.$name, call, cx)
+                                }
+                                _ => ask::<$rule>(&mut self.$name, fact, cx),
+                            };
+                            if let Some(signal) = signal {
                                 raised.push((index, signal));
                             }
                         } else {
@@ -614,10 +637,12 @@ macro_rules! registry {
                 )*
             }
 
-            /// A copy for the facts of these kinds: a rule that sees none of them has nothing to compare them with.
-            pub(crate) fn seeing(&self, kinds: Facts) -> Self {
+            /// A copy to judge a call on: a rule that sees none has nothing to compare one with, and one that looks ahead is
+            /// asked about its own memory.
+            pub(crate) fn before_call(&self) -> Self {
+                let kinds = Facts::TICK.and(Facts::CALL);
                 Self {
-                    $($name: if <$rule as Rule>::SEES.meets(kinds) {
+                    $($name: if <$rule as Rule>::SEES.meets(kinds) && !<$rule as Rule>::LOOKS_AHEAD {
                         self.$name.clone()
                     } else {
                         Default::default()

@@ -291,19 +291,21 @@ impl Rule for RepeatedCall {
     const LIMITS: Limits = Limits::ladder(6, 12, 24, 32);
     const MAX_WINDOW: u32 = 256;
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);
+    const LOOKS_AHEAD: bool = true;
     type State = State;
+
+    fn ahead(state: &State, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+        let entry = state.entries.find(mark(call.key), |entry| entry.is_of(call.key, call.agent))?;
+        // The steps between are counted as they would be if the call ran now.
+        if (cx.run.steps + 1).saturating_sub(entry.index) > u64::from(cx.limits.window) {
+            return None;
+        }
+        entry.signal(call, false, entry.loose(state.moving.as_deref()), cx)
+    }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let window = u64::from(cx.limits.window);
         match fact {
-            Fact::Call(call, _) => {
-                let entry = state.entries.find(mark(call.key), |entry| entry.is_of(call.key, call.agent))?;
-                // The steps between are counted as they would be if the call ran now.
-                if (cx.run.steps + 1).saturating_sub(entry.index) > window {
-                    return None;
-                }
-                entry.signal(call, false, entry.loose(state.moving.as_deref()), cx)
-            }
             Fact::Step(step, _) | Fact::Custom(step) => {
                 let custom = matches!(fact, Fact::Custom(_));
                 let State { entries, customs, moving } = state;

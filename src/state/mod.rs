@@ -34,7 +34,7 @@ pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow}
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::Context;
 use crate::policy::Ladder;
-use crate::rules::{Facts, RULES, States};
+use crate::rules::{RULES, States};
 use crate::text::Key;
 use alloc::vec::Vec;
 
@@ -226,23 +226,24 @@ impl Iterations {
 }
 
 impl Run {
-    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, while there is
-    /// one lane. Several are weighed against each other, each with all that is in it.
-    pub(crate) fn before_call(&self, context: &Context) -> Self {
+    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, and beside it what
+    /// rules look ahead in, while there is one lane. Several are weighed against each other, each with all that is in it.
+    pub(crate) fn before_call(&self, context: &Context) -> (Self, Option<&States>) {
         if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
-            return self.clone();
+            return (self.clone(), None);
         }
-        Self {
+        let copy = Self {
             counted: self.counted.clone(),
             pairing: self.pairing.clone(),
             workflow: self.workflow.clone(),
-            rules: self.rules.seeing(Facts::TICK.and(Facts::CALL)),
+            rules: self.rules.before_call(),
             lanes: Tasks::default(),
             tasks: self.tasks.clone(),
             ladder: self.ladder.clone(),
             standings: self.standings.clone(),
             ..*self
-        }
+        };
+        (copy, Some(&self.rules))
     }
 
     /// Counts an event in and moves time forward, never backwards. Tasks that are idle for longer than `idle_ms` are

@@ -43,39 +43,57 @@ impl<T: Codec + Marked> Packed<T> {
         self.add(item);
     }
 
-    fn add(&mut self, item: &T) {
+    fn make_room(&mut self) {
         if self.bytes.capacity() - self.bytes.len() < ROOM / 2 {
             self.bytes.reserve_exact(ROOM);
         }
+    }
+
+    fn add(&mut self, item: &T) {
+        self.make_room();
         let before = self.bytes.len();
         item.put(&mut self.bytes);
-        let length = u32::try_from(self.bytes.len() - before).unwrap_or(u32::MAX);
+        self.note(item, self.bytes.len() - before);
+    }
+
+    fn note(&mut self, item: &T, length: usize) {
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
         self.heads.push(Head { mark: item.mark(), length }, usize::MAX);
     }
 
     fn remove(&mut self, index: usize) {
-        let start: usize = self.heads.iter().take(index).map(|head| head.length as usize).sum();
+        let start = self.start(index);
         if let Some(head) = self.heads.remove(index) {
             self.bytes.drain(start..(start + head.length as usize).min(self.bytes.len()));
         }
     }
 
-    fn items(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        let mut rest = self.bytes.as_slice();
-        self.heads.iter().map(move |head| {
-            let (item, after) = rest.split_at_checked(head.length as usize).unwrap_or_default();
-            rest = after;
-            (head.mark, item)
-        })
+    /// Where an item begins.
+    fn start(&self, index: usize) -> usize {
+        self.heads.iter().take(index).map(|head| head.length as usize).sum()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
-        self.items().filter_map(|(_, bytes)| decode(bytes))
+        let mut rest = self.bytes.as_slice();
+        self.heads.iter().filter_map(move |head| {
+            let (item, after) = rest.split_at_checked(head.length as usize).unwrap_or_default();
+            rest = after;
+            decode(item)
+        })
     }
 
+    /// Hardly any has the mark, so nothing but marks is looked at on the way.
     fn position(&self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<(usize, T)> {
-        let with_mark = self.items().enumerate().filter(|(_, (known, _))| *known == mark);
-        with_mark.filter_map(|(index, (_, bytes))| Some((index, decode(bytes)?))).find(|(_, item)| fits(item))
+        let mut next = 0;
+        loop {
+            let mut heads = self.heads.iter().skip(next);
+            let index = next + heads.position(|head| head.mark == mark)?;
+            next = index + 1;
+            let bytes = self.bytes.get(self.start(index)..self.start(next));
+            if let Some(item) = bytes.and_then(decode).filter(&fits) {
+                return Some((index, item));
+            }
+        }
     }
 
     /// The first item of a mark that fits.
@@ -111,8 +129,11 @@ impl<T: Codec + Marked> Codec for Packed<T> {
 
     fn take(from: &mut Reader<'_>) -> Self {
         let mut packed = Self::default();
-        for item in Vec::<T>::take(from) {
-            packed.add(&item);
+        for _ in 0..from.count() {
+            let Some((item, bytes)) = from.with_bytes::<T>() else { break };
+            packed.make_room();
+            packed.bytes.extend_from_slice(bytes);
+            packed.note(&item, bytes.len());
         }
         packed
     }

@@ -156,32 +156,37 @@ impl Echo {
         }
     }
 
-    /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended.
-    pub(super) fn strip(&self, text: &str, out: &mut String) -> bool {
+    /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended. `words`
+    /// is a buffer.
+    pub(super) fn strip(&self, text: &str, words: &mut Vec<Word>, out: &mut String) -> bool {
         if self.runs.is_empty() {
             return false;
         }
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-        let mut words = Words { bytes: text.as_bytes(), runs: runs::<b'_'>(text), next: None };
+        let mut all = runs::<b'_'>(text);
+        words.clear();
+        while let Some(word) = Word::next(text.as_bytes(), &mut all) {
+            words.push(word);
+        }
         let (mut found, mut copied, mut before) = (false, 0, None);
-        words.step();
-        while let Some(word) = words.step() {
-            let behind = words.next.map_or(word.hash, |behind| behind.hash);
-            let repeated = if self.begins(word.hash, behind) { self.longest(word, &words, lengths) } else { None };
-            let Some(after) = repeated else {
-                before = Some(word.end);
+        let mut rest = words.as_slice();
+        while let Some((word, behind)) = rest.split_first() {
+            let repeated = if self.begins(word, behind.first(), lengths) { self.longest(rest, lengths) } else { 0 };
+            if repeated == 0 {
+                (before, rest) = (Some(word.end), behind);
                 continue;
-            };
+            }
             // The punctuation on either side belongs to the argument as often as not.
             out.push_str(text.get(copied..before.unwrap_or(copied)).unwrap_or_default());
             // However many lines it repeats.
             if !out.ends_with(MARK) {
                 out.push_str(MARK);
             }
-            copied = after.next.map_or(text.len(), |word| word.start);
-            (found, before, words) = (true, None, after);
+            rest = rest.get(repeated..).unwrap_or_default();
+            copied = rest.first().map_or(text.len(), |word| word.start);
+            (found, before) = (true, None);
         }
         if found {
             out.push_str(text.get(copied..).unwrap_or_default());
@@ -189,52 +194,34 @@ impl Echo {
         found
     }
 
-    /// Whether a run may begin with a word, or with it and the one behind it.
+    /// Whether a run may be a word alone, or begin with it and the one behind it.
     #[inline]
-    fn begins(&self, word: u32, behind: u32) -> bool {
+    fn begins(&self, word: &Word, behind: Option<&Word>, lengths: u32) -> bool {
         let may =
             |first: u32| self.first.get(first as usize / 64 % 4).is_some_and(|bits| bits >> (first % 64) & 1 == 1);
-        let one = chain(0, word);
-        may(one) || may(chain(one, behind))
+        let one = chain(0, word.hash);
+        lengths & 2 != 0 && may(one) || behind.is_some_and(|behind| may(chain(one, behind.hash)))
     }
 
-    /// The words behind the longest remembered run that `first` and `words` begin with.
-    fn longest<'a>(&self, first: Word, words: &Words<'a>, lengths: u32) -> Option<Words<'a>> {
-        let (mut words, mut word, mut hash, mut found) = (words.clone(), first, 0, None);
-        for count in 1..=u8::try_from(LONGEST).unwrap_or(u8::MAX) {
+    /// Words of the longest remembered run that `words` begin with; 0 for none.
+    fn longest(&self, words: &[Word], lengths: u32) -> usize {
+        let (mut hash, mut found) = (0, 0);
+        for (word, count) in words.iter().take(LONGEST).zip(1_u8..) {
             hash = chain(hash, word.hash);
             if lengths >> count == 0 {
                 break;
             }
             if lengths >> count & 1 == 1 && self.runs.contains(&(count, hash)) {
-                found = Some(words.clone());
+                found = count.into();
             }
-            let Some(next) = words.step() else { break };
-            word = next;
         }
         found
     }
 }
 
-/// The words of a text from one on, and the one behind it.
-#[derive(Clone)]
-struct Words<'a> {
-    bytes: &'a [u8],
-    runs: Runs<'a, b'_'>,
-    next: Option<Word>,
-}
-
-impl Words<'_> {
-    #[inline]
-    fn step(&mut self) -> Option<Word> {
-        let behind = Word::next(self.bytes, &mut self.runs);
-        core::mem::replace(&mut self.next, behind)
-    }
-}
-
 /// A word, where it stands.
 #[derive(Clone, Copy, Debug)]
-struct Word {
+pub(super) struct Word {
     start: usize,
     end: usize,
     /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
@@ -298,7 +285,7 @@ mod tests {
 
     fn stripped(args: Value, error: &str) -> String {
         let mut out = String::new();
-        if of(args).strip(error, &mut out) { out } else { error.into() }
+        if of(args).strip(error, &mut Vec::new(), &mut out) { out } else { error.into() }
     }
 
     #[test]

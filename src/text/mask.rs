@@ -290,7 +290,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         if !HEAVY || self.ascii {
             self.out.push_str(run);
         } else {
-            self.out.extend(run.chars().flat_map(char::to_lowercase));
+            fold(run, self.out);
         }
     }
 
@@ -430,6 +430,12 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
         found || !digit
     }
+}
+
+/// Appends a text whose capitals are not ASCII's alone, in lower case.
+#[cold]
+fn fold(text: &str, out: &mut String) {
+    out.extend(text.chars().flat_map(char::to_lowercase));
 }
 
 /// Whether `token` is named like a file.

@@ -121,7 +121,9 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 pub(crate) fn of_message(message: &str) -> Nature {
     let (mut transient, mut permanent, mut soon) = (false, false, false);
     let mut last = (0, 0);
-    for (at, place) in runs::<NO_JOINT>(message).take(WORDS).enumerate() {
+    let mut words = runs::<NO_JOINT>(message);
+    for at in 0..WORDS {
+        let Some(place) = words.next() else { break };
         let before = core::mem::replace(&mut last, place);
         if TELLING.may_hold(message.as_bytes().get(place.0..place.1).unwrap_or_default()) {
             let [before, word] = [before, place].map(|(from, to)| message.get(from..to).unwrap_or_default());

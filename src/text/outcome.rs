@@ -7,7 +7,7 @@ use super::again::Again;
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Digests, Key, combine, key, salted};
-use super::echo::Echo;
+use super::echo::{Echo, Word};
 use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, normalise, normalise_light};
 use super::mutation::Names;
@@ -94,6 +94,7 @@ struct Class {
     normal: String,
     stripped: String,
     echo: Echo,
+    words: Vec<Word>,
 }
 
 impl Scratch {
@@ -424,7 +425,7 @@ fn class(
     letters: u32,
     echo: Option<&Late<Echo>>,
     (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
-    Class { text: buffer, normal, stripped, echo: unread }: &mut Class,
+    Class { text: buffer, normal, stripped, echo: unread, words }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
         let shared = salted(domain, salt, normal.as_bytes());
@@ -456,10 +457,14 @@ fn class(
         None => result.output.as_str(),
     };
     let echo = echo.map(|echo| echo.runs(unread));
+    // At once: otherwise every error that is a little longer than those before makes the buffers anew.
+    stripped.clear();
+    stripped.reserve(4 * CLASS_END);
+    normal.reserve(4 * CLASS_END);
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
         stripped.clear();
-        let repeats = echo.is_some_and(|echo| echo.strip(end, stripped));
+        let repeats = echo.is_some_and(|echo| echo.strip(end, words, stripped));
         let own = if repeats { stripped.as_str() } else { end };
         normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }

@@ -80,7 +80,9 @@ fn read(text: &str) -> Option<Refusal> {
     let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
     // The latest words, newest first.
     let mut before = [(0, 0); NEAR + 1];
-    for place in runs::<b'\''>(text).take(WORDS) {
+    let mut words = runs::<b'\''>(text);
+    for _ in 0..WORDS {
+        let Some(place) = words.next() else { break };
         let here = text.as_bytes().get(place.0..place.1).unwrap_or_default();
         if LAST_WORDS.may_hold(here)
             && let Some(found) = ends(word(place), &before.map(word))
