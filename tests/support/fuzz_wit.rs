@@ -118,6 +118,19 @@ impl Tell<Vec<(String, String)>> for std::collections::BTreeMap<String, String> 
     }
 }
 
+impl Tell<model::SmolStr> for String {
+    fn tell(self) -> model::SmolStr {
+        self.into()
+    }
+}
+
+impl Tell<std::sync::Arc<model::Scope>> for wit::Scope {
+    fn tell(self) -> std::sync::Arc<model::Scope> {
+        let scope: model::Scope = self.tell();
+        scope.into()
+    }
+}
+
 impl Tell<model::Record> for String {
     #[allow(clippy::expect_used, reason = "how a fuzz target says that something broke")]
     fn tell(self) -> model::Record {
