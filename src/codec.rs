@@ -578,8 +578,8 @@ impl<A: Codec, B: Codec, C: Codec> Codec for (A, B, C) {
 macro_rules! codec {
     (@raw raw) => { true };
     (@raw) => { false };
-    (struct $name:ident $(<$of:ident>)? { $($field:ident),* $(,)? } $($raw:ident)?) => {
-        impl $(<$of: $crate::codec::Codec>)? $crate::codec::Codec for $name $(<$of>)? {
+    (struct $name:ident $(<$($of:ident),+>)? { $($field:ident),* $(,)? } $($raw:ident)?) => {
+        impl $(<$($of: $crate::codec::Codec),+>)? $crate::codec::Codec for $name $(<$($of),+>)? {
             const SIZE: usize = {
                 let size = (0 $(+ $crate::codec::size(|value: &Self| &value.$field))*).next_multiple_of(8);
                 assert!(size_of::<Self>() <= size);

@@ -133,7 +133,6 @@ impl Detector {
         let (seq, metrics) = (self.state.seq, &mut self.state.metrics);
         self.state.seq = seq.saturating_add(1);
         metrics.events = metrics.events.saturating_add(1);
-        let held = run.text_heap(context);
         run.enter(seq, context, config.memory.idle_ms);
         count(&self.settings, run, event);
         let onset = run.onset();
@@ -157,10 +156,7 @@ impl Detector {
         if judging.raised.is_empty() && !judging.run.stopped {
             judging.scratch.digests = judging.digests.take();
             run.standings.judged(Level::Continue, run.now);
-            let holds = run.text_heap(context);
-            if !self.state.store.grow(held, holds, &config.memory) {
-                self.settle();
-            }
+            self.settle();
             return Some(Verdict { seq, ..Verdict::default() });
         }
         let before = (judging.run.rules.task_totals(), judging.run.evicted);
@@ -710,7 +706,7 @@ impl Judging<'_> {
             silent,
             asks: text::asks(call, &named),
             polling: self.tool.polling,
-            compared: self.tool.compare_answers,
+            compare_answers: self.tool.compare_answers,
             onset: self.onset,
             echo,
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),

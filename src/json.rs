@@ -7,12 +7,14 @@
 mod diagnose;
 mod goals;
 mod read;
+mod tree;
 mod typed;
+mod write;
 
 use crate::detector::Detector;
 use crate::model::{
-    Body, Checkpoint, Config, Context, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile,
-    ReportFormat, ResetReason, Scenario, Scope, TraceEvent, Verdict,
+    Checkpoint, Config, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile, ReportFormat,
+    ResetReason, Scenario, Scope, TraceEvent, Verdict,
 };
 use crate::profiles;
 use crate::text::nearest;
@@ -303,8 +305,7 @@ fn verdict_text(verdict: &Verdict) -> String {
 /// Serialises a value of the model.
 #[must_use]
 pub fn to_string(value: &impl Serialize) -> String {
-    // INVARIANT: the model has string keys only and its `Serialize` impls do not fail, so this cannot be an error.
-    serde_json::to_string(value).unwrap_or_default()
+    write::written(value)
 }
 
 fn trace_event_from(value: Value, path: &str) -> Result<TraceEvent, Error> {
@@ -326,8 +327,8 @@ pub(crate) fn config_text(config: &Config) -> String {
     if *config == default {
         return String::new();
     }
-    // INVARIANT: as for `to_string`.
-    let value = |config: &Config| serde_json::to_value(config).unwrap_or_default();
+    // By way of its text: what writes that is here anyway. INVARIANT: what was written is read.
+    let value = |config: &Config| value(&to_string(config)).unwrap_or_default();
     let mut changed = value(config);
     leave_out(&mut changed, &value(&default));
     to_string(&changed)
@@ -348,8 +349,6 @@ fn leave_out(value: &mut Value, default: &Value) {
 
 /// Reads an event from its flat object: the context's fields, the `type`, and the fields of that type.
 fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
-    const CONTEXT: [&str; 11] =
-        ["at", "run", "task", "parentTask", "agent", "round", "step", "synthetic", "tokens", "costMicros", "labels"];
     let kind = match map.remove("type") {
         Some(Value::String(kind)) => kind,
         Some(other) => {
@@ -358,58 +357,14 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
         }
         None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at(format!("{path}type"))),
     };
-    let mut common = Map::new();
-    for name in CONTEXT {
-        if let Some(value) = map.remove(name)
-            && !value.is_null()
-        {
-            common.insert(name.to_string(), value);
-        }
-    }
-    let context = if common.is_empty() {
-        Context::default()
-    } else {
-        typed(Value::Object(common), ErrorCode::InvalidEvent, path)?
-    };
-    if kind == "tool-result"
-        && let Some(output) = map.get_mut("output")
-        && !output.is_string()
-    {
-        // Structured output is compared as its JSON text.
-        *output = Value::String(output.to_string());
-    }
-    let rest = Value::Object(map);
-    /// One arm per type, so that each body is read straight from the object and errors keep their path.
-    macro_rules! bodies {
-        ($($name:literal => $variant:ident),* $(,)?) => {
-            match kind.as_str() {
-                $($name => Body::$variant(typed(rest, ErrorCode::InvalidEvent, path)?),)*
-                _ => {
-                    let known = [$($name),*].join(", ");
-                    let error = Error::new(ErrorCode::UnknownEvent, format!("unknown event type, expected one of {known}"));
-                    return Err(error.at(format!("{path}type")).with(kind));
-                }
-            }
-        };
-    }
-    let body = bodies! {
-        "tool-call" => ToolCall,
-        "tool-result" => ToolResult,
-        "message" => Message,
-        "delta" => Delta,
-        "output" => Output,
-        "failure" => Failure,
-        "progress" => Progress,
-        "evaluation" => Evaluation,
-        "collaboration" => Collaboration,
-        "attempt" => Attempt,
-        "transition" => Transition,
-        "turn" => Turn,
-        "delivery" => Delivery,
-        "host" => Host,
-        "custom" => Custom,
-    };
-    Ok(Event { body, context })
+    read::types(&kind).map_err(|known| {
+        let error = Error::new(ErrorCode::UnknownEvent, format!("unknown event type, expected one of {known}"));
+        error.at(format!("{path}type")).with(&kind)
+    })?;
+    read::event_of(&kind, &map).map_err(|message| {
+        let read = |value: &Value| read::event_of(&kind, value.as_object()?).err();
+        typed::blame(Value::Object(map), message, &read, ErrorCode::InvalidEvent, path)
+    })
 }
 
 /// Parses JSON text, with lone surrogates repaired.

@@ -1,15 +1,17 @@
 //! Reading an event straight from its JSON text, without a tree of values between.
 //!
 //! One visitor takes the fields of every type, whatever comes first, and they are put together in the end. It answers
-//! `None` where it is not sure: for text that is wrong, and for what only the slow reader understands (half a surrogate
-//! pair, an enum written as an object). The slow reader then says what it is, or what is wrong and where.
+//! `None` where it is not sure: for text that is wrong, and for half a surrogate pair. Then the fields are taken from a tree
+//! ([`event_of`]), and if they make no event, that is what finds out which of them is wrong.
 
+use super::tree::Tree;
 use crate::model::{
     Attempt, Body, Checklist, Collaboration, Context, Custom, Delivery, Delta, Evaluation, Event, Failure, Host,
     Marker, Message, Output, Progress, Tests, ToolCall, ToolResult, Transition, Turn,
 };
 use alloc::{
     collections::BTreeMap,
+    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -18,7 +20,7 @@ use serde::de::{
     Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor,
     value::{Error as WordError, StrDeserializer},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// An event and, of a line of a trace, whether it is about to happen; `None` where the slow reader must be asked.
 pub(super) fn event(text: &str, trace: bool) -> Option<(Event, bool)> {
@@ -30,7 +32,48 @@ pub(super) fn event(text: &str, trace: bool) -> Option<(Event, bool)> {
         return None;
     }
     let pending = fields.pending;
-    Some((fields.into_event()?, pending))
+    Some((fields.into_event().ok()?, pending))
+}
+
+/// The types of event, and whether `kind` is one.
+pub(super) fn types(kind: &str) -> Result<(), String> {
+    if known(kind).is_some() { Ok(()) } else { Err(KINDS.join(", ")) }
+}
+
+/// An event of a known type from its other fields; an error says what serde would.
+pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, String> {
+    let (own, all) = known(kind).unwrap_or_default();
+    for name in map.keys() {
+        let known = Field::named(name).is_some_and(|field| all & !NOT_HERE & bit(field) != 0);
+        if !known {
+            let names: Vec<_> = own.iter().map(|field| format!("`{}`", field.name())).collect();
+            return Err(format!("unknown field `{name}`, expected one of {}", names.join(", ")));
+        }
+    }
+    let mut fields = Fields { kind: kind.to_string(), ..Fields::default() };
+    for (name, value) in map {
+        if let Some(field) = Field::named(name) {
+            fields.seen |= bit(field);
+            fields.take(field, value).map_err(|error| error.to_string())?;
+        }
+    }
+    let seen = fields.seen;
+    fields.into_event().map_err(|wrong| match wrong {
+        Wrong::Missing(field) if seen & bit(field) != 0 => "invalid type: null, expected a string".to_string(),
+        Wrong::Missing(field) => format!("missing field `{}`", field.name()),
+        Wrong::Word(message) => message,
+        Wrong::Else => "no event".to_string(),
+    })
+}
+
+/// Why fields make no event.
+enum Wrong {
+    /// One that has to be there is not, or is `null`.
+    Missing(Field),
+    /// No case of an enum.
+    Word(String),
+    /// There are others beside them, or no such type.
+    Else,
 }
 
 const fn bit(field: Field) -> u128 {
@@ -50,6 +93,12 @@ macro_rules! fields {
                     _ => return None,
                 })
             }
+
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
         }
 
         /// What was read. `seen` has a bit for every field that was there, even if it said `null`.
@@ -62,7 +111,14 @@ macro_rules! fields {
         impl Fields {
             fn read<'de, A: MapAccess<'de>>(&mut self, field: Field, map: &mut A) -> Result<(), A::Error> {
                 match field {
-                    $(Field::$variant => self.$slot = map.next_value()?,)*
+                    $(Field::$variant => self.$slot = next(map)?,)*
+                }
+                Ok(())
+            }
+
+            fn take(&mut self, field: Field, value: &Value) -> Result<(), serde_json::Error> {
+                match field {
+                    $(Field::$variant => self.$slot = taken(value)?,)*
                 }
                 Ok(())
             }
@@ -137,6 +193,18 @@ fields! {
     Key "key" key: Option<String>,
 }
 
+/// The value at hand: once for a type, however many fields have it.
+#[inline(never)]
+fn next<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: &mut A) -> Result<T, A::Error> {
+    map.next_value()
+}
+
+/// The same of a value in a tree.
+#[inline(never)]
+fn taken<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
+    T::deserialize(Tree(value))
+}
+
 impl<'de> Visitor<'de> for &mut Fields {
     type Value = ();
 
@@ -191,8 +259,23 @@ impl<'de> Deserialize<'de> for AsText {
 }
 
 /// The case of an enum.
-fn word<T: DeserializeOwned>(name: &str) -> Option<T> {
-    T::deserialize(StrDeserializer::<WordError>::new(name)).ok()
+fn word<T: DeserializeOwned>(name: &str) -> Result<T, Wrong> {
+    T::deserialize(StrDeserializer::<WordError>::new(name)).map_err(|error| Wrong::Word(error.to_string()))
+}
+
+/// A field that has to be there.
+fn there<T>(value: Option<T>, field: Field) -> Result<T, Wrong> {
+    value.ok_or(Wrong::Missing(field))
+}
+
+/// The case of an enum that has to be there.
+fn named<T: DeserializeOwned>(name: Option<String>, field: Field) -> Result<T, Wrong> {
+    word(&there(name, field)?)
+}
+
+/// The case of one that may be absent.
+fn case<T: DeserializeOwned>(name: Option<String>) -> Result<Option<T>, Wrong> {
+    name.map(|name| word(&name)).transpose()
 }
 
 /// What events of every type may have.
@@ -222,125 +305,136 @@ const fn bits(fields: &[Field]) -> u128 {
     set
 }
 
-impl Fields {
-    fn into_event(self) -> Option<Event> {
-        /// A body of the fields it may have; an event with others is none.
-        macro_rules! body {
-            ($body:ident { $($slot:ident: $field:ident = $value:expr),* $(,)? }) => {{
-                const KNOWN: u128 = COMMON | bits(&[$(Field::$field),*]);
-                if self.seen & !KNOWN != 0 {
-                    return None;
-                }
-                Body::$body($body { $($slot: $value),* })
-            }};
+/// No field of an event that is one of many, or none any more: they are read beforehand.
+const NOT_HERE: u128 = bits(&[Field::Type, Field::Pending]);
+
+/// The types of event: the fields of each, and what they are made of.
+macro_rules! types {
+    (|$fields:ident| $($name:literal => $body:ident { $($slot:ident: $field:ident = $value:expr),* $(,)? },)*) => {
+        const KINDS: &[&str] = &[$($name),*];
+
+        /// The fields of a type of its own, and all that it may have.
+        fn known(kind: &str) -> Option<(&'static [Field], u128)> {
+            Some(match kind {
+                $($name => {
+                    const OWN: &[Field] = &[$(Field::$field),*];
+                    const ALL: u128 = COMMON | bits(OWN);
+                    (OWN, ALL)
+                })*
+                _ => return None,
+            })
         }
-        let has = |field| self.seen & bit(field) != 0;
-        let body = match self.kind.as_str() {
-            "tool-call" => body!(ToolCall {
-                tool: Tool = self.tool?,
-                args: Args = self.args,
-                raw_args: RawArgs = self.raw_args,
-                call_id: CallId = self.call_id,
-                target: Target = self.target,
-                identity: Identity = self.identity,
-                read_only: ReadOnly = self.read_only,
-                idempotent: Idempotent = self.idempotent,
-            }),
-            "tool-result" => body!(ToolResult {
-                call_id: CallId = self.call_id,
-                tool: Tool = self.tool,
-                outcome: Outcome = word(&self.outcome?)?,
-                output: Output = has(Field::Output).then_some(self.output.0)?,
-                digest: Digest = self.digest,
-                exit_code: ExitCode = self.exit_code,
-                error_class: ErrorClass = self.error_class,
-                details: Details = self.details,
-                state: State = self.state,
-            }),
-            "message" => body!(Message {
-                role: Role = word(&self.role?)?,
-                channel: Channel = case(self.channel)?,
-                text: Text = self.text?,
-                digest: Digest = self.digest,
-            }),
-            "delta" => body!(Delta { channel: Channel = case(self.channel)?, text: Text = self.text? }),
-            "output" => body!(Output { text: Text = self.text? }),
-            "failure" => body!(Failure {
-                message: Message = self.message?,
-                error_type: ErrorType = case(self.error_type)?,
-                location: Location = self.location,
-                stack_trace: StackTrace = self.stack_trace,
-                source: Source = self.source,
-            }),
-            "progress" => body!(Progress {
-                tests: Tests = self.tests,
-                diff: Diff = self.diff,
-                docs: Docs = self.docs,
-                checklist: Checklist = self.checklist,
-                files_created: FilesCreated = self.files_created,
-                dependencies_added: DependenciesAdded = self.dependencies_added,
-                code_written: CodeWritten = self.code_written,
-                goal: Goal = self.goal,
-            }),
-            "evaluation" => body!(Evaluation {
-                verdict: Verdict = word(&self.verdict?)?,
-                reasoning: Reasoning = self.reasoning,
-                confidence: Confidence = self.confidence,
-            }),
-            "collaboration" => body!(Collaboration {
-                from: From = self.from?,
-                to: To = self.to?,
-                request: Request = self.request?,
-                embedding: Embedding = self.embedding,
-            }),
-            "attempt" => body!(Attempt {
-                status: Status = word(&self.status?)?,
-                blockers: Blockers = self.blockers,
-                completed_work: CompletedWork = self.completed_work,
-                session: Session = self.session,
-            }),
-            "transition" => body!(Transition { from: From = self.from, to: To = self.to? }),
-            "turn" => body!(Turn {
-                node: Node = self.node?,
-                final_message: FinalMessage = self.final_message,
-                structured_output: StructuredOutput = self.structured_output,
-                duration_ms: DurationMs = self.duration_ms,
-            }),
-            "delivery" => body!(Delivery { from: From = self.from?, to: To = self.to?, edge: Edge = self.edge }),
-            "host" => body!(Host {
-                kind: Kind = word(&self.host_kind?)?,
-                name: Name = self.name,
-                detail: Detail = self.detail
-            }),
-            "custom" => {
-                body!(Custom { name: Name = self.name?, key: Key = self.key?, outcome: Outcome = self.outcome })
+
+        impl Fields {
+            #[inline(never)]
+            fn into_event(self) -> Result<Event, Wrong> {
+                let $fields = self;
+                let context = Context {
+                    at: $fields.at,
+                    run: $fields.run,
+                    task: $fields.task,
+                    parent_task: $fields.parent_task,
+                    agent: $fields.agent,
+                    round: $fields.round,
+                    step: $fields.step,
+                    synthetic: $fields.synthetic.unwrap_or_default(),
+                    tokens: $fields.tokens,
+                    cost_micros: $fields.cost_micros,
+                    labels: $fields.labels.unwrap_or_default(),
+                };
+                let all = known(&$fields.kind).map_or(0, |(_, all)| all);
+                if $fields.seen & !all != 0 {
+                    return Err(Wrong::Else);
+                }
+                let body = match $fields.kind.as_str() {
+                    $($name => Body::$body($body { $($slot: $value),* }),)*
+                    _ => return Err(Wrong::Else),
+                };
+                Ok(Event { body, context })
             }
-            _ => return None,
-        };
-        let context = Context {
-            at: self.at,
-            run: self.run,
-            task: self.task,
-            parent_task: self.parent_task,
-            agent: self.agent,
-            round: self.round,
-            step: self.step,
-            synthetic: self.synthetic.unwrap_or_default(),
-            tokens: self.tokens,
-            cost_micros: self.cost_micros,
-            labels: self.labels.unwrap_or_default(),
-        };
-        Some(Event { body, context })
-    }
+        }
+    };
 }
 
-/// The case of an enum that may be absent; `None` where there is no such case.
-#[expect(clippy::option_option, reason = "absent is a case, unknown is none")]
-fn case<T: DeserializeOwned>(name: Option<String>) -> Option<Option<T>> {
-    match name {
-        Some(name) => word(&name).map(Some),
-        None => Some(None),
-    }
+types! {
+    |fields|
+    "tool-call" => ToolCall {
+        tool: Tool = there(fields.tool, Field::Tool)?,
+        args: Args = fields.args,
+        raw_args: RawArgs = fields.raw_args,
+        call_id: CallId = fields.call_id,
+        target: Target = fields.target,
+        identity: Identity = fields.identity,
+        read_only: ReadOnly = fields.read_only,
+        idempotent: Idempotent = fields.idempotent,
+    },
+    "tool-result" => ToolResult {
+        call_id: CallId = fields.call_id,
+        tool: Tool = fields.tool,
+        outcome: Outcome = named(fields.outcome, Field::Outcome)?,
+        output: Output = there((fields.seen & bit(Field::Output) != 0).then_some(fields.output.0), Field::Output)?,
+        digest: Digest = fields.digest,
+        exit_code: ExitCode = fields.exit_code,
+        error_class: ErrorClass = fields.error_class,
+        details: Details = fields.details,
+        state: State = fields.state,
+    },
+    "message" => Message {
+        role: Role = named(fields.role, Field::Role)?,
+        channel: Channel = case(fields.channel)?,
+        text: Text = there(fields.text, Field::Text)?,
+        digest: Digest = fields.digest,
+    },
+    "delta" => Delta { channel: Channel = case(fields.channel)?, text: Text = there(fields.text, Field::Text)? },
+    "output" => Output { text: Text = there(fields.text, Field::Text)? },
+    "failure" => Failure {
+        message: Message = there(fields.message, Field::Message)?,
+        error_type: ErrorType = case(fields.error_type)?,
+        location: Location = fields.location,
+        stack_trace: StackTrace = fields.stack_trace,
+        source: Source = fields.source,
+    },
+    "progress" => Progress {
+        tests: Tests = fields.tests,
+        diff: Diff = fields.diff,
+        docs: Docs = fields.docs,
+        checklist: Checklist = fields.checklist,
+        files_created: FilesCreated = fields.files_created,
+        dependencies_added: DependenciesAdded = fields.dependencies_added,
+        code_written: CodeWritten = fields.code_written,
+        goal: Goal = fields.goal,
+    },
+    "evaluation" => Evaluation {
+        verdict: Verdict = named(fields.verdict, Field::Verdict)?,
+        reasoning: Reasoning = fields.reasoning,
+        confidence: Confidence = fields.confidence,
+    },
+    "collaboration" => Collaboration {
+        from: From = there(fields.from, Field::From)?,
+        to: To = there(fields.to, Field::To)?,
+        request: Request = there(fields.request, Field::Request)?,
+        embedding: Embedding = fields.embedding,
+    },
+    "attempt" => Attempt {
+        status: Status = named(fields.status, Field::Status)?,
+        blockers: Blockers = fields.blockers,
+        completed_work: CompletedWork = fields.completed_work,
+        session: Session = fields.session,
+    },
+    "transition" => Transition { from: From = fields.from, to: To = there(fields.to, Field::To)? },
+    "turn" => Turn {
+        node: Node = there(fields.node, Field::Node)?,
+        final_message: FinalMessage = fields.final_message,
+        structured_output: StructuredOutput = fields.structured_output,
+        duration_ms: DurationMs = fields.duration_ms,
+    },
+    "delivery" => Delivery { from: From = there(fields.from, Field::From)?, to: To = there(fields.to, Field::To)?, edge: Edge = fields.edge },
+    "host" => Host {
+        kind: Kind = named(fields.host_kind, Field::Kind)?,
+        name: Name = fields.name,
+        detail: Detail = fields.detail
+    },
+    "custom" => Custom { name: Name = there(fields.name, Field::Name)?, key: Key = there(fields.key, Field::Key)?, outcome: Outcome = fields.outcome },
 }
 
 #[cfg(test)]

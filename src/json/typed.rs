@@ -2,8 +2,9 @@
 //!
 //! serde says what is wrong but not where. Instead of tracking the way down on every read (which would triple the code
 //! that reads the model), the place is looked for once something is wrong: a field whose absence changes the error is
-//! the one that it is about, or holds the one that it is about.
+//! the one that it is about, or holds the one that it is about. What looks for it knows no type, so that it is here once.
 
+use crate::json::tree::Tree;
 use crate::model::{Error, ErrorCode};
 use crate::text::nearest;
 use alloc::{
@@ -20,29 +21,43 @@ const LOOKED_AT: usize = 256;
 const TEXT: usize = 256;
 
 /// Reads a value of the model; an error names the path of the offending field, which begins with `prefix`.
-pub(super) fn typed<T: DeserializeOwned>(mut value: Value, code: ErrorCode, prefix: &str) -> Result<T, Error> {
-    T::deserialize(&value).map_err(|error| {
-        shorten(&mut value);
-        let read = |value: &Value| T::deserialize(value).err().map(|error| error.to_string());
-        // Shorter texts may make a shorter message, or in theory none.
-        let message = read(&value).unwrap_or_else(|| error.to_string());
-        let mut path = culprit(&mut value, &message, &read);
-        let missing = named(&message, "missing field `");
-        if let Some((name, _)) = missing {
-            path.push(Step::Field(name.to_string()));
-        }
-        let message = match missing.or_else(|| named(&message, "unknown field `")) {
-            Some((_, rest)) if missing.is_some() => format!("missing field{rest}"),
-            Some((name, rest)) => match nearest(name, rest.split('`').skip(1).step_by(2)) {
-                Some(meant) => format!("unknown field, did you mean `{meant}`?"),
-                None => format!("unknown field{rest}"),
-            },
-            None => message,
-        };
-        let field = written(prefix, &path);
-        let error = Error::new(code, message);
-        if field.is_empty() { error } else { error.at(field) }
-    })
+pub(super) fn typed<T: DeserializeOwned>(value: Value, code: ErrorCode, prefix: &str) -> Result<T, Error> {
+    read::<T>(&value).map_err(|message| blame(value, message, &|value| read::<T>(value).err(), code, prefix))
+}
+
+#[inline(never)]
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    T::deserialize(Tree(value)).map_err(|error| error.to_string())
+}
+
+/// The error that `message` is, and where it is; `read` reads the value again and says what is wrong with it.
+#[inline(never)]
+pub(super) fn blame(
+    mut value: Value,
+    message: String,
+    read: &dyn Fn(&Value) -> Option<String>,
+    code: ErrorCode,
+    prefix: &str,
+) -> Error {
+    shorten(&mut value);
+    // Shorter texts may make a shorter message, or in theory none.
+    let message = read(&value).unwrap_or(message);
+    let mut path = culprit(&mut value, &message, read);
+    let missing = named(&message, "missing field `");
+    if let Some((name, _)) = missing {
+        path.push(Step::Field(name.to_string()));
+    }
+    let message = match missing.or_else(|| named(&message, "unknown field `")) {
+        Some((_, rest)) if missing.is_some() => format!("missing field{rest}"),
+        Some((name, rest)) => match nearest(name, rest.split('`').skip(1).step_by(2)) {
+            Some(meant) => format!("unknown field, did you mean `{meant}`?"),
+            None => format!("unknown field{rest}"),
+        },
+        None => message,
+    };
+    let field = written(prefix, &path);
+    let error = Error::new(code, message);
+    if field.is_empty() { error } else { error.at(field) }
 }
 
 /// The name in a message that begins with `opening`, and what comes behind it.
@@ -69,7 +84,7 @@ fn written(prefix: &str, path: &[Step]) -> String {
 }
 
 /// The way to the innermost field or item that `message` is about.
-fn culprit(root: &mut Value, message: &str, read: &impl Fn(&Value) -> Option<String>) -> Vec<Step> {
+fn culprit(root: &mut Value, message: &str, read: &dyn Fn(&Value) -> Option<String>) -> Vec<Step> {
     let mut path = Vec::new();
     loop {
         let steps: Vec<Step> = match at(root, &path) {

@@ -19,20 +19,6 @@ pub struct Conventions {
     /// A message of the role `user` ends no evidence: for runs into which machines put such messages.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub keep_on_user_message: bool,
-    /// `blind-repeat` counts a call when it is made, whether or not it is ever answered, and compares it like every other
-    /// rule; by default it counts when the call was answered, and compares byte for byte.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
-    pub blind_at_call: bool,
-    /// Only another call of the same tool ends a streak of `blind-repeat`; by default any other call of the agent does.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
-    pub blind_per_tool: bool,
-    /// `cycle` compares calls whatever came of them; by default calls with their outcomes.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
-    pub blind_cycles: bool,
-    /// For `repeated-error`, `rejected-arguments` and `failing-target`, a call that is about to be made where it failed before counts as one
-    /// more failure; by default a call counts once its outcome is known.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
-    pub expect_failure: bool,
     /// Copies of a passage from which every rung of `stream-period` is reached, 0 or 2 to 64; 0 for as many as the rung
     /// and the passage ask for.
     #[serde(skip_serializing_if = "is_zero")]

@@ -1,5 +1,5 @@
-use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// Another detector, or several: their settings one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +25,10 @@ impl Extends {
 macro_rules! profiles {
     ($($(#[$about:meta])* $variant:ident = $name:literal),* $(,)?) => {
         /// A detector whose way of counting a configuration can have: `docs/migrating.md` tells of each.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Profile {
-            $($(#[$about])* #[serde(rename = $name)] $variant),*
+            $($(#[$about])* #[cfg_attr(feature = "schema", schemars(rename = $name))] $variant),*
         }
 
         impl Profile {
@@ -44,6 +44,21 @@ macro_rules! profiles {
             }
         }
     };
+}
+
+/// By name. By hand, as the derives' code would be as long as all of the profiles.
+impl Serialize for Profile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Profile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = Self::ALL.iter().find(|profile| profile.name() == name);
+        known.copied().ok_or_else(|| D::Error::custom(format_args!("unknown detector `{name}`")))
+    }
 }
 
 profiles! {

@@ -124,13 +124,6 @@ struct Matching {
 }
 codec!(struct Matching { length, mutations, onset });
 
-impl Seen {
-    /// What the step was, whoever took it.
-    fn shown(&self, cx: &Cx<'_>) -> Key {
-        if cx.config.conventions.blind_cycles { self.call.into() } else { self.at.sighting().key }
-    }
-}
-
 impl Walk {
     /// Whether a call is one of the lap that it reaches a rung with.
     fn goes_on(&self, call: &Call, cx: &Cx<'_>) -> bool {
@@ -168,10 +161,9 @@ impl Walk {
     }
 
     /// Takes the next step.
-    fn step(&mut self, step: &Step, cx: &Cx<'_>) {
+    fn step(&mut self, step: &Step) {
         let call = step.call.as_ref();
-        let outcome = if cx.config.conventions.blind_cycles { 0 } else { step.facts.light };
-        let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
+        let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), step.facts.light, step.agent]);
         let alike = |before: &Seen| before.symbol == symbol;
         if self.runs.0.is_none() && self.steps.iter().rev().skip(1).any(alike) {
             self.runs.0 = Some(Box::default());
@@ -207,7 +199,7 @@ impl Walk {
         symbols.sort_unstable();
         let identity = combine("cycle", &symbols);
         // Whoever walked it.
-        let mut shown: Vec<Key> = lap.iter().map(|seen| seen.shown(cx)).collect();
+        let mut shown: Vec<Key> = lap.iter().map(|seen| seen.at.sighting().key).collect();
         shown.sort_unstable();
         let shown = combine("cycle", &shown);
         let tool = printable(tool, 48);
@@ -255,18 +247,18 @@ impl Rule for Cycle {
                 let tool = step.call.as_ref().map_or("a tool", |call| &call.name);
                 let long = state.long.step(step, cx);
                 if cx.run.alone {
-                    state.calls.step(step, cx);
+                    state.calls.step(step);
                     return state.calls.signal(tool, cx).or(long);
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
                     own.push(Own { agent, walk: state.calls.clone() }, AGENTS);
                 }
-                state.calls.step(step, cx);
+                state.calls.step(step);
                 let together = state.calls.signal(tool, cx);
                 let known = own.take(|own| own.agent == step.agent);
                 let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
-                known.walk.step(step, cx);
+                known.walk.step(step);
                 // Each is told of its own.
                 let signal = known.walk.signal(tool, cx).or(together).or(long);
                 own.push(known, AGENTS);
@@ -274,7 +266,7 @@ impl Rule for Cycle {
             }
             Fact::Custom(step) => {
                 let walk = &mut state.rare.get_or_insert_default().customs;
-                walk.step(step, cx);
+                walk.step(step);
                 walk.signal(&step.call.as_ref()?.name, cx)
             }
             _ => None,
@@ -334,13 +326,6 @@ mod tests {
         Script::new(ALONE).play("a:x a:x a:x a:x a:x a:x a:x a:x").expect(RULE, &[]);
         Script::new(ALONE).play("a:x b:1 a:x b:2 a:x b:3 a:x b:4").expect(RULE, &[]);
         Script::new(ALONE).play("*1 b!y *2 b!y *3 b!y *4 b!y *5 b!y").expect(RULE, &[]);
-    }
-
-    #[test]
-    fn laps_whatever_came_of_them() {
-        let blind = ALONE.replacen('{', r#"{"conventions":{"blindCycles":true},"#, 1);
-        Script::new(&blind).play("a:1 b:2 a:3 b:4 a:5 b:6").expect(RULE, &[(11, Nudge)]);
-        Script::new(&blind).play("a:1 b:2 a:3 c:4 a:5 b:6").expect(RULE, &[]);
     }
 
     #[test]

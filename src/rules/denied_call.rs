@@ -6,34 +6,31 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
-use crate::state::{Occurrence, Ring};
+use crate::rules::windows::{After, Row, Window, windows};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Signal, elsewhere, only_told};
+use crate::state::Occurrence;
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
-/// Tools watched at once.
-const TOOLS: usize = 8;
-/// Refusals remembered of one tool, and so the most evidence there can be.
-const REFUSALS: u32 = 8;
+windows!(DeniedCall = DENIED_CALL of Denial);
 
-pub(crate) struct DeniedCall;
-
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
-    tools: Ring<Tool>,
-}
-codec!(struct State { tools });
-
-#[derive(Clone, Debug)]
-struct Tool {
-    tool: Key,
-    /// Refusals since the tool last succeeded.
-    refusals: Ring<Denial>,
-}
-codec!(struct Tool { tool, refusals });
+const DENIED_CALL: Row<Denial> = Row {
+    id: "denied-call",
+    about: "Calls that a person or a policy refused, made again.",
+    unit: "refusals",
+    limits: Limits::ladder(2, 3, 5, 0),
+    sees: Facts::CALL.and(Facts::STEP),
+    tools: 8,
+    // Refusals since the tool last succeeded.
+    kept: 8,
+    set: false,
+    see,
+    holds: |window, ()| count(window, window.seen.last().and_then(|denial| denial.call)),
+    fits: |_| true,
+};
 
 #[derive(Clone, Debug)]
-struct Denial {
+pub(crate) struct Denial {
     call: Option<Key>,
     round: Option<Key>,
     /// Mark of what was asked for; 0 for none.
@@ -43,99 +40,59 @@ struct Denial {
 }
 codec!(struct Denial { call, round, target, by_host, seen });
 
-impl Tool {
-    /// The evidence about one call: its own refusals, or those of the whole tool less one.
-    fn count(&self, call: Option<Key>) -> u32 {
-        let own = self.refusals.iter().filter(|denial| call.is_some() && denial.call == call).count();
-        u32::try_from(own.max(self.refusals.len().saturating_sub(1))).unwrap_or(u32::MAX)
-    }
+/// The evidence about one call: its own refusals, or those of the whole tool less one.
+fn count(window: &Window<Denial>, call: Option<Key>) -> u32 {
+    let own = window.seen.iter().filter(|denial| call.is_some() && denial.call == call).count();
+    u32::try_from(own.max(window.seen.len().saturating_sub(1))).unwrap_or(u32::MAX)
+}
 
-    fn signal(&self, name: &str, call: Option<Key>, cx: &Cx<'_>) -> Option<Signal> {
-        let count = self.count(call);
-        cx.limits.reached(count, 1).then(|| {
-            let tool = printable(name, 48);
-            let refused = Streak::of(self.refusals.iter().map(|denial| denial.seen.get())).signal(Told {
-                kind: "refused-again",
-                identity: combine("denied-call", &[self.tool]),
-                count,
-                confidence: confidence(750, 70, count),
-                signature: cx.named(&tool, '!', self.tool),
-                message: format!("`{tool}` was refused {} times by a person or a policy", self.refusals.len()),
-                instead: "Take the refusal as an answer: ask what would be allowed, or reach the goal without this tool.",
-                recommendation: Recommendation::UnblockAuthority,
-                halt_reason: HaltReason::RepeatedError,
-            });
-            // What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
-            if elsewhere(self.refusals.iter().map(|denial| (!denial.by_host).then_some(denial.target))) {
-                return only_told(refused, cx);
+fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+    match fact {
+        // Only the very call that was refused is known to be refused again.
+        Fact::Call(call, _) if window.seen.iter().any(|denial| denial.call == Some(call.key)) => {
+            (After::Same, signal(window, &call.name, Some(call.key), cx))
+        }
+        Fact::Step(step, _) if step.facts.refusal == Some(Refusal::Denied) => {
+            let call = step.call.as_ref();
+            let (key, round) = (call.map(|call| call.key), call.and_then(|call| call.round));
+            // What was asked for at once was refused at once.
+            let at_once = round.is_some() && window.seen.last().is_some_and(|denial| denial.round == round);
+            if !at_once {
+                let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
+                let target = call.and_then(|call| call.target).map_or(0, mark);
+                let denial = Denial { call: key, round, target, by_host, seen };
+                window.seen.push(denial, DENIED_CALL.kept as usize);
             }
-            Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..refused }
-        })
+            (After::Newest, signal(window, call.map_or("a tool", |call| &call.name), key, cx))
+        }
+        // Anything but a success leaves the refusals standing.
+        Fact::Step(step, _) if !step.facts.failed => (After::Dropped, None),
+        Fact::Step(..) if window.seen.len() > 0 => (After::Newest, None),
+        _ => (After::Same, None),
     }
 }
 
-impl Rule for DeniedCall {
-    const ID: &'static str = "denied-call";
-    const ABOUT: &'static str = "Calls that a person or a policy refused, made again.";
-    const UNIT: &'static str = "refusals";
-    const LIMITS: Limits = Limits::ladder(2, 3, 5, 0);
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
-    type State = State;
-
-    fn reach(_window: u32) -> u32 {
-        REFUSALS
-    }
-
-    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        match fact {
-            // Only the very call that was refused is known to be refused again.
-            Fact::Call(call, _) => {
-                let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
-                let refused = tool.refusals.iter().any(|denial| denial.call == Some(call.key));
-                refused.then(|| tool.signal(&call.name, Some(call.key), cx))?
-            }
-            Fact::Step(step, _) => {
-                let known = state.tools.take(|tool| tool.tool == step.tool);
-                if step.facts.refusal != Some(Refusal::Denied) {
-                    // Anything but a success leaves the refusals standing.
-                    if step.facts.failed
-                        && let Some(known) = known
-                    {
-                        state.tools.push(known, TOOLS);
-                    }
-                    return None;
-                }
-                let mut tool = known.unwrap_or_else(|| Tool { tool: step.tool, refusals: Ring::default() });
-                let call = step.call.as_ref();
-                let (key, round) = (call.map(|call| call.key), call.and_then(|call| call.round));
-                // What was asked for at once was refused at once.
-                let at_once = round.is_some() && tool.refusals.last().is_some_and(|denial| denial.round == round);
-                if !at_once {
-                    let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
-                    let target = call.and_then(|call| call.target).map_or(0, mark);
-                    let denial = Denial { call: key, round, target, by_host, seen };
-                    tool.refusals.push(denial, REFUSALS as usize);
-                }
-                let signal = tool.signal(call.map_or("a tool", |call| &call.name), key, cx);
-                state.tools.push(tool, TOOLS);
-                signal
-            }
-            _ => None,
+fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -> Option<Signal> {
+    let count = count(window, call);
+    cx.limits.reached(count, 1).then(|| {
+        let tool = printable(name, 48);
+        let refused = Streak::of(window.seen.iter().map(|denial| denial.seen.get())).signal(Told {
+            kind: "refused-again",
+            identity: combine("denied-call", &[window.tool]),
+            count,
+            confidence: confidence(750, 70, count),
+            signature: cx.named(&tool, '!', window.tool),
+            message: format!("`{tool}` was refused {} times by a person or a policy", window.seen.len()),
+            instead: "Take the refusal as an answer: ask what would be allowed, or reach the goal without this tool.",
+            recommendation: Recommendation::UnblockAuthority,
+            halt_reason: HaltReason::RepeatedError,
+        });
+        // What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
+        if elsewhere(window.seen.iter().map(|denial| (!denial.by_host).then_some(denial.target))) {
+            return only_told(refused, cx);
         }
-    }
-
-    fn standing(state: &State) -> u32 {
-        state
-            .tools
-            .iter()
-            .map(|tool| tool.count(tool.refusals.last().and_then(|denial| denial.call)))
-            .max()
-            .unwrap_or(0)
-    }
-
-    fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS && state.tools.iter().all(|tool| tool.refusals.len() <= REFUSALS as usize)
-    }
+        Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..refused }
+    })
 }
 
 #[cfg(test)]

@@ -18,12 +18,12 @@ pub(crate) struct ExternalFailure;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Least recently used first.
-    tasks: Ring<Streak>,
+    tasks: Ring<Outage>,
 }
 codec!(struct State { tasks });
 
 #[derive(Clone, Debug)]
-struct Streak {
+struct Outage {
     task: Key,
     /// Whose the latest failure was.
     agent: Key,
@@ -35,12 +35,12 @@ struct Streak {
     sightings: Ring<Sighting>,
     signature: String,
 }
-codec!(struct Streak { task, agent, count, before, onset, sightings, signature });
+codec!(struct Outage { task, agent, count, before, onset, sightings, signature });
 
 impl State {
     /// Bytes it takes at most.
     pub(crate) fn weight(&self) -> usize {
-        let task = |streak: &Streak| {
+        let task = |streak: &Outage| {
             let sightings: usize = streak.sightings.iter().map(Sighting::weight).sum();
             2 * KEY_BYTES + streak.onset.weight() + sightings + streak.signature.len() + 4
         };
@@ -51,13 +51,13 @@ impl State {
         self.tasks.retain(|streak| streak.task != task);
     }
 
-    fn take(&mut self, task: Key) -> Option<Streak> {
+    fn take(&mut self, task: Key) -> Option<Outage> {
         let at = self.tasks.iter().position(|streak| streak.task == task)?;
         self.tasks.remove(at)
     }
 
     fn failed(&mut self, task: Key, signature: &str, external: bool, key: Key, cx: &Cx<'_>) -> Option<Signal> {
-        let mut streak = self.take(task).unwrap_or_else(|| Streak {
+        let mut streak = self.take(task).unwrap_or_else(|| Outage {
             task,
             agent: cx.agent,
             count: 0,
@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-impl Streak {
+impl Outage {
     fn signal(&self, cx: &Cx<'_>) -> Signal {
         let count = self.count;
         let escalate = cx.limits.reached(count, 1);
@@ -161,7 +161,7 @@ impl Rule for ExternalFailure {
         // Whatever answered the agent ends the streak of its task, and so does what names the task and no agent; where no
         // task is named, it ends that of all of the agent's tasks.
         if alive {
-            let ended = |streak: &Streak| match cx.task {
+            let ended = |streak: &Outage| match cx.task {
                 0 => streak.agent == cx.agent,
                 task => streak.task == task && (streak.agent == cx.agent || cx.agent == 0 || streak.agent == 0),
             };

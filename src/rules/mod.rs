@@ -53,6 +53,7 @@ pub(crate) mod testing;
 mod turn_budget;
 mod unchanged_diff;
 mod unchanged_failures;
+mod windows;
 
 pub(crate) use cycle_budget::max_cycle_iterations;
 pub(crate) use limits::Limits;
@@ -407,7 +408,7 @@ pub(crate) struct Advice {
 }
 
 /// One kind of loop.
-pub(crate) trait Rule {
+pub(crate) trait Rule: Sized {
     /// Stable id, kebab-case.
     const ID: &'static str;
     /// One sentence for the table of rules.
@@ -458,7 +459,7 @@ pub(crate) trait Rule {
     /// The most evidence held about a scope, lanes apart. What a rule does not keep by task or agent is the run's and
     /// nobody else's.
     fn standing_of(state: &Self::State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
-        if !Self::IN_LANE && *whose == Whose::default() { Self::standing(state) } else { 0 }
+        if !Self::IN_LANE && *whose == Whose::default() { standing::<Self>(state) } else { 0 }
     }
 
     /// Whether a restored state is within its caps.
@@ -506,6 +507,17 @@ pub(crate) type Raised = (usize, Signal);
 #[inline(never)]
 fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
     R::observe(state, fact, cx)
+}
+
+#[inline(never)]
+fn standing<R: Rule>(state: &R::State) -> u32 {
+    R::standing(state)
+}
+
+/// Forgets everything: once for each kind of memory, however many occasions there are.
+#[inline(never)]
+fn empty<T: Default>(state: &mut T) {
+    *state = T::default();
 }
 
 macro_rules! registry {
@@ -602,15 +614,6 @@ macro_rules! registry {
                 )*
             }
 
-            /// Bytes on the heap of the rules that see a piece of streamed text.
-            pub(crate) fn text_heap(&self) -> usize {
-                let mut bytes = 0;
-                $(if <$rule as Rule>::SEES.meets(Facts::TICK.and(Facts::DELTA)) {
-                    bytes += self.$name.heap();
-                })*
-                bytes
-            }
-
             /// A copy for the facts of these kinds: a rule that sees none of them has nothing to compare them with.
             pub(crate) fn seeing(&self, kinds: Facts) -> Self {
                 Self {
@@ -624,12 +627,12 @@ macro_rules! registry {
 
             /// Drops the evidence of every rule whose evidence a human's message ends.
             pub(crate) fn forget(&mut self) {
-                $(if !<$rule>::OUTLIVES_EVIDENCE { self.$name = Default::default(); })*
+                $(if !<$rule>::OUTLIVES_EVIDENCE { empty(&mut self.$name); })*
             }
 
             /// Drops all that the rules know of one task's calls, texts and streams.
             pub(crate) fn forget_lane(&mut self) {
-                $(if <$rule>::IN_LANE { self.$name = Default::default(); })*
+                $(if <$rule>::IN_LANE { empty(&mut self.$name); })*
             }
 
             /// Exchanges that with another task's.
@@ -649,17 +652,17 @@ macro_rules! registry {
 
             /// The most evidence that each rule holds about the lane at hand.
             pub(crate) fn lane_standings(&self) -> [u32; RULES.len()] {
-                [$(if <$rule>::IN_LANE { <$rule>::standing(&self.$name) } else { 0 }),*]
+                [$(if <$rule>::IN_LANE { standing::<$rule>(&self.$name) } else { 0 }),*]
             }
 
             /// Drops what the work before a step forward is evidence for.
             pub(crate) fn advance(&mut self) {
-                self.repeated_call = Default::default();
-                self.cycle = Default::default();
-                self.repeated_error = Default::default();
-                self.resubmission = Default::default();
-                self.reworded_request = Default::default();
-                self.no_effect = Default::default();
+                empty(&mut self.repeated_call);
+                empty(&mut self.cycle);
+                empty(&mut self.repeated_error);
+                empty(&mut self.resubmission);
+                empty(&mut self.reworded_request);
+                empty(&mut self.no_effect);
             }
 
             /// Drops what every rule keeps about one task.

@@ -6,13 +6,12 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::windows::{After, Row, Window, windows};
+use crate::rules::{Cx, Fact, Facts, Limits, Signal};
 use crate::state::{Occurrence, Ring};
 use crate::text::{Key, combine, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 
-/// Tools watched at once.
-const TOOLS: usize = 8;
 /// Calls of a tool looked back at, at most.
 const MAX_WINDOW: u32 = 32;
 /// Things that a negative answer names, at most.
@@ -21,19 +20,32 @@ const THINGS: usize = 8;
 const ONE_THING: u32 = 3;
 const MORE: u32 = 2;
 
-pub(crate) struct NegativeAnswers;
+windows!(NegativeAnswers = NEGATIVE_ANSWERS of Answer, ByName);
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
-    tools: Ring<Tool>,
-    /// Only where something was denied by name.
-    denied: Option<Box<Ring<Denied>>>,
-}
-codec!(struct State { tools, denied });
+const NEGATIVE_ANSWERS: Row<Answer, ByName> = Row {
+    id: "negative-answers",
+    about: "One tool that finds nothing nearly every time.",
+    unit: "negative answers",
+    limits: Limits::ladder(5, 0, 0, 7),
+    sees: Facts::STEP,
+    tools: 8,
+    kept: MAX_WINDOW,
+    set: true,
+    see,
+    holds: |window, denied| window.count(window.of_one_thing(denied.as_deref())),
+    fits: |state| {
+        state.more.iter().all(|denied| {
+            denied.len() <= MAX_WINDOW as usize && denied.iter().all(|known| known.things.len() <= THINGS)
+        })
+    },
+};
+
+/// Only where something was denied by name.
+type ByName = Option<Box<Ring<Denied>>>;
 
 /// What a negative answer says it did not find.
 #[derive(Clone, Debug)]
-struct Denied {
+pub(crate) struct Denied {
     /// Sequence number of the answer.
     answer: u64,
     things: Vec<u32>,
@@ -41,23 +53,16 @@ struct Denied {
 codec!(struct Denied { answer, things });
 
 #[derive(Clone, Debug)]
-struct Tool {
-    tool: Key,
-    answers: Ring<Answer>,
-}
-codec!(struct Tool { tool, answers });
-
-#[derive(Clone, Debug)]
-struct Answer {
+pub(crate) struct Answer {
     negative: bool,
     round: Option<Key>,
     seen: Occurrence,
 }
 codec!(struct Answer { negative, round, seen });
 
-impl Tool {
+impl Window<Answer> {
     fn negative(&self) -> impl Iterator<Item = &Answer> {
-        self.answers.iter().filter(|answer| answer.negative)
+        self.seen.iter().filter(|answer| answer.negative)
     }
 
     fn all(&self) -> u32 {
@@ -80,82 +85,47 @@ impl Tool {
     }
 }
 
-impl Rule for NegativeAnswers {
-    const ID: &'static str = "negative-answers";
-    const ABOUT: &'static str = "One tool that finds nothing nearly every time.";
-    const UNIT: &'static str = "negative answers";
-    const LIMITS: Limits = Limits::ladder(5, 0, 0, 7);
-    const MAX_WINDOW: u32 = MAX_WINDOW;
-    const SEES: Facts = Facts::STEP;
-    type State = State;
-
-    fn reach(window: u32) -> u32 {
-        window
-    }
-
-    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Step(step, result) = fact else { return None };
-        let mut tool = state
-            .tools
-            .take(|tool| tool.tool == step.tool)
-            .unwrap_or_else(|| Tool { tool: step.tool, answers: Ring::default() });
-        let round = step.call.as_ref().and_then(|call| call.round);
-        let negative = step.facts.negative && !step.facts.waiting;
-        let at_once = round.is_some() && tool.answers.last().is_some_and(|last| last.round == round);
-        if at_once {
-            // A batch finds something as soon as one of its calls does.
-            tool.answers.iter_mut().next_back().into_iter().for_each(|last| last.negative &= negative);
-        } else {
-            // One thing in several places that the call itself names is a search of the places.
-            let somewhere = step.call.as_ref().is_some_and(|call| call.target.is_some());
-            let things = if negative && !somewhere { named_things(&result.output, THINGS) } else { Vec::new() };
-            if !things.is_empty() {
-                let denied = Denied { answer: step.sighting.seq, things };
-                state.denied.get_or_insert_default().push(denied, MAX_WINDOW as usize);
-            }
-            let answer = Answer { negative, round, seen: Occurrence::new(step.sighting, step.onset) };
-            tool.answers.push(answer, cx.limits.window as usize);
+fn see(window: &mut Window<Answer>, by_name: &mut ByName, fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+    let Fact::Step(step, result) = fact else { return (After::Same, None) };
+    let round = step.call.as_ref().and_then(|call| call.round);
+    let negative = step.facts.negative && !step.facts.waiting;
+    let at_once = round.is_some() && window.seen.last().is_some_and(|last| last.round == round);
+    if at_once {
+        // A batch finds something as soon as one of its calls does.
+        window.seen.iter_mut().next_back().into_iter().for_each(|last| last.negative &= negative);
+    } else {
+        // One thing in several places that the call itself names is a search of the places.
+        let somewhere = step.call.as_ref().is_some_and(|call| call.target.is_some());
+        let things = if negative && !somewhere { named_things(&result.output, THINGS) } else { Vec::new() };
+        if !things.is_empty() {
+            let denied = Denied { answer: step.sighting.seq, things };
+            by_name.get_or_insert_default().push(denied, MAX_WINDOW as usize);
         }
-        let one = tool.of_one_thing(state.denied.as_deref());
-        let (count, all) = (tool.count(one), tool.all());
-        let signal = (negative && cx.limits.reached(count, 1)).then(|| {
-            let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
-            Streak::of(tool.negative().map(|answer| answer.seen.get())).signal(Told {
-                kind: "empty-handed",
-                identity: combine("negative-answers", &[tool.tool]),
-                count,
-                confidence: confidence(400, 40, count),
-                signature: cx.named(&name, '?', tool.tool),
-                message: if count > all {
-                    format!(
-                        "`{name}` denied one and the same thing in {} of its last {} calls",
-                        one,
-                        tool.answers.len()
-                    )
-                } else {
-                    format!("`{name}` found nothing in {all} of its last {} calls", tool.answers.len())
-                },
-                instead: "Check one thing that must be there; if that is found, take the empty answers as the result.",
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::Stalled,
-            })
-        });
-        state.tools.push(tool, TOOLS);
-        signal
+        let answer = Answer { negative, round, seen: Occurrence::new(step.sighting, step.onset) };
+        window.seen.push(answer, cx.limits.window as usize);
     }
-
-    fn standing(state: &State) -> u32 {
-        let count = |tool: &Tool| tool.count(tool.of_one_thing(state.denied.as_deref()));
-        state.tools.iter().map(count).max().unwrap_or(0)
-    }
-
-    fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS
-            && state.tools.iter().all(|tool| tool.answers.len() <= MAX_WINDOW as usize)
-            && state.denied.iter().all(|denied| {
-                denied.len() <= MAX_WINDOW as usize && denied.iter().all(|known| known.things.len() <= THINGS)
-            })
-    }
+    let one = window.of_one_thing(by_name.as_deref());
+    let (count, all) = (window.count(one), window.all());
+    let signal = (negative && cx.limits.reached(count, 1)).then(|| {
+        let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
+        let calls = window.seen.len();
+        Streak::of(window.negative().map(|answer| answer.seen.get())).signal(Told {
+            kind: "empty-handed",
+            identity: combine("negative-answers", &[window.tool]),
+            count,
+            confidence: confidence(400, 40, count),
+            signature: cx.named(&name, '?', window.tool),
+            message: if count > all {
+                format!("`{name}` denied one and the same thing in {one} of its last {calls} calls")
+            } else {
+                format!("`{name}` found nothing in {all} of its last {calls} calls")
+            },
+            instead: "Check one thing that must be there; if that is found, take the empty answers as the result.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        })
+    });
+    (After::Newest, signal)
 }
 
 #[cfg(test)]

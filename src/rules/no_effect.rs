@@ -7,32 +7,33 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
-use crate::state::{Onset, Ring, Sighting, Step};
+use crate::rules::windows::{After, Row, Window, windows};
+use crate::rules::{Cx, Fact, Facts, Limits, Signal};
+use crate::state::{Call, Onset, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, printable};
 use alloc::{format, vec::Vec};
 
-/// Results of a tool looked back at, and tools watched at once.
-const RESULTS: usize = 8;
-const TOOLS: usize = 4;
+windows!(NoEffect = NO_EFFECT of Seen);
 
-pub(crate) struct NoEffect;
-
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
-    tools: Ring<Tool>,
-}
-codec!(struct State { tools });
+const NO_EFFECT: Row<Seen> = Row {
+    id: "no-effect",
+    about: "One action again and again although the place and the figures it tells do not move.",
+    unit: "times",
+    limits: Limits::ladder(3, 4, 0, 0),
+    sees: Facts::STEP,
+    tools: 4,
+    kept: 8,
+    set: false,
+    see,
+    holds: |window, ()| {
+        let count = |newest: &Seen| window.seen.iter().filter(|seen| newest.repeats(seen)).count();
+        u32::try_from(window.seen.last().map_or(0, count)).unwrap_or(u32::MAX)
+    },
+    fits: |state| state.tools.iter().all(|window| window.seen.iter().all(|seen| seen.state.fits())),
+};
 
 #[derive(Clone, Debug)]
-struct Tool {
-    tool: Key,
-    results: Ring<Seen>,
-}
-codec!(struct Tool { tool, results });
-
-#[derive(Clone, Debug)]
-struct Seen {
+pub(crate) struct Seen {
     state: Effect,
     /// What the call acted upon, where it tells.
     target: Option<Key>,
@@ -57,68 +58,36 @@ impl Seen {
     }
 }
 
-impl Rule for NoEffect {
-    const ID: &'static str = "no-effect";
-    const ABOUT: &'static str = "One action again and again although the place and the figures it tells do not move.";
-    const UNIT: &'static str = "times";
-    const LIMITS: Limits = Limits::ladder(3, 4, 0, 0);
-    const SEES: Facts = Facts::STEP;
-    type State = State;
-
-    fn reach(_window: u32) -> u32 {
-        u32::try_from(RESULTS).unwrap_or(u32::MAX)
-    }
-
-    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Step(step, result) = fact else { return None };
-        let call = step.call.as_ref().filter(|call| matches!(call.asks, Asks::Prose | Asks::View) && !call.polling)?;
-        if step.facts.failed || step.facts.waiting {
-            return None;
+fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+    let Fact::Step(step, result) = fact else { return (After::Same, None) };
+    let acts = |call: &&Call| matches!(call.asks, Asks::Prose | Asks::View) && !call.polling;
+    let Some(call) = step.call.as_ref().filter(acts).filter(|_| !step.facts.failed && !step.facts.waiting) else {
+        return (After::Same, None);
+    };
+    let newest = Seen {
+        state: Effect::of(&result.output),
+        target: call.target,
+        round: call.round,
+        mutations: step.mutations_after,
+        sighting: step.sighting,
+        onset: step.onset,
+    };
+    let same: Vec<(Sighting, Onset)> =
+        window.seen.iter().filter(|seen| newest.repeats(seen)).map(|seen| (seen.sighting, seen.onset)).collect();
+    let count = u32::try_from(same.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!same.is_empty()));
+    let signal = cx.limits.reached(count, 1).then(|| {
+        let mut signal = signal(step, &newest, same, count, cx);
+        // One answer for different targets is their answer: only at one place, and for one target, it is refused.
+        let elsewhere = window.seen.iter().any(|seen| newest.repeats(seen) && seen.target != newest.target);
+        if (newest.state.place == 0 || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
+            signal.ask = Some(Level::Nudge);
+            signal.extra.only_told = true;
+            signal.extra.threshold = Some(cx.limits.nudge);
         }
-        let newest = Seen {
-            state: Effect::of(&result.output),
-            target: call.target,
-            round: call.round,
-            mutations: step.mutations_after,
-            sighting: step.sighting,
-            onset: step.onset,
-        };
-        let known = state.tools.take(|known| known.tool == step.tool);
-        let mut tool = known.unwrap_or_else(|| Tool { tool: step.tool, results: Ring::default() });
-        let same: Vec<(Sighting, Onset)> =
-            tool.results.iter().filter(|seen| newest.repeats(seen)).map(|seen| (seen.sighting, seen.onset)).collect();
-        let count = u32::try_from(same.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!same.is_empty()));
-        let signal = cx.limits.reached(count, 1).then(|| {
-            let mut signal = signal(step, &newest, same, count, cx);
-            // One answer for different targets is their answer: only at one place, and for one target, it is refused.
-            let elsewhere = tool.results.iter().any(|seen| newest.repeats(seen) && seen.target != newest.target);
-            if (newest.state.place == 0 || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
-                signal.ask = Some(Level::Nudge);
-                signal.extra.only_told = true;
-                signal.extra.threshold = Some(cx.limits.nudge);
-            }
-            signal
-        });
-        tool.results.push(newest, RESULTS);
-        state.tools.push(tool, TOOLS);
         signal
-    }
-
-    fn standing(state: &State) -> u32 {
-        let count = |tool: &Tool| {
-            let newest = tool.results.last();
-            newest.map_or(0, |newest| tool.results.iter().filter(|seen| newest.repeats(seen)).count())
-        };
-        u32::try_from(state.tools.iter().map(count).max().unwrap_or(0)).unwrap_or(u32::MAX)
-    }
-
-    fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS
-            && state
-                .tools
-                .iter()
-                .all(|tool| tool.results.len() <= RESULTS && tool.results.iter().all(|seen| seen.state.fits()))
-    }
+    });
+    window.seen.push(newest, NO_EFFECT.kept as usize);
+    (After::Newest, signal)
 }
 
 fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u32, cx: &Cx<'_>) -> Signal {

@@ -6,38 +6,40 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere, only_told};
+use crate::rules::windows::{After, Row, Window, windows};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Signal, elsewhere, only_told};
 use crate::state::{Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
-/// Tools watched at once.
-const TOOLS: usize = 8;
-/// Calls of a tool looked back at, at most.
-const MAX_WINDOW: u32 = 32;
 /// Steps of the run looked back at for rejections by several tools.
 const STEPS: u64 = 12;
 
-pub(crate) struct RejectedArguments;
+windows!(RejectedArguments = REJECTED_ARGUMENTS of Outing, Latest);
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
-    tools: Ring<Tool>,
-    /// The rejections of the latest [`STEPS`] steps, by whatever tool.
-    latest: Ring<Rejection>,
-}
-codec!(struct State { tools, latest });
+const REJECTED_ARGUMENTS: Row<Outing, Latest> = Row {
+    id: "rejected-arguments",
+    about: "Calls turned away for their arguments, or of tools that do not exist.",
+    unit: "rejections",
+    limits: Limits::ladder(2, 4, 8, 8),
+    sees: Facts::CALL.and(Facts::STEP),
+    tools: 8,
+    kept: 32,
+    set: true,
+    see,
+    holds: |window, _| {
+        let rejected = window.seen.iter().filter(|call| call.rejected.is_some());
+        u32::try_from(rejected.count()).unwrap_or(u32::MAX)
+    },
+    fits: |state| state.more.len() <= STEPS as usize,
+};
 
-#[derive(Clone, Debug)]
-struct Tool {
-    tool: Key,
-    calls: Ring<Outing>,
-}
-codec!(struct Tool { tool, calls });
+/// The rejections of the latest [`STEPS`] steps, by whatever tool.
+type Latest = Ring<Rejection>;
 
 /// One call of a tool.
 #[derive(Clone, Debug)]
-struct Outing {
+pub(crate) struct Outing {
     /// Set where the call was turned away and that still counts.
     rejected: Option<Kind>,
     round: Option<Key>,
@@ -50,14 +52,14 @@ struct Outing {
 codec!(struct Outing { rejected, round, call, target, by_host, seen });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Arguments,
     UnknownTool,
 }
 codec!(enum Kind { Arguments: 0, UnknownTool: 1 });
 
 #[derive(Clone, Debug)]
-struct Rejection {
+pub(crate) struct Rejection {
     step: u64,
     tool: Key,
     target: u32,
@@ -76,31 +78,30 @@ impl Kind {
     }
 }
 
-impl Tool {
+impl Window<Outing> {
     /// Takes a call in; false where it tells nothing that was not told.
     fn took(&mut self, step: &Step, rejected: Option<Kind>, window: usize) -> bool {
         let call = step.call.as_ref();
         let target = call.and_then(|call| call.target).map_or(0, mark);
         if rejected.is_none() && !step.facts.failed && target != 0 {
             // The tool is understood now, as far as this target goes.
-            self.calls.iter_mut().filter(|call| call.target == target).for_each(|call| call.rejected = None);
+            self.seen.iter_mut().filter(|call| call.target == target).for_each(|call| call.rejected = None);
         }
         let round = call.and_then(|call| call.round);
         // The calls of a round were made before any of them was answered: one mistake.
         let told = |call: &Outing| call.round == round && call.rejected == rejected;
-        if round.is_some() && rejected.is_some() && self.calls.iter().any(told) {
+        if round.is_some() && rejected.is_some() && self.seen.iter().any(told) {
             return false;
         }
         let call = call.map_or(0, |call| mark(call.key));
         let (by_host, seen) = (step.facts.by_host, Occurrence::new(step.sighting, step.onset));
-        self.calls.push(Outing { rejected, round, call, target, by_host, seen }, window);
+        self.seen.push(Outing { rejected, round, call, target, by_host, seen }, window);
         true
     }
 
-    /// `expected`: calls that are about to be turned away.
-    fn signal(&self, name: &str, kind: Kind, expected: u32, cx: &Cx<'_>) -> Option<Signal> {
-        let same = || self.calls.iter().filter(|call| call.rejected == Some(kind));
-        let count = u32::try_from(same().count()).unwrap_or(u32::MAX).saturating_add(expected);
+    fn signal(&self, name: &str, kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
+        let same = || self.seen.iter().filter(|call| call.rejected == Some(kind));
+        let count = u32::try_from(same().count()).unwrap_or(u32::MAX);
         if !cx.limits.reached(count, 1) {
             return None;
         }
@@ -135,97 +136,63 @@ impl Tool {
     }
 }
 
-impl State {
-    /// Rejections by several tools in turn: two of them weigh as one of a single tool, from the ninth on each weighs whole.
-    fn across(&self, cx: &Cx<'_>) -> Option<Signal> {
-        let times = u32::try_from(self.latest.len()).unwrap_or(u32::MAX);
-        let first = self.latest.iter().next()?;
-        if self.latest.iter().all(|seen| seen.tool == first.tool) {
-            return None;
-        }
-        let count = if times <= 8 { times / 2 } else { times.saturating_sub(4) };
-        let said = elsewhere(self.latest.iter().map(|seen| (!seen.by_host).then_some(seen.target)));
-        cx.limits.reached(count, 1).then(|| {
-            let signal = Streak::of(self.latest.iter().map(|rejection| rejection.seen.get())).signal(Told {
-                kind: "several-tools",
-                identity: combine("rejected-arguments", &[0]),
-                count,
-                confidence: confidence(700, 60, count),
-                signature: "several tools".into(),
-                message: format!(
-                    "several tools turned {times} of the last {STEPS} calls away because of how they were called"
-                ),
-                instead: "Read one tool's description, make one complete call of it, and go on from its answer.",
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::RepeatedError,
-            });
-            if said { only_told(signal, cx) } else { signal }
-        })
+/// Rejections by several tools in turn: two of them weigh as one of a single tool, from the ninth on each weighs whole.
+fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
+    let times = u32::try_from(latest.len()).unwrap_or(u32::MAX);
+    let first = latest.iter().next()?;
+    if latest.iter().all(|seen| seen.tool == first.tool) {
+        return None;
     }
+    let count = if times <= 8 { times / 2 } else { times.saturating_sub(4) };
+    let said = elsewhere(latest.iter().map(|seen| (!seen.by_host).then_some(seen.target)));
+    cx.limits.reached(count, 1).then(|| {
+        let signal = Streak::of(latest.iter().map(|rejection| rejection.seen.get())).signal(Told {
+            kind: "several-tools",
+            identity: combine("rejected-arguments", &[0]),
+            count,
+            confidence: confidence(700, 60, count),
+            signature: "several tools".into(),
+            message: format!(
+                "several tools turned {times} of the last {STEPS} calls away because of how they were called"
+            ),
+            instead: "Read one tool's description, make one complete call of it, and go on from its answer.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::RepeatedError,
+        });
+        if said { only_told(signal, cx) } else { signal }
+    })
 }
 
-impl Rule for RejectedArguments {
-    const ID: &'static str = "rejected-arguments";
-    const ABOUT: &'static str = "Calls turned away for their arguments, or of tools that do not exist.";
-    const UNIT: &'static str = "rejections";
-    const LIMITS: Limits = Limits::ladder(2, 4, 8, 8);
-    const MAX_WINDOW: u32 = MAX_WINDOW;
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
-    type State = State;
-
-    fn reach(window: u32) -> u32 {
-        window
-    }
-
-    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        match fact {
-            Fact::Call(call, _) => {
-                let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
-                // Other arguments deserve their chance; another call of a tool that does not exist does not.
-                let alike = tool.calls.iter().rev().find(|seen| match seen.rejected {
-                    Some(Kind::Arguments) => seen.call == mark(call.key),
-                    Some(Kind::UnknownTool) => true,
-                    None => false,
-                })?;
-                tool.signal(&call.name, alike.rejected?, u32::from(cx.config.conventions.expect_failure), cx)
-            }
-            Fact::Step(step, _) => {
-                let rejected = Kind::of(step);
-                let mut tool = state
-                    .tools
-                    .take(|tool| tool.tool == step.tool)
-                    .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
-                let rejected = if tool.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
-                state.latest.retain(|seen| seen.step + STEPS > step.index);
-                let signal = rejected.and_then(|kind| {
-                    let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
-                    let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
-                    let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, seen };
-                    state.latest.push(rejection, STEPS as usize);
-                    let name = step.call.as_ref().map_or("a tool", |call| &call.name);
-                    let own = tool.signal(name, kind, 0, cx);
-                    let across = state.across(cx);
-                    match (own, across) {
-                        (Some(own), Some(across)) => Some(if across.count > own.count { across } else { own }),
-                        (own, across) => own.or(across),
-                    }
-                });
-                state.tools.push(tool, TOOLS);
-                signal
-            }
-            _ => None,
+fn see(window: &mut Window<Outing>, latest: &mut Latest, fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+    match fact {
+        Fact::Call(call, _) => {
+            // Other arguments deserve their chance; another call of a tool that does not exist does not.
+            let alike = window.seen.iter().rev().find(|seen| match seen.rejected {
+                Some(Kind::Arguments) => seen.call == mark(call.key),
+                Some(Kind::UnknownTool) => true,
+                None => false,
+            });
+            let kind = alike.and_then(|alike| alike.rejected);
+            (After::Same, kind.and_then(|kind| window.signal(&call.name, kind, cx)))
         }
-    }
-
-    fn standing(state: &State) -> u32 {
-        let counts = state.tools.iter().map(|tool| tool.calls.iter().filter(|call| call.rejected.is_some()).count());
-        counts.max().map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX))
-    }
-
-    fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS
-            && state.latest.len() <= STEPS as usize
-            && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
+        Fact::Step(step, _) => {
+            let rejected = Kind::of(step);
+            let rejected = if window.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
+            latest.retain(|seen| seen.step + STEPS > step.index);
+            let signal = rejected.and_then(|kind| {
+                let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
+                let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
+                let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, seen };
+                latest.push(rejection, STEPS as usize);
+                let name = step.call.as_ref().map_or("a tool", |call| &call.name);
+                match (window.signal(name, kind, cx), across(latest, cx)) {
+                    (Some(own), Some(across)) => Some(if across.count > own.count { across } else { own }),
+                    (own, across) => own.or(across),
+                }
+            });
+            (After::Newest, signal)
+        }
+        _ => (After::Same, None),
     }
 }
 

@@ -5,15 +5,12 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, elsewhere};
-use crate::state::{Occurrence, Ring, Sighting, Step, Time};
+use crate::rules::windows::{After, Row, Window, windows};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Signal, elsewhere};
+use crate::state::{Occurrence, Sighting, Step, Time};
 use crate::text::{Key, backoff, combine, mark, printable, transient};
 use alloc::format;
 
-/// Tools watched at once.
-const TOOLS: usize = 32;
-/// Calls of a tool looked back at, at most.
-const MAX_WINDOW: u32 = 32;
 const EVIDENCE: usize = 5;
 /// What an ordinary error weighs; one that came again unchanged after a new change weighs half, and one that was waited
 /// for as such errors ask a third, as where waiting is expected.
@@ -25,26 +22,31 @@ const PAUSE: i64 = 30_000;
 /// Milliseconds below which a growing wait is none.
 const SHORTEST: i64 = 1_000;
 
-pub(crate) struct RepeatedError;
+windows!(RepeatedError = REPEATED_ERROR of Outing, Waits);
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
-    tools: Ring<Tool>,
-    /// The latest call that says how long it waits, in milliseconds.
-    waits: Option<(Key, i64)>,
-}
-codec!(struct State { tools, waits });
+const REPEATED_ERROR: Row<Outing, Waits> = Row {
+    id: "repeated-error",
+    about: "One tool failing in the same way although its arguments change.",
+    unit: "errors",
+    limits: Limits::ladder(3, 6, 8, 8),
+    sees: Facts::CALL.and(Facts::STEP),
+    tools: 32,
+    kept: 32,
+    set: true,
+    see,
+    holds: |window, _| {
+        let counts = window.seen.iter().filter_map(|call| window.evidence(call.class?)).map(|(count, _)| count);
+        counts.max().unwrap_or(0)
+    },
+    fits: |_| true,
+};
 
-#[derive(Clone, Debug)]
-struct Tool {
-    tool: Key,
-    calls: Ring<Outing>,
-}
-codec!(struct Tool { tool, calls });
+/// The latest call that says how long it waits, in milliseconds.
+type Waits = Option<(Key, i64)>;
 
 /// One call of a tool.
 #[derive(Clone, Debug)]
-struct Outing {
+pub(crate) struct Outing {
     /// Class of its error; `None` when it did not fail, or no longer counts.
     class: Option<Key>,
     weight: u8,
@@ -67,24 +69,22 @@ codec!(struct Outing {
     class, weight, round, light, call, target, mutates, looks, mutations, at, waited, seen,
 });
 
-impl Tool {
+impl Window<Outing> {
     /// The evidence for one class: weight, first and number of occurrences.
     fn evidence(&self, class: Key) -> Option<(u32, &Outing)> {
-        let same = self.calls.iter().filter(|call| call.class == Some(class));
+        let same = self.seen.iter().filter(|call| call.class == Some(class));
         let first = same.clone().find(|call| call.weight > 0)?;
-        let often = same.clone().count() * 2 >= self.calls.len();
+        let often = same.clone().count() * 2 >= self.seen.len();
         let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
         often.then_some((weight / u32::from(WHOLE), first))
     }
 
-    /// `expected`: failures that are about to be added.
-    fn signal(&self, name: &str, class: Key, expected: u32, cx: &Cx<'_>) -> Option<Signal> {
+    fn signal(&self, name: &str, class: Key, cx: &Cx<'_>) -> Option<Signal> {
         let (count, first) = self.evidence(class)?;
-        let count = count.saturating_add(expected);
         if !cx.limits.reached(count, 1) {
             return None;
         }
-        let same = self.calls.iter().filter(|call| call.class == Some(class));
+        let same = self.seen.iter().filter(|call| call.class == Some(class));
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
         // What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
@@ -136,7 +136,7 @@ impl Tool {
         let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.
         let class = facts.class.filter(|_| facts.refusal.is_none());
-        let before = class.and_then(|class| self.calls.iter().rev().find(|call| call.class == Some(class)));
+        let before = class.and_then(|class| self.seen.iter().rev().find(|call| call.class == Some(class)));
         let round = call.and_then(|call| call.round);
         let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
         let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
@@ -166,10 +166,10 @@ impl Tool {
             // It works now: what failed on this target before is settled. A look at it settles no change that failed:
             // editors that view and edit by one name would never fail on end.
             let settled = |call: &&mut Outing| call.target == target && (mutates || !call.mutates);
-            self.calls.iter_mut().filter(settled).for_each(|call| call.class = None);
+            self.seen.iter_mut().filter(settled).for_each(|call| call.class = None);
         }
         // Nor does it say anything about how often changes fail.
-        let failed_changes = self.calls.iter().any(|call| call.mutates && call.class.is_some());
+        let failed_changes = self.seen.iter().any(|call| call.mutates && call.class.is_some());
         if !mutates && !facts.failed && failed_changes {
             return;
         }
@@ -187,7 +187,7 @@ impl Tool {
             waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
             seen: Occurrence::new(Sighting { key: class.unwrap_or(facts.light), ..step.sighting }, step.onset),
         };
-        self.calls.push(outing, window);
+        self.seen.push(outing, window);
     }
 }
 
@@ -196,62 +196,30 @@ const fn grows(before: i64, now: i64) -> bool {
     now >= SHORTEST && before > 0 && now.saturating_mul(2) >= before.saturating_mul(3)
 }
 
-impl Rule for RepeatedError {
-    const ID: &'static str = "repeated-error";
-    const ABOUT: &'static str = "One tool failing in the same way although its arguments change.";
-    const UNIT: &'static str = "errors";
-    const LIMITS: Limits = Limits::ladder(3, 6, 8, 8);
-    const MAX_WINDOW: u32 = MAX_WINDOW;
-    const SEES: Facts = Facts::CALL.and(Facts::STEP);
-    type State = State;
-
-    fn reach(window: u32) -> u32 {
-        window
-    }
-
-    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        match fact {
-            Fact::Call(call, payload) => {
-                if let Some(wait) = backoff(payload) {
-                    state.waits = Some((call.key, wait));
-                }
-                let tool = state.tools.iter().find(|tool| tool.tool == call.tool)?;
-                // Only what looks like one more of the same; another target deserves its chance.
-                let alike = tool.calls.iter().rev().find(|failed| {
-                    failed.class.is_some()
-                        && (failed.call == mark(call.key)
-                            || call.target.is_some_and(|target| failed.target == mark(target)))
-                })?;
-                tool.signal(&call.name, alike.class?, u32::from(cx.config.conventions.expect_failure), cx)
+fn see(window: &mut Window<Outing>, waits: &mut Waits, fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+    match fact {
+        Fact::Call(call, payload) => {
+            if let Some(wait) = backoff(payload) {
+                *waits = Some((call.key, wait));
             }
-            Fact::Step(step, result) => {
-                let known = state.tools.iter().position(|tool| tool.tool == step.tool);
-                let mut tool = known
-                    .and_then(|index| state.tools.remove(index))
-                    .unwrap_or_else(|| Tool { tool: step.tool, calls: Ring::default() });
-                let key = step.call.as_ref().map(|call| call.key);
-                let waits = state.waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
-                tool.took(step, result, waits, cx.limits.window as usize);
-                let class = tool.calls.last().and_then(|call| call.class).filter(|_| step.facts.failed);
-                let name = step.call.as_ref().map_or("a tool", |call| &call.name);
-                let signal = class.and_then(|class| tool.signal(name, class, 0, cx));
-                state.tools.push(tool, TOOLS);
-                signal
-            }
-            _ => None,
+            // Only what looks like one more of the same; another target deserves its chance.
+            let alike = window.seen.iter().rev().find(|failed| {
+                failed.class.is_some()
+                    && (failed.call == mark(call.key)
+                        || call.target.is_some_and(|target| failed.target == mark(target)))
+            });
+            let class = alike.and_then(|alike| alike.class);
+            (After::Same, class.and_then(|class| window.signal(&call.name, class, cx)))
         }
-    }
-
-    fn standing(state: &State) -> u32 {
-        let counts = state
-            .tools
-            .iter()
-            .flat_map(|tool| tool.calls.iter().filter_map(|call| tool.evidence(call.class?)).map(|(count, _)| count));
-        counts.max().unwrap_or(0)
-    }
-
-    fn fits(state: &State) -> bool {
-        state.tools.len() <= TOOLS && state.tools.iter().all(|tool| tool.calls.len() <= MAX_WINDOW as usize)
+        Fact::Step(step, result) => {
+            let key = step.call.as_ref().map(|call| call.key);
+            let waited = waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
+            window.took(step, result, waited, cx.limits.window as usize);
+            let class = window.seen.last().and_then(|call| call.class).filter(|_| step.facts.failed);
+            let name = step.call.as_ref().map_or("a tool", |call| &call.name);
+            (After::Newest, class.and_then(|class| window.signal(name, class, cx)))
+        }
+        _ => (After::Same, None),
     }
 }
 

@@ -33,19 +33,19 @@ pub(crate) struct RewordedRequest;
 pub(crate) struct State {
     /// Only where something was asked in words.
     chain: Option<Box<Chain>>,
-    tools: Ring<Tool>,
+    tools: Ring<Asker>,
 }
 codec!(struct State { chain, tools });
 
 /// Requests that a program only wrote down.
 #[derive(Clone, Debug)]
-struct Tool {
+struct Asker {
     tool: Key,
     agent: Key,
     requests: Ring<Request>,
     rewordings: Streak,
 }
-codec!(struct Tool { tool, agent, requests, rewordings });
+codec!(struct Asker { tool, agent, requests, rewordings });
 
 #[derive(Clone, Debug)]
 struct Request {
@@ -106,7 +106,7 @@ impl State {
         cx: &Cx<'_>,
     ) -> Option<Signal> {
         let known = self.tools.take(|known| known.tool == call.tool && known.agent == call.agent);
-        let mut tool = known.unwrap_or_else(|| Tool {
+        let mut tool = known.unwrap_or_else(|| Asker {
             tool: call.tool,
             agent: call.agent,
             requests: Ring::default(),

@@ -46,12 +46,12 @@ codec!(struct Seen { answer, call, target, round, step, mutations, sighting, ons
 
 /// Whether an answer says enough to be compared.
 fn substantial(step: &Step, call: &Call, length: usize) -> bool {
-    let Call { asks, mutates, compared, .. } = *call;
+    let Call { asks, mutates, compare_answers, .. } = *call;
     let facts = &step.facts;
     if facts.failed || facts.negative || facts.waiting {
         return false;
     }
-    if compared {
+    if compare_answers {
         return facts.letters > 0;
     }
     let telling = match asks {

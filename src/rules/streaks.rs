@@ -67,17 +67,8 @@ pub(super) struct One<'f> {
     /// The key that a signature shows a part of.
     pub(super) shown: Key,
     pub(super) scale: u32,
-    pub(super) counts: Counts,
-}
-
-/// How one is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counts {
-    Yes,
-    /// The streak goes on, by nothing that is evidence.
-    No,
-    /// It has not happened yet: the answer is what it would come to.
-    Ahead,
+    /// Whether it is evidence, or the streak merely goes on.
+    pub(super) counts: bool,
 }
 
 /// What a rule says of a streak.
@@ -87,12 +78,11 @@ pub(super) struct Words {
     pub(super) message: String,
     /// Where the agent is told something else.
     pub(super) what: Option<String>,
-    pub(super) kind: Option<&'static str>,
 }
 
 impl Words {
     pub(super) fn new(identity: Key, signature: SmolStr, message: String) -> Self {
-        Self { identity, signature, message, what: None, kind: None }
+        Self { identity, signature, message, what: None }
     }
 }
 
@@ -133,7 +123,7 @@ impl One<'_> {
             name: "",
             shown: 0,
             scale: 1,
-            counts: Counts::Yes,
+            counts: true,
         }
     }
 
@@ -146,7 +136,7 @@ impl Entry {
     fn take(&mut self, one: &One<'_>) {
         self.mark = one.mark;
         let round = one.round.unwrap_or(0);
-        if one.counts == Counts::Yes && (round == 0 || self.round != round) {
+        if one.counts && (round == 0 || self.round != round) {
             self.streak.add(one.sighting, one.onset);
             self.round = round;
             let bit = 1_u32.rotate_left(one.looked_up);
@@ -163,16 +153,11 @@ impl Entry {
 impl Row {
     pub(super) fn observe<'f>(&self, streaks: &mut Streaks, fact: &'f Fact<'f>, cx: &Cx<'_>) -> Option<Signal> {
         let one = (self.see)(streaks, fact, cx)?;
-        if one.counts == Counts::Ahead {
-            let entry = streaks.iter().rev().find(|entry| one.is_of(entry))?;
-            let mixed = !self.mixed || entry.mixed || entry.part != one.part;
-            return mixed.then(|| self.signal(entry, entry.streak.times.saturating_add(1), &one, cx)).flatten();
-        }
         let mut entry = (streaks.take(|entry| one.is_of(entry)))
             .filter(|entry| !one.anew && entry.what == one.what)
             .unwrap_or_else(|| Entry { owner: one.owner, key: one.key, what: one.what, ..Entry::default() });
         entry.take(&one);
-        let signal = (one.counts == Counts::Yes).then(|| self.signal(&entry, self.count(&entry), &one, cx)).flatten();
+        let signal = one.counts.then(|| self.signal(&entry, self.count(&entry), &one, cx)).flatten();
         streaks.push(entry, self.kept);
         signal
     }
@@ -190,7 +175,7 @@ impl Row {
         let (first, step, most) = self.sure;
         let sure = first.saturating_add(step.saturating_mul(count.min(most)));
         let mut signal = entry.streak.signal(Told {
-            kind: words.kind.unwrap_or(self.kind),
+            kind: self.kind,
             identity: words.identity,
             count,
             confidence: u16::try_from(sure).unwrap_or(1000).min(if step == 0 { 1000 } else { 980 }),

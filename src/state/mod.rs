@@ -268,20 +268,14 @@ impl Run {
         self.standings.enter(context, task, self.now, seq);
     }
 
-    /// Whether a piece of text that comes in a context changes nothing of the run but what [`Self::text_heap`] weighs: it is
-    /// the agent's that was heard of last, and of no task.
+    /// Whether a piece of text that comes in a context changes nothing of the run but its streams: it is the agent's that was
+    /// heard of last, and of no task.
     pub(crate) fn goes_on(&self, context: &Context) -> bool {
         context.task.is_none()
             && context.parent_task.is_none()
             && !self.lanes.are_several()
             && (context.at.is_none() || self.tasks.len() == 0)
             && self.standings.is_latest(context)
-    }
-
-    /// Bytes on the heap of what a piece of text in a context may change.
-    pub(crate) fn text_heap(&self, context: &Context) -> usize {
-        // Nobody is forgotten but by the clock.
-        self.rules.text_heap() + context.at.map_or(0, |_| self.standings.heap())
     }
 
     fn collect(&mut self, idle_ms: u64) {

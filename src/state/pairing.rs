@@ -52,7 +52,7 @@ pub(crate) struct Call {
     /// The tool is declared to be asked again and again.
     pub(crate) polling: bool,
     /// Equal answers to different calls of the tool are declared to be evidence.
-    pub(crate) compared: bool,
+    pub(crate) compare_answers: bool,
     /// A blank success of it says that all went well, not that nothing was found.
     pub(crate) silent: bool,
     pub(crate) asks: Asks,
@@ -71,7 +71,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, key, raw, agent, round, target, mutates, polling, compared, silent, asks, onset, echo, id, task,
+    name, tool, key, raw, agent, round, target, mutates, polling, compare_answers, silent, asks, onset, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -113,7 +113,7 @@ impl Call {
             target: None,
             mutates: false,
             polling: false,
-            compared: false,
+            compare_answers: false,
             silent: false,
             asks: Asks::Nothing,
             onset: Onset::default(),

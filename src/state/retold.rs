@@ -174,7 +174,7 @@ impl Retold {
                 if again || self.is_twice(&call) {
                     return false;
                 }
-            } else if again || self.is_in_place(&call, telling) || self.begins(&call, telling) {
+            } else if again || is_known && self.is_in_place(&call, telling) || self.begins(&call, is_known, telling) {
                 self.again.push(call.id, AGAIN);
                 return false;
             }
@@ -283,15 +283,15 @@ impl Retold {
     /// Whether one who did not say so begins to tell everything again: with ids that do not come by chance, or from the
     /// first call on, where ids count up from turn to turn. Ids that begin anew with every turn do not, and where the
     /// host tells its turns, those are compared.
-    fn begins(&mut self, call: &Told, telling: Telling<'_>) -> bool {
+    fn begins(&mut self, call: &Told, is_known: bool, telling: Telling<'_>) -> bool {
+        if telling.is_counted() || !is_known && !self.first.is_some_and(|first| first.is_call(call)) {
+            return false;
+        }
         let unique = is_unique(telling.id);
-        if telling.is_counted() || self.tellings >= if unique { RESUMED } else { TELLINGS } {
+        if self.tellings >= if unique { RESUMED } else { TELLINGS } {
             return false;
         }
-        let index = self.told.iter().position(|told| told.is_call(call));
-        if index.is_none() && !self.first.is_some_and(|first| first.is_call(call)) {
-            return false;
-        }
+        let index = if is_known { self.told.iter().position(|told| told.is_call(call)) } else { None };
         let later = self.told.iter().skip(index.map_or(0, |index| index + 1));
         // Whether other calls with other ids came after it, and whether turns began with them.
         let (others, turns) = later.fold((false, false), |(others, turns), told| {

@@ -31,10 +31,12 @@ pub(crate) struct Store {
     /// Without and with a loop.
     lists: [List; 2],
     clock: Clock,
-    /// Bytes that all runs take together.
+    /// Bytes that all runs take together, as they were weighed.
     bytes: u64,
-    /// The run that was asked for last, which may have changed since it was weighed.
+    /// The run that was asked for last.
     at_hand: u32,
+    /// It may have changed since it was weighed, and however much it has, all of them have room.
+    stale: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -123,6 +125,7 @@ impl Default for Store {
             clock: Clock::default(),
             bytes: 0,
             at_hand: NONE,
+            stale: false,
         }
     }
 }
@@ -134,7 +137,21 @@ impl Store {
 
     /// Bytes that all runs take together.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        let stale = self.slot(self.at_hand).filter(|_| self.stale);
+        stale.map_or(self.bytes, |slot| self.bytes_beside(slot).saturating_add(weigh(&slot.run)))
+    }
+
+    /// Bytes that all other runs take.
+    fn bytes_beside(&self, slot: &Slot) -> u64 {
+        self.bytes.saturating_sub(slot.bytes)
+    }
+
+    /// Takes a run to hand; the one before is weighed first, if that was put off.
+    fn take_to_hand(&mut self, at: u32) {
+        if self.stale && self.at_hand != at {
+            self.weigh_at_hand();
+        }
+        self.at_hand = at;
     }
 
     fn slot(&self, at: u32) -> Option<&Slot> {
@@ -155,7 +172,7 @@ impl Store {
 
     pub(crate) fn get_mut(&mut self, scope: &Scope) -> Option<&mut Run> {
         let at = *self.index.get(&run_key(scope.run.as_deref()))?;
-        self.at_hand = at;
+        self.take_to_hand(at);
         self.slot_mut(at).map(|slot| &mut *slot.run)
     }
 
@@ -197,7 +214,7 @@ impl Store {
             }
         };
         self.link(at);
-        self.at_hand = at;
+        self.take_to_hand(at);
         // INVARIANT: `at` is a slot.
         let run = self.slots.get_mut(at as usize).map(|slot| &mut *slot.run);
         (run, forgotten)
@@ -216,20 +233,14 @@ impl Store {
         Some(&mut slot.run)
     }
 
-    /// Notes that the run at hand holds another number of bytes than before; whether all of them still have room.
-    pub(crate) fn grow(&mut self, before: usize, now: usize, memory: &Memory) -> bool {
-        if let Some(slot) = self.slots.get_mut(self.at_hand as usize) {
-            let other = |bytes: u64| bytes.saturating_sub(before as u64).saturating_add(now as u64);
-            (slot.bytes, self.bytes) = (other(slot.bytes), other(self.bytes));
-        }
-        self.bytes <= most_bytes(memory)
-    }
-
     /// Whether what was noted of the runs is what they weigh.
     #[cfg(test)]
     pub(crate) fn is_weighed(&self) -> bool {
-        let is_weighed = |slot: &Slot| slot.bytes == weigh(&slot.run);
-        self.slots.iter().all(is_weighed) && self.bytes == self.slots.iter().map(|slot| slot.bytes).sum::<u64>()
+        let is_stale = |at: usize| self.stale && at == self.at_hand as usize;
+        let mut slots = self.slots.iter().enumerate();
+        slots.all(|(at, slot)| is_stale(at) || slot.bytes == weigh(&slot.run))
+            && self.bytes == self.slots.iter().map(|slot| slot.bytes).sum::<u64>()
+            && self.bytes() == self.slots.iter().map(|slot| weigh(&slot.run)).sum::<u64>()
     }
 
     fn make_room(&mut self, seq: u64, memory: &Memory) -> Forgotten {
@@ -253,12 +264,18 @@ impl Store {
         forgotten
     }
 
-    /// Weighs the run at hand, after it has changed, and makes room where all of them take too much: that run goes last,
-    /// and starts anew where it alone takes more than there is.
+    /// Makes room where all runs take too much, after the one at hand has changed: that one goes last, and starts anew where
+    /// it alone takes more than there is. It is weighed now only where that may make a difference: there nearly always is
+    /// room for the fullest run, and the same one changes again and again.
     pub(crate) fn settle(&mut self, seq: u64, memory: &Memory) -> Forgotten {
         let mut forgotten = Forgotten::default();
-        self.weigh_at_hand();
         let most = most_bytes(memory);
+        let others = self.slot(self.at_hand).map_or(self.bytes, |slot| self.bytes_beside(slot));
+        self.stale = others.saturating_add(FULLEST) <= most;
+        if self.stale {
+            return forgotten;
+        }
+        self.weigh_at_hand();
         while self.bytes > most {
             match self.next_to_go(seq, memory, self.at_hand) {
                 Some(gone) => self.forget(gone),
@@ -277,6 +294,7 @@ impl Store {
     }
 
     fn weigh_at_hand(&mut self) {
+        self.stale = false;
         if let Some(slot) = self.slots.get_mut(self.at_hand as usize) {
             let before = core::mem::replace(&mut slot.bytes, weigh(&slot.run));
             self.bytes = self.bytes.saturating_sub(before).saturating_add(slot.bytes);
@@ -365,7 +383,7 @@ impl Store {
         self.index.remove(&forgotten.key);
         self.bytes = self.bytes.saturating_sub(forgotten.bytes);
         if self.at_hand == at {
-            self.at_hand = NONE;
+            (self.at_hand, self.stale) = (NONE, false);
         } else if self.at_hand as usize == self.slots.len() {
             self.at_hand = at;
         }

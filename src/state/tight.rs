@@ -29,27 +29,30 @@ impl Tight {
             sighting.step.0,
             sighting.key,
         ];
-        let mut bytes = [0; ROOM];
-        let mut end = LENGTHS;
+        let mut bytes = [0; LENGTHS + NUMBERS * 8];
+        let (mut lengths, mut end) = (0_u64, LENGTHS);
         for (index, number) in numbers.into_iter().enumerate() {
-            let length = 8 - number.leading_zeros() as usize / 8;
-            let place = bytes.get_mut(end..end + length)?;
-            place.copy_from_slice(number.to_le_bytes().get(..length)?);
-            *bytes.get_mut(index / 2)? |= (length as u8) << (index % 2 * 4);
-            end += length;
+            // Eight bytes are written whatever it takes, for that is one store: what is too much is zeros.
+            *bytes.get_mut(end..)?.first_chunk_mut()? = number.to_le_bytes();
+            let length = 8 - number.leading_zeros() / 8;
+            lengths |= u64::from(length) << (4 * index);
+            end += length as usize;
         }
-        Some(Self(bytes))
+        *bytes.first_chunk_mut()? = *lengths.to_le_bytes().first_chunk::<LENGTHS>()?;
+        bytes.first_chunk().filter(|_| end <= ROOM).map(|bytes| Self(*bytes))
     }
 
     fn get(&self) -> (Onset, Sighting) {
-        let mut numbers = [0; NUMBERS];
-        let mut end = LENGTHS;
-        for (index, number) in numbers.iter_mut().enumerate() {
-            let lengths = self.0.get(index / 2).copied().unwrap_or_default();
-            let length = usize::from(lengths >> (index % 2 * 4) & 15);
-            let bytes = self.0.get(end..end + length).unwrap_or_default();
-            *number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-            end += length;
+        let mut bytes = [0; ROOM + 8];
+        bytes.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
+        let word =
+            |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_le_bytes(*word));
+        let (mut numbers, mut lengths, mut end) = ([0; NUMBERS], word(0), LENGTHS);
+        for number in &mut numbers {
+            let length = lengths & 15;
+            *number = word(end) & u64::MAX.checked_shr(64 - 8 * length as u32).unwrap_or(0);
+            end += length as usize;
+            lengths >>= 4;
         }
         let [seq, events, others, tokens, cost_micros, at, later, step, key] = numbers;
         let own = events.wrapping_sub(others);

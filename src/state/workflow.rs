@@ -162,8 +162,8 @@ codec!(struct Laps { key, iterations, trend, halted, onset, latest });
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Voice {
     node: Key,
-    pub(crate) message: Streak,
-    pub(crate) structured: Streak,
+    pub(crate) message: Unchanged,
+    pub(crate) structured: Unchanged,
     pub(crate) message_flips: Flips,
     pub(crate) structured_flips: Flips,
 }
@@ -177,7 +177,7 @@ impl Voice {
 
 /// The same thing in a row.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Streak {
+pub(crate) struct Unchanged {
     pub(crate) key: Key,
     pub(crate) count: u32,
     /// Iteration of the latest occurrence.
@@ -185,9 +185,9 @@ pub(crate) struct Streak {
     pub(crate) onset: Onset,
     pub(crate) sightings: Ring<Sighting>,
 }
-codec!(struct Streak { key, count, lap, onset, sightings });
+codec!(struct Unchanged { key, count, lap, onset, sightings });
 
-impl Streak {
+impl Unchanged {
     /// One more occurrence; within the same iteration it only takes the place of the last one.
     fn again(&mut self, lap: u32, moment: &Moment, key: Key) {
         if lap == 0 || lap != self.lap || self.count == 0 {
@@ -274,7 +274,7 @@ impl Flips {
 /// What an iteration leaves behind: the patch, or the documents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Artifact {
-    pub(crate) streak: Streak,
+    pub(crate) streak: Unchanged,
     pub(crate) flips: Flips,
     /// States seen, the newest last, to tell a new one from one that came back.
     known: Ring<Key>,
@@ -302,7 +302,7 @@ impl Artifact {
 
     /// Something came of the work: the state that there is begins anew.
     fn restart(&mut self) {
-        self.streak = Streak::default();
+        self.streak = Unchanged::default();
         self.flips = Flips::default();
     }
 
@@ -311,7 +311,7 @@ impl Artifact {
         match carried.filter(|_| self.streak.count != 0) {
             Some(key) => self.streak.restart(lap, moment, key),
             None if lap != 0 && self.streak.lap == lap => self.streak.count = self.streak.count.min(1),
-            None => self.streak = Streak::default(),
+            None => self.streak = Unchanged::default(),
         }
     }
 
@@ -327,7 +327,7 @@ impl Artifact {
 /// Failing tests that do not get fewer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failing {
-    pub(crate) streak: Streak,
+    pub(crate) streak: Unchanged,
     /// Whether the same tests failed all along.
     pub(crate) same: bool,
     pub(crate) latest: u32,

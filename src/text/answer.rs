@@ -387,13 +387,13 @@ fn in_word(byte: u8) -> bool {
     IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
-/// The first four bytes of the phrases, of which each takes one of 1,024 bits: a look at where a word begins tells nearly
+/// The first four bytes of the phrases, of which each takes one of 2,048 bits: a look at where a word begins tells nearly
 /// every word from them, without a look at where it ends.
 #[derive(Clone, Copy, Debug)]
 struct Starts([u64; Self::WORDS]);
 
 impl Starts {
-    const WORDS: usize = 16;
+    const WORDS: usize = 32;
     /// What may stand between the words of a phrase.
     const BETWEEN: &[u8] = b" _-:=";
 
@@ -437,7 +437,7 @@ impl Starts {
     /// Whatever the case of ASCII letters.
     #[inline]
     const fn place(start: [u8; 4]) -> usize {
-        ((u32::from_le_bytes(start) | 0x2020_2020).wrapping_mul(0x9e37_79b1) >> 22) as usize
+        ((u32::from_le_bytes(start) | 0x2020_2020).wrapping_mul(0x9e37_79b1) >> 21) as usize
     }
 
     /// Whether a phrase may begin where `rest` does.

@@ -9,6 +9,7 @@
 //! with sixty-three others: only where something can change is a byte looked at by itself.
 
 use super::scan::{BLOCK, stops};
+use super::terminal::sequence_end;
 use super::token::{Around, BLANK, CONTROL, DIGIT, LETTER, PATH, QUOTE, WORD, is};
 use alloc::{string::String, vec::Vec};
 
@@ -159,10 +160,14 @@ struct Pass<'a, const HEAVY: bool> {
     digits: bool,
     /// Line ends and the like were copied with what stands around them, and are to become blanks.
     breaks: bool,
-    /// Heavy: the text has no letters but ASCII's, so that all of it can be folded at once.
+    /// Heavy: the text has no capitals but ASCII's, so that all of it can be folded at once: the first others are `À` and
+    /// what follows.
     ascii: bool,
     /// Light: where digits are in `out`.
     numbers: Option<&'a mut Vec<Span>>,
+    /// The latest number stayed. Those of a text are mostly alike: in prose nearly all are told by the bytes beside them, in a
+    /// log hardly one is.
+    plain: bool,
 }
 
 impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
@@ -181,8 +186,9 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             letters: 0,
             digits: false,
             breaks: false,
-            ascii: HEAVY && text.is_ascii(),
+            ascii: HEAVY && text.bytes().fold(0, u8::max) < 0xc3,
             numbers,
+            plain: true,
         }
     }
 
@@ -234,7 +240,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         } else if is(byte, CONTROL) {
             self.control(byte);
         } else if is(byte, DIGIT) {
-            let plain = if HEAVY { self.around().plain_number(self.at) } else { None };
+            let plain = if HEAVY || self.plain { self.around().plain_number(self.at) } else { None };
             let apart = plain.is_some_and(|end| self.stands_apart(end));
             if !HEAVY || apart || !self.path() {
                 self.number(plain);
@@ -323,30 +329,7 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     /// Drops a control character, or the terminal sequence that an escape begins.
     fn control(&mut self, byte: u8) {
         self.flush();
-        let mut end = self.at + 1;
-        if byte == 0x1b {
-            match self.byte(end) {
-                b'[' => {
-                    end += 1;
-                    while matches!(self.byte(end), 0x20..=0x3f) {
-                        end += 1;
-                    }
-                    end += usize::from(matches!(self.byte(end), 0x40..=0x7e));
-                }
-                // A title or a link: up to its terminator, or to the end of the line where that is missing.
-                b']' | b'P' | b'^' | b'_' => {
-                    while !matches!(self.byte(end), 0 | 0x07 | 0x1b | b'\n') {
-                        end += 1;
-                    }
-                    end += usize::from(self.byte(end) == 0x07);
-                    end += 2 * usize::from(self.byte(end) == 0x1b && self.byte(end + 1) == b'\\');
-                }
-                b'(' | b')' | b'#' => end += 1 + usize::from(matches!(self.byte(end + 1), 0x30..=0x7e)),
-                0x30..=0x7e => end += 1,
-                _ => {}
-            }
-        }
-        end = end.min(self.bytes.len());
+        let mut end = if byte == 0x1b { sequence_end(self.bytes, self.at) } else { self.at + 1 };
         // What was dropped stood between blanks: they are one run.
         if self.out.len() == self.base || self.out.ends_with(' ') {
             end = self.around().end_of(end, BLANK);
@@ -362,7 +345,9 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             Some(end) => end,
             None => {
                 let (start, end) = around.word(digit);
-                if let Some((from, to, mask)) = around.volatile(start, end, digit) {
+                let volatile = around.volatile(start, end, digit);
+                self.plain = volatile.is_none();
+                if let Some((from, to, mask)) = volatile {
                     self.mask(from, to, mask);
                     return;
                 }

@@ -39,6 +39,7 @@ mod sketch;
 mod stream;
 mod tape;
 mod target;
+mod terminal;
 mod token;
 mod vocabulary;
 mod volatile_json;

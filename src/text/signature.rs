@@ -22,7 +22,7 @@ use self::{
     volatile::mask,
     words::{hyphenated, prints, sealed},
 };
-use super::results::failing_in_output;
+use super::{results::failing_in_output, terminal::sequence_end};
 use crate::model::{Error, ErrorCode, SignaturePattern};
 use alloc::{
     borrow::ToOwned,
@@ -151,22 +151,14 @@ fn clean(output: &str) -> String {
 }
 
 fn append_clean(out: &mut String, text: &str) {
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
         match c {
-            '\u{1b}' => match chars.next() {
-                // CSI ends at its first letter; OSC (window titles, links) at BEL or ESC `\`.
-                Some('[') => while chars.next().is_some_and(|c| !matches!(c, '@'..='~')) {},
-                Some(']') => {
-                    while let Some(c) = chars.next() {
-                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                            break;
-                        }
-                    }
-                }
-                _ => {}
-            },
-            '\r' if chars.peek() == Some(&'\n') => {}
+            '\u{1b}' => {
+                let end = sequence_end(text.as_bytes(), at);
+                while chars.next_if(|(at, _)| *at < end).is_some() {}
+            }
+            '\r' if chars.peek().is_some_and(|(_, next)| *next == '\n') => {}
             '\r' => out.push('\n'),
             '\n' | '\t' => out.push(c),
             c if prints(c) => out.push(c),

@@ -127,8 +127,14 @@ impl Around<'_> {
             return self.directory(start).is_none();
         }
         let label = self.label_end(start);
-        let last = label.checked_sub(1).map_or(0, |at| self.byte(at)).to_ascii_lowercase();
-        let may_be_labelled = matches!(last, b'd' | b'_' | b'-') || length > 4 && matches!(last, b't' | b'e' | b'n');
+        let letter = |back: usize| label.checked_sub(back).map_or(0, |at| self.byte(at)).to_ascii_lowercase();
+        let may_be_labelled = match letter(1) {
+            b'_' | b'-' => true,
+            // Of what names a short number every name ends in `id`.
+            b'd' => length > 4 || matches!(letter(2), b'i' | b'_' | b'-'),
+            b't' | b'e' | b'n' => length > 4,
+            _ => false,
+        };
         label == start || !may_be_labelled
     }
 

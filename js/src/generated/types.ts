@@ -726,27 +726,11 @@ export interface Requests {
  */
 export interface Conventions {
   /**
-   * `blind-repeat` counts a call when it is made, whether or not it is ever answered, and compares it like every other rule; by default it counts when the call was answered, and compares byte for byte.
-   */
-  blindAtCall?: boolean;
-  /**
-   * `cycle` compares calls whatever came of them; by default calls with their outcomes.
-   */
-  blindCycles?: boolean;
-  /**
-   * Only another call of the same tool ends a streak of `blind-repeat`; by default any other call of the agent does.
-   */
-  blindPerTool?: boolean;
-  /**
    * Counts of your own, by their names; at most 16.
    */
   counters?: {
     [k: string]: Counter;
   };
-  /**
-   * For `repeated-error`, `rejected-arguments` and `failing-target`, a call that is about to be made where it failed before counts as one more failure; by default a call counts once its outcome is known.
-   */
-  expectFailure?: boolean;
   /**
    * A message of the role `user` ends no evidence: for runs into which machines put such messages.
    */

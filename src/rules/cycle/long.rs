@@ -174,7 +174,7 @@ impl Stretch {
 impl Long {
     /// Takes the next step.
     pub(super) fn step(&mut self, step: &Step, cx: &Cx<'_>) -> Option<Signal> {
-        let patient = |call: &Call| call.polling || step.facts.waiting || cx.config.conventions.blind_cycles;
+        let patient = |call: &Call| call.polling || step.facts.waiting;
         let call = step.call.as_ref().filter(|call| !patient(call))?;
         let known = self.agents.take(|walker| walker.agent == step.agent);
         let mut walker = known.unwrap_or_else(|| Walker { agent: step.agent, ..Walker::default() });

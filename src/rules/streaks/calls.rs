@@ -99,7 +99,7 @@ const BLIND_REPEAT: Row = Row {
     unit: "calls in a row",
     limits: Limits::ladder(100, 0, 0, 0),
     budget: None,
-    sees: Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM),
+    sees: Facts::STEP.and(Facts::CUSTOM),
     kept: 8,
     mixed: false,
     kind: "changing-outcome",
@@ -108,19 +108,14 @@ const BLIND_REPEAT: Row = Row {
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Stalled,
     see: |_, fact, cx| {
-        let conventions = &cx.config.conventions;
-        let (call, agent, sighting, onset) = match fact {
-            Fact::Call(call, _) if conventions.blind_at_call => (*call, call.agent, cx.here, call.onset),
-            Fact::Step(step, _) if !conventions.blind_at_call => {
-                (step.call.as_ref()?, step.agent, step.sighting, step.onset)
-            }
+        let (step, owner) = match fact {
+            Fact::Step(step, _) => (step, step.agent),
             // A lane of its own: what the host reports between two calls of the agent does not part them.
-            Fact::Custom(step) => (step.call.as_ref()?, combine("custom", &[step.agent]), step.sighting, step.onset),
+            Fact::Custom(step) => (step, combine("custom", &[step.agent])),
             _ => return None,
         };
-        let owner = if conventions.blind_per_tool { combine("tool", &[agent, call.tool]) } else { agent };
-        // What the host said does not make two calls differ does not.
-        let what = if conventions.blind_at_call { call.key } else { call.raw };
+        let call = step.call.as_ref()?;
+        let (what, sighting, onset) = (call.raw, step.sighting, step.onset);
         let scale = if call.polling { 3 } else { 1 };
         let (name, round, shown) = (call.name.as_str(), call.round, call.key);
         let mark = u64::from(matches!(fact, Fact::Custom(_)));
@@ -128,15 +123,9 @@ const BLIND_REPEAT: Row = Row {
     },
     tell: |entry, one, count, cx| {
         let tool = printable(one.name, 48);
-        let at_call = cx.config.conventions.blind_at_call;
-        let came = if at_call { "" } else { "; its outcome keeps changing" };
-        let message = if one.mark != 0 {
-            format!("`{tool}` came {count} times in a row with the same key; its outcome keeps changing")
-        } else {
-            format!("`{tool}` was called {count} times in a row with the same arguments{came}")
-        };
-        let identity = combine("blind-repeat", &[entry.what, entry.owner]);
-        Words { kind: at_call.then_some("same-call"), ..Words::new(identity, cx.named(&tool, '#', one.shown), message) }
+        let (did, what) = if one.mark != 0 { ("came", "key") } else { ("was called", "arguments") };
+        let message = format!("`{tool}` {did} {count} times in a row with the same {what}; its outcome keeps changing");
+        Words::new(combine("blind-repeat", &[entry.what, entry.owner]), cx.named(&tool, '#', one.shown), message)
     },
 };
 
@@ -196,14 +185,6 @@ mod tests {
             Script::new("{}").play(&interrupted).expect("blind-repeat", &[]);
             let polled = r#"{"tools":{"read":{"polling":true}}}"#;
             Script::new(polled).play(&changing).expect("blind-repeat", &[]);
-            // Calls that nothing answers, and streaks between other tools.
-            let made = r#"{"conventions":{"blindAtCall":true},"rules":{"blind-repeat":{"nudge":3}}}"#;
-            Script::new(made).play("?a ?a").expect("blind-repeat", &[]);
-            Script::new(made).play("a:1 a:2 a:3").expect("blind-repeat", &[(4, Nudge)]);
-            Script::new(made).play("a:1 a:2 b:1 a:3").expect("blind-repeat", &[]);
-            let apart = r#"{"conventions":{"blindPerTool":true},"rules":{"blind-repeat":{"nudge":3}}}"#;
-            Script::new(apart).play("a:1 a:2 b:1 a:3").expect("blind-repeat", &[]);
-            Script::new(apart).play("a:1 a:2 other/q=1:1 a:3").expect("blind-repeat", &[(7, Nudge)]);
             let early = r#"{"rules":{"blind-repeat":{"nudge":3,"block":5}}}"#;
             Script::new(early).play("a:1 a:2 a:3").strongest("blind-repeat", Nudge);
         }

@@ -1,6 +1,6 @@
 //! Streaks of failures.
 
-use super::{Counts, One, Row, Words, rows};
+use super::{One, Row, Words, rows};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::Sighting;
@@ -44,9 +44,9 @@ const FAILURE_STREAK: Row = Row {
         let round = call.and_then(|call| call.round);
         let at_once = !anew && round.is_some() && known.is_some_and(|known| Some(known.round) == round);
         let (part, counts) = match step.facts.class {
-            Some(_) if at_once => (0, Counts::Yes),
-            Some(class) => (mark(class), Counts::Yes),
-            None => (0, Counts::No),
+            Some(_) if at_once => (0, true),
+            Some(class) => (mark(class), true),
+            None => (0, false),
         };
         let (sighting, onset) = (step.sighting, step.onset);
         let name = call.map_or("a tool", |call| call.name.as_str());
@@ -71,7 +71,7 @@ const FAILING_TARGET: Row = Row {
     unit: "failures",
     limits: Limits::ladder(4, 0, 0, 0),
     budget: None,
-    sees: Facts::CALL.and(Facts::STEP),
+    sees: Facts::STEP,
     kept: 16,
     mixed: true,
     kind: "same-failure",
@@ -80,15 +80,7 @@ const FAILING_TARGET: Row = Row {
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::RepeatedError,
     see: |streaks, fact, cx| {
-        let step = match fact {
-            Fact::Call(call, _) if cx.config.conventions.expect_failure => {
-                let known = streaks.iter().rev().find(|entry| call.target == Some(entry.owner))?;
-                let (owner, key, part) = (known.owner, known.key, mark(call.key));
-                return Some(One { owner, key, part, counts: Counts::Ahead, ..One::here(cx) });
-            }
-            Fact::Step(step, _) => step,
-            _ => return None,
-        };
+        let Fact::Step(step, _) = fact else { return None };
         let call = step.call.as_ref()?;
         let owner = call.target?;
         let Some(key) = step.facts.mistake else {
@@ -188,7 +180,7 @@ mod tests {
     }
 
     mod failing_target {
-        use crate::model::Level::{Nudge, Observe};
+        use crate::model::Level::Nudge;
         use crate::rules::testing::Script;
 
         const RULE: &str = "failing-target";
@@ -206,9 +198,6 @@ mod tests {
             // A look ends no change that failed; a change does.
             Script::new("{}").play("edit/=a!x write/=a!x read/=a:1 patch/=a!x save/=a!x").last(RULE, Nudge);
             Script::new("{}").play("edit/=a!x write/=a!x edit/=a:1 patch/=a!x save/=a!x").expect(RULE, &[]);
-            let expected = r#"{"conventions":{"expectFailure":true},"rules":{"failing-target":{"nudge":3}}}"#;
-            Script::new(expected).play("one/=a!x two/=a!x three/=a!x").expect(RULE, &[(4, Nudge), (5, Observe)]);
-            Script::new(expected).play("one/=a!x two/=a!x three/=b!x").expect(RULE, &[]);
             Script::new("{}").play("one/=a!x two/=a!x *1 three/=a!x four/=a!x").expect(RULE, &[]);
         }
     }

@@ -1,0 +1,154 @@
+//! Values of JSON as serde reads them: what the derives of the model are compiled for, once each.
+//!
+//! `serde_json` reads structs from lists and enums from objects as well, which takes as much code again for every type of the
+//! model, and which no schema allows.
+
+use alloc::string::String;
+use core::slice;
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, Expected, MapAccess, SeqAccess, Unexpected, Visitor,
+    value::BorrowedStrDeserializer,
+};
+use serde_json::{Error, Map, Number, Value, map};
+
+/// A value to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Tree<'de>(pub(super) &'de Value);
+
+impl Tree<'_> {
+    /// That it is not what was expected.
+    #[cold]
+    #[inline(never)]
+    fn instead_of(self, expected: &dyn Expected) -> Error {
+        let unexpected = match self.0 {
+            Value::Null => Unexpected::Unit,
+            Value::Bool(value) => Unexpected::Bool(*value),
+            Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+                (Some(number), _) => Unexpected::Unsigned(number),
+                (_, Some(number)) => Unexpected::Signed(number),
+                _ => Unexpected::Float(number.as_f64().unwrap_or_default()),
+            },
+            Value::String(text) => Unexpected::Str(text),
+            Value::Array(_) => Unexpected::Seq,
+            Value::Object(_) => Unexpected::Map,
+        };
+        Error::invalid_type(unexpected, expected)
+    }
+}
+
+fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Error> {
+    match (number.as_u64(), number.as_i64()) {
+        (Some(number), _) => visitor.visit_u64(number),
+        (_, Some(number)) => visitor.visit_i64(number),
+        _ => visitor.visit_f64(number.as_f64().unwrap_or_default()),
+    }
+}
+
+fn visit_items<'de, V: Visitor<'de>>(items: &'de [Value], visitor: V) -> Result<V::Value, Error> {
+    visitor.visit_seq(Items(items.iter()))
+}
+
+fn visit_fields<'de, V: Visitor<'de>>(fields: &'de Map<String, Value>, visitor: V) -> Result<V::Value, Error> {
+    visitor.visit_map(Fields { fields: fields.iter(), value: &Value::Null })
+}
+
+/// Methods for what only one kind of value can be.
+macro_rules! only {
+    ($($kind:pat => $visit:expr, $visitor:ident: $($method:ident($($ignored:ty),*))*;)*) => {$($(
+        fn $method<V: Visitor<'de>>(self, $(_: $ignored,)* $visitor: V) -> Result<V::Value, Error> {
+            match self.0 {
+                $kind => $visit,
+                _ => Err(self.instead_of(&$visitor)),
+            }
+        }
+    )*)*};
+}
+
+impl<'de> Deserializer<'de> for Tree<'de> {
+    type Error = Error;
+
+    only! {
+        Value::Null => visitor.visit_unit(), visitor: deserialize_unit() deserialize_unit_struct(&'static str);
+        Value::Bool(value) => visitor.visit_bool(*value), visitor: deserialize_bool();
+        Value::Number(number) => visit_number(number, visitor), visitor:
+            deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_u8() deserialize_u16()
+            deserialize_u32() deserialize_u64() deserialize_f32() deserialize_f64();
+        Value::String(text) => visitor.visit_borrowed_str(text), visitor:
+            deserialize_char() deserialize_str() deserialize_string() deserialize_identifier() deserialize_bytes()
+            deserialize_byte_buf();
+        Value::Array(items) => visit_items(items, visitor), visitor:
+            deserialize_seq() deserialize_tuple(usize) deserialize_tuple_struct(&'static str, usize);
+        Value::Object(fields) => visit_fields(fields, visitor), visitor:
+            deserialize_map() deserialize_struct(&'static str, &'static [&'static str]);
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Number(number) => visit_number(number, visitor),
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Array(items) => visit_items(items, visitor),
+            Value::Object(fields) => visit_fields(fields, visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.0 {
+            Value::String(text) => BorrowedStrDeserializer::new(text).deserialize_enum(name, variants, visitor),
+            _ => Err(self.instead_of(&"a string")),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
+    }
+}
+
+struct Items<'de>(slice::Iter<'de, Value>);
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        self.0.next().map(|item| seed.deserialize(Tree(item))).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+struct Fields<'de> {
+    fields: map::Iter<'de>,
+    value: &'de Value,
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        let Some((name, value)) = self.fields.next() else { return Ok(None) };
+        self.value = value;
+        seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
+    }
+
+    /// Once for a type, however many structs have a field of it.
+    #[inline(never)]
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
+        seed.deserialize(Tree(self.value))
+    }
+}

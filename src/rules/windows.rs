@@ -1,0 +1,135 @@
+//! The family of windows: the latest of what each tool's calls came to, and how many of them are alike.
+//!
+//! A rule of the family is a [`Row`]: what a call or its outcome is to a tool's window, and how much evidence a window holds.
+//! Which tools are watched, what is kept of them, how it is bounded and saved is here, once. To add one: its row in a file
+//! of its own, with `windows!` above it, its place in the order of checks (`registry!`), its cases.
+
+use crate::codec::{Codec, codec};
+use crate::rules::{Cx, Fact, Facts, Limits, Signal};
+use crate::state::Ring;
+use crate::text::Key;
+
+/// A rule of the family, which keeps an `E` of each call, and an `X` that is about no tool alone.
+pub(super) struct Row<E: 'static, X: 'static = ()> {
+    pub(super) id: &'static str,
+    pub(super) about: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) limits: Limits,
+    pub(super) sees: Facts,
+    /// Tools watched at once.
+    pub(super) tools: usize,
+    /// Items kept of a tool, at most.
+    pub(super) kept: u32,
+    /// How many are looked back at is a setting.
+    pub(super) set: bool,
+    /// Takes a call or its outcome in: what becomes of the tool's window, and what it says. The window of a tool that is
+    /// not watched is empty, and kept where it becomes the newest.
+    pub(super) see: See<E, X>,
+    /// The evidence in a window.
+    pub(super) holds: fn(&Window<E>, &X) -> u32,
+    /// Whether what was restored is within its caps, beside the windows themselves.
+    pub(super) fits: fn(&State<E, X>) -> bool,
+}
+
+type See<E, X> = fn(&mut Window<E>, &mut X, &Fact<'_>, &Cx<'_>) -> (After, Option<Signal>);
+
+/// What is kept of one tool, the latest last.
+#[derive(Clone, Debug)]
+pub(crate) struct Window<E> {
+    pub(super) tool: Key,
+    pub(super) seen: Ring<E>,
+}
+codec!(struct Window<E> { tool, seen });
+
+/// What becomes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// It stays where it is.
+    Same,
+    /// It is the last to be dropped.
+    Newest,
+    Dropped,
+}
+
+/// What a rule keeps of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct State<E, X = ()> {
+    pub(super) tools: Ring<Window<E>>,
+    pub(super) more: X,
+}
+codec!(struct State<E, X> { tools, more });
+
+impl<E, X: Default> Default for State<E, X> {
+    fn default() -> Self {
+        Self { tools: Ring::default(), more: X::default() }
+    }
+}
+
+impl<E: Codec, X> Row<E, X> {
+    pub(super) fn observe(&self, state: &mut State<E, X>, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let tool = match fact {
+            Fact::Call(call, _) => call.tool,
+            Fact::Step(step, _) => step.tool,
+            _ => return None,
+        };
+        let known = state.tools.iter().position(|window| window.tool == tool);
+        let mut new = Window { tool, seen: Ring::default() };
+        let window = known.and_then(|index| state.tools.iter_mut().nth(index)).unwrap_or(&mut new);
+        let (after, signal) = (self.see)(window, &mut state.more, fact, cx);
+        if after != After::Same {
+            let window = known.and_then(|index| state.tools.remove(index)).unwrap_or(new);
+            if after == After::Newest {
+                state.tools.push(window, self.tools);
+            }
+        }
+        signal
+    }
+
+    pub(super) fn standing(&self, state: &State<E, X>) -> u32 {
+        state.tools.iter().map(|window| (self.holds)(window, &state.more)).max().unwrap_or(0)
+    }
+
+    pub(super) fn fits(&self, state: &State<E, X>) -> bool {
+        state.tools.len() <= self.tools
+            && state.tools.iter().all(|window| window.seen.len() <= self.kept as usize)
+            && (self.fits)(state)
+    }
+}
+
+/// The rule that a row describes, by the types that it keeps.
+macro_rules! windows {
+    ($name:ident = $row:ident of $item:ty $(, $more:ty)?) => {
+        pub(crate) struct $name;
+
+        impl $crate::rules::Rule for $name {
+            const ID: &'static str = $row.id;
+            const ABOUT: &'static str = $row.about;
+            const UNIT: &'static str = $row.unit;
+            const LIMITS: $crate::rules::Limits = $row.limits;
+            const MAX_WINDOW: u32 = if $row.set { $row.kept } else { 0 };
+            const SEES: $crate::rules::Facts = $row.sees;
+            type State = $crate::rules::windows::State<$item $(, $more)?>;
+
+            fn reach(window: u32) -> u32 {
+                if $row.set { window } else { $row.kept }
+            }
+
+            fn observe(
+                state: &mut Self::State,
+                fact: &$crate::rules::Fact<'_>,
+                cx: &$crate::rules::Cx<'_>,
+            ) -> Option<$crate::rules::Signal> {
+                $row.observe(state, fact, cx)
+            }
+
+            fn standing(state: &Self::State) -> u32 {
+                $row.standing(state)
+            }
+
+            fn fits(state: &Self::State) -> bool {
+                $row.fits(state)
+            }
+        }
+    };
+}
+pub(super) use windows;
