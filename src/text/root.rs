@@ -32,7 +32,7 @@ pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
     // A label on a line of its own names nothing: the error is what follows it.
     let mut after = None;
     let mut marked = None;
-    for line in backwards(tail).map(str::trim).filter(said).take(LAST) {
+    for line in tail.lines().rev().map(str::trim).filter(said).take(LAST) {
         if is_marked(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
@@ -52,17 +52,6 @@ pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     // What begins with a figure is a listing.
     (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then(|| mistake(line, salt))
-}
-
-/// The lines of a text, the last one first; some of them are empty. The ends of those that are asked for are near.
-fn backwards(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    core::iter::from_fn(move || {
-        let text = rest?;
-        let Some(end) = text.as_bytes().iter().rposition(|byte| *byte == b'\n') else { return rest.take() };
-        rest = text.get(..end);
-        text.get(end + 1..)
-    })
 }
 
 /// Whether a line is a mark and nothing else, such as `ERROR:`.
