@@ -328,7 +328,7 @@ pub(crate) fn rungs(counter: &Counter) -> Vec<(Level, u32)> {
 
 /// Whether a name is one that a pattern of `*` and `?` means. A `*` gives back as little as it can, so that no pattern
 /// takes long.
-fn means(pattern: &str, name: &str) -> bool {
+pub(crate) fn means(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     // Behind the latest `*`: the rest of the pattern, and the part of the name that it is tried on.
     let mut back: Option<(core::str::Chars<'_>, core::str::Chars<'_>)> = None;

@@ -1,11 +1,10 @@
 use crate::model::{Budgets, Config, Context, Counted, Error, ErrorCode, Level, Same, ToolConfig};
-use crate::rules::counter::{Counters, TRAIL, rungs};
+use crate::rules::counter::{Counters, TRAIL, means, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
 use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
 use alloc::{format, string::String, vec::Vec};
-use regex::{Regex, RegexSet};
 
 type Table = [Limits; RULES.len()];
 
@@ -17,8 +16,6 @@ const BYTES: core::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
 const TOOLS: usize = 1024;
 /// Bytes of a tool's name that patterns are compared with; what is longer is no name.
 const NAME: usize = 1024;
-/// Bytes that all tool patterns may take together once compiled.
-const PATTERNS: usize = 16 * 1024 * 1024;
 const TASK_LOOP: &str = <TaskLoop as Rule>::ID;
 const COUNTER: &str = <Counters as Rule>::ID;
 /// Counters there may be, and bytes of the name of one.
@@ -32,10 +29,8 @@ const LAP: u32 = 10;
 pub(crate) struct Settings {
     pub(crate) config: Config,
     limits: Table,
-    /// Patterns and the settings they give, least specific first. A name is matched with all of them at once. None where
-    /// there are none: an engine for nothing would be most of what making a detector costs.
-    patterns: Option<RegexSet>,
-    tools: Vec<ToolConfig>,
+    /// Patterns of names and the settings they give, least specific first: after how many characters that they name.
+    tools: Vec<(usize, String, ToolConfig)>,
     pub(crate) volatile: Volatile,
     pub(crate) signatures: Signatures,
     /// The configured workflow.
@@ -137,20 +132,16 @@ impl Settings {
         for (pattern, tool) in &config.tools {
             let mut table = limits;
             apply(&mut table, tool, &format!("tools.{pattern}."))?;
-            tools.push((glob(pattern)?, literal_characters(pattern), tool.clone()));
+            if pattern.is_empty() || pattern.len() > 256 {
+                return fail(&format!("tools.{pattern}"), "expected a pattern of 1 to 256 bytes");
+            }
+            tools.push((literal_characters(pattern), pattern.clone(), tool.clone()));
         }
         // Stable: patterns with equally many literal characters apply in the order of their names.
-        sort_few(&mut tools, |one, other| one.1 > other.1);
-        let compile = || {
-            let patterns = tools.iter().map(|(pattern, ..)| pattern);
-            regex::RegexSetBuilder::new(patterns).size_limit(PATTERNS).build()
-        };
-        let patterns = (!tools.is_empty()).then(compile).transpose();
-        let too_large = |_| Error::new(ErrorCode::InvalidConfig, "too many and too large patterns").at("tools");
+        sort_few(&mut tools, |one, other| one.0 > other.0);
         Ok(Self {
             limits,
-            patterns: patterns.map_err(too_large)?,
-            tools: tools.into_iter().map(|(_, _, tool)| tool).collect(),
+            tools,
             volatile: Volatile::compile(&config.patterns.volatile)?,
             signatures: Signatures::compile(&config.patterns.signatures)?,
             graph: graph.transpose()?,
@@ -171,9 +162,8 @@ impl Settings {
     /// What holds for a tool: every matching entry, the most specific last.
     pub(crate) fn tool(&self, name: &str) -> ToolSettings {
         let mut settings = ToolSettings::default();
-        let Some(patterns) = &self.patterns else { return settings };
         let name = name.get(..name.floor_char_boundary(NAME)).unwrap_or_default();
-        for tool in patterns.matches(name).iter().filter_map(|index| self.tools.get(index)) {
+        for (.., tool) in self.tools.iter().filter(|(_, pattern, _)| means(pattern, name)) {
             settings.enabled = tool.enabled.unwrap_or(settings.enabled);
             settings.polling = tool.polling.unwrap_or(settings.polling);
             settings.compare_answers = tool.compare_answers.unwrap_or(settings.compare_answers);
@@ -395,27 +385,6 @@ fn known(id: &str, path: &str) -> Result<(), Error> {
     Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}{id}")))
 }
 
-/// A tool pattern as a regular expression: `*` for any characters, `?` for one.
-fn glob(pattern: &str) -> Result<String, Error> {
-    let invalid = |message: &str| Error::new(ErrorCode::InvalidConfig, message).at(format!("tools.{pattern}"));
-    if pattern.is_empty() || pattern.len() > 256 {
-        return Err(invalid("expected a pattern of 1 to 256 bytes"));
-    }
-    let mut expression = String::from("^(?s:");
-    for character in pattern.chars() {
-        match character {
-            '*' => expression.push_str(".*"),
-            '?' => expression.push('.'),
-            other => expression.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    expression.push_str(")$");
-    match Regex::new(&expression) {
-        Ok(_) => Ok(expression),
-        Err(_) => Err(invalid("the pattern is too large")),
-    }
-}
-
 fn literal_characters(pattern: &str) -> usize {
     pattern.chars().filter(|character| !matches!(character, '*' | '?')).count()
 }
@@ -581,5 +550,21 @@ mod tests {
         assert!(!pull.polling && !pull.enabled && pull.mutates == Some(true));
         assert!(settings.tool("mcp__git__push").enabled);
         assert!(settings.tool("xmcp__").polling);
+    }
+
+    #[test]
+    fn many_patterns_are_as_good_as_few_and_take_no_time() {
+        let many: serde_json::Map<String, serde_json::Value> = (0..1024)
+            .map(|number| (format!("{}{number}?", "*a".repeat(60)), serde_json::json!({ "polling": number % 2 == 0 })))
+            .collect();
+        let config = serde_json::json!({ "tools": many }).to_string();
+        let settings = Settings::new(json::config(&config).unwrap()).unwrap();
+        let name = |number: usize| format!("{}{number}!", "a".repeat(400));
+        let polling: Vec<bool> = (0..200).map(|number| settings.tool(&name(number)).polling).collect();
+        assert!(polling.iter().enumerate().all(|(number, polling)| *polling == (number % 2 == 0)), "{polling:?}");
+        for pattern in ["", &"é".repeat(129)] {
+            let (field, message) = error(&serde_json::json!({ "tools": { pattern: {} } }).to_string());
+            assert_eq!((field, message.as_str()), (format!("tools.{pattern}"), "expected a pattern of 1 to 256 bytes"));
+        }
     }
 }
