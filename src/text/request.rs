@@ -49,7 +49,14 @@ fn asked(call: &ToolCall) -> Option<&str> {
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     words(text).nth(1)?;
-    Some(text)
+    (!is_query(text)).then_some(text)
+}
+
+/// Whether a text is a query of a database: two that differ in a word ask for different things.
+fn is_query(text: &str) -> bool {
+    let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
+    let mut words = words(text);
+    words.next().is_some_and(|first| is(first, "select") || is(first, "with")) && words.any(|word| is(word, "from"))
 }
 
 /// Fewest words of an argument that is read as a request although its name does not say so.
@@ -110,7 +117,7 @@ fn is_sentence(text: &str) -> bool {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
         plain += usize::from(bare.chars().all(|char| char.is_alphanumeric() || matches!(char, '-' | '\'' | '’')));
     }
-    all >= SENTENCE && plain * 4 >= all * 3
+    all >= SENTENCE && plain * 4 >= all * 3 && !is_query(text)
 }
 
 /// Words of arguments that say how long a call waits.
@@ -253,6 +260,9 @@ mod tests {
             ("web_search", json!({"query": "weather"}), None),
             ("bash", json!({"input": "ls -l src"}), None),
             ("read", json!({"path": "a b"}), None),
+            ("db", json!({"query": "SELECT name FROM trams WHERE line = 4"}), None),
+            ("db", json!({"query": "with t as (select 1) select * from t"}), None),
+            ("db", json!({"query": "with whom did she sing"}), Some("with whom did she sing")),
         ] {
             assert_eq!(prose(&call(tool, args.clone()), &Named::of(tool)), expected, "{tool} {args}");
         }
