@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, open, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, open, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -377,7 +377,7 @@ test("colours: none into a file, none with NO_COLOR, always with FORCE_COLOR", a
 
 /** What a terminal, an editor or the runner of a workflow obeys. */
 const HOSTILE =
-  "[fix](http://x)<b>\u001b[2J\u001b]8;;http://x\u0007link\u009b31m\u202eback\u200b\r\n::error::owned\n##[error]owned";
+  "[fix](http://x)<b>\u001b[2J\u001b]8;;http://x\u0007link\u009b31m\u202eback\u200b\r\n::error::owned\n##[error]owned ##vso[task.setvariable variable=a]b ##teamcity[x]\u{e0041}\u3164\u2028";
 
 test("nothing in a file reaches the terminal as more than text: every command, both streams", async () => {
   const events = Array.from({ length: 9 }, (_, index): Event[] => [
@@ -427,15 +427,19 @@ test("nothing in a file reaches the terminal as more than text: every command, b
     [HOSTILE],
     ["schema", HOSTILE],
   ];
-  const acts = /(?!\n)[\p{Cc}\p{Cf}]/u;
+  const acts = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/u;
   const codes = /\p{Cc}\[\d+m/gu;
+  const said = (line: string) => JSON.stringify(JSON.parse(line)).includes(JSON.stringify(HOSTILE).slice(1, -1));
   for (const [index, args] of cases.entries()) {
     const env = index % 2 === 0 ? { FORCE_COLOR: "1" } : {};
     const { stdout, stderr } = await run(process.execPath, [cli, ...args], { cwd: folder, env });
     const told = (stdout + stderr).replaceAll(codes, "");
     assert.ok(told.length > 0, args.join(" "));
     assert.doesNotMatch(told, acts, JSON.stringify(args));
-    assert.doesNotMatch(told, /^\s*::|##\[/m, JSON.stringify(args));
+    assert.doesNotMatch(told, /^\s*::|##\w*\[/m, JSON.stringify(args));
+    // What is JSON says the same all the same.
+    if (args.includes("--json") && args[0] === "replay")
+      assert.ok(stdout.split("\n").some((line) => line !== "" && said(line)));
   }
   // Formats that know links and markup get neither.
   const junit = await loopwarden("eval", scenarios, "--reporter", "junit");
@@ -449,7 +453,8 @@ test("nothing in a file reaches the terminal as more than text: every command, b
   // The one command that speaks to the runner says what it says on one line each.
   const { stdout } = await loopwarden("replay", log, "--reporter", "github");
   for (const line of stdout.trimEnd().split("\n"))
-    assert.match(line, /^::(error|warning) file=hostile\.jsonl,line=\d+,title=/);
+    assert.match(line, /^::(error|warning) file=hostile\.jsonl,line=\d+,title=[^\n]*$/);
+  assert.doesNotMatch(stdout, /##\w*\[/);
 });
 
 test("reporters: JUnit, SARIF and annotations of eval and replay", async () => {
@@ -729,4 +734,37 @@ test("replay names the run and the event where a line holds a whole run, and say
   assert.match(stdout, /→ exit 2: No rule to make target/);
   assert.match(stdout, /so far .*\d+ tokens, 0\.0\d of your currency/);
   assert.match(stdout, /^the whole run {2}20 events, 1,000 tokens, 0\.10 of your currency$/m);
+});
+
+test("a file is written whole or not at all, and no link is followed", async (t) => {
+  const log = await file("whole.jsonl", jsonLines(stuck(4)));
+  const secret = await file("secret.txt", "precious");
+  await mkdir(join(folder, "planted"), { recursive: true });
+  const planted = join(folder, "planted", "loopwarden-view.html");
+  await symlink(join(folder, secret), planted);
+  const { code, stderr } = await run(process.execPath, [cli, "view", join(folder, log)], {
+    cwd: join(folder, "planted"),
+  });
+  assert.deepEqual(
+    [code, stderr],
+    [1, "loopwarden: loopwarden-view.html: is a link; name the file itself, or another one\n"],
+  );
+  assert.equal(await readFile(join(folder, secret), "utf8"), "precious");
+  assert.ok((await lstat(planted)).isSymbolicLink());
+  if (process.platform === "win32") return t.skip("has no limit for the size of a file");
+  const page = await file("sound.html", "<p>sound</p>");
+  const limited = ["-c", 'ulimit -f 100 && exec "$0" "$@"', process.execPath, cli, "view", log, "-o", page];
+  const full = await run("/bin/sh", limited, { cwd: folder });
+  assert.equal(full.code, 1);
+  assert.match(full.stderr, /^loopwarden: sound\.html: cannot be written: [^\n]+\n$/);
+  assert.equal(await readFile(join(folder, page), "utf8"), "<p>sound</p>");
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => name.endsWith(".tmp")),
+    [],
+  );
+  assert.equal((await loopwarden("view", log, "-o", page)).code, 0);
+  assert.match(await readFile(join(folder, page), "utf8"), /^<!doctype html>/);
+  // Whoever cannot be warned is still served.
+  const deaf = ["-c", 'exec "$0" "$@" 2>/dev/full', process.execPath, cli, "eval", "--reporter", "cobol"];
+  if (process.platform === "linux") assert.equal((await run("/bin/sh", deaf, { cwd: folder })).code, 2);
 });

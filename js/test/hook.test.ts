@@ -164,6 +164,17 @@ test("a hook that is killed, wherever it is, leaves a sound state and loses noth
     );
   }
   assert.ok(kill > 15, `only ${kill} calls of the file system`);
+  // And whatever it left is known for ours when the session is forgotten.
+  const session = await onlySession(state);
+  const left = await readdir(session);
+  assert.ok(
+    left.some((name) => name.endsWith(".tmp")),
+    `${left}`,
+  );
+  const long = Date.now() / 1000 - 31 * 24 * 3600;
+  for (const path of [...left.map((name) => join(session, name)), session]) await utimes(path, long, long);
+  await hook({ ...base("next"), hook_event_name: "SessionStart", source: "startup" }, ...options);
+  await assert.rejects(lstat(session), { code: "ENOENT" });
 });
 
 test("hooks that are killed while others run take nothing along", async () => {
@@ -333,6 +344,71 @@ test("names that every object has are names like others, wherever they stand", a
     }
     assert.match(JSON.stringify(answer), /"permissionDecision":"deny"/, name);
   }
+});
+
+test("names and ids of any length are watched, and do not swell what is kept", async () => {
+  const state = join(folder, "long");
+  const long = (text: string) => text.repeat(400_000);
+  const call = (n: number, event: string) => ({
+    ...pre(long("session"), n),
+    hook_event_name: event,
+    agent_type: long("kind"),
+    agent_id: `${long("agent")}1`,
+    tool_use_id: `${long("id")}${n}`,
+    tool_response: "12 passed",
+  });
+  let answer = {};
+  for (let n = 0; n < 6; n++) {
+    answer = await hook(call(n, "PreToolUse"), "--state", state, "--no-batches");
+    await hook(call(n, "PostToolUse"), "--state", state, "--no-batches");
+  }
+  assert.match(JSON.stringify(answer), /"permissionDecision":"deny"/);
+  const session = await onlySession(state);
+  for (const name of await readdir(session)) {
+    const { size } = await stat(join(session, name));
+    assert.ok(size < 50_000, `${name}: ${size} bytes`);
+  }
+});
+
+test("nothing of a stranger's file acts in what a hook or its installation says", async () => {
+  const hostile = "\u001b[31mx\u001b]8;;http://x\u0007\u009b1m\u202ey\u{e0041}\u2028\n::error::z ##vso[task.x]";
+  const acts = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|^\s*::|##\w*\[/mu;
+  await writeFile(join(folder, "hostile.json"), JSON.stringify({ [hostile]: 1 }));
+  for (const config of ["hostile.json", hostile]) {
+    const { code, stdout, stderr } = await start(["--config", config], JSON.stringify(pre("hostile", 0)));
+    assert.equal(code, 0);
+    assert.match(stdout, /does not watch here/);
+    assert.doesNotMatch(stdout, acts);
+    assert.doesNotMatch(stderr, acts);
+  }
+  const project = join(folder, "hostile-project");
+  await mkdir(join(project, ".claude"), { recursive: true });
+  const text = `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x loopwarden hook \u009b1m\u202ey##vso[task.x]\u2028"}]}]}}`;
+  await writeFile(join(project, ".claude", "settings.json"), text);
+  const { code, stdout, stderr } = await start(["uninstall"], "", project);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.match(stdout, /Removed from/);
+  assert.doesNotMatch(stdout, acts);
+});
+
+test("a link in the place of what a hook keeps is not written through", async (t) => {
+  if (process.platform === "win32") return t.skip("opens what a link means");
+  const state = join(folder, "planted-state");
+  const id = "01234567-89ab-cdef-0123-456789abcdef";
+  const session = join(state, `${id.replaceAll("-", "")}.session`);
+  await mkdir(session, { recursive: true });
+  const secret = join(folder, "precious.txt");
+  await writeFile(secret, "precious");
+  await symlink(secret, join(session, "000001.log"));
+  const { code, stdout } = await start(["--state", state], JSON.stringify(pre(id, 0)));
+  assert.equal(code, 0);
+  assert.match(JSON.parse(stdout).systemMessage, /a link is no file of ours/);
+  assert.equal(await readFile(secret, "utf8"), "precious");
+});
+
+test("a mark before the first byte, as shells of Windows write one, is none of the input", async () => {
+  const { code, stdout, stderr } = await start([], `\ufeff${JSON.stringify(pre("marked", 0))}`);
+  assert.deepEqual([code, stdout, stderr], [0, "{}\n", ""]);
 });
 
 test("a hook that nobody can judge takes no other along", async () => {

@@ -13,7 +13,7 @@ use loopwarden::model::{
 use loopwarden::{Detector, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 /// What one event of a scenario led to.
@@ -23,7 +23,7 @@ struct Step {
 }
 
 fn tests_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+    PathBuf::from("tests")
 }
 
 /// Every scenario of the corpus, in the order of file names and lines.

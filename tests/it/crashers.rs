@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Runs a target's function over its folder.
 fn replay(target: &str, body: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crashers").join(target);
+    let folder = Path::new("tests/crashers").join(target);
     let mut inputs: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     inputs.sort();
     assert!(!inputs.is_empty(), "{} is empty", folder.display());

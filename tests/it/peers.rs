@@ -19,7 +19,7 @@ const AGREEMENT: usize = 980;
 const RUNS: usize = 150;
 
 fn profiles_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("profiles")
+    PathBuf::from("tests/profiles")
 }
 
 /// One way to configure the detector like a peer.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 
 fn sample(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts").join(name);
+    let path = Path::new("tests/transcripts").join(name);
     std::fs::read_to_string(path).unwrap()
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Labelled {
 }
 
 pub(crate) fn corpus_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("corpus")
+    PathBuf::from("tests/corpus")
 }
 
 /// The labelled scenarios of one file. Events that must be refused stand in no result: they have no verdict.

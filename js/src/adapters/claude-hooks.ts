@@ -70,9 +70,13 @@ export const HOOKS: readonly HookInput["hook_event_name"][] = [
 /** The guard of the scope a hook was called in: the session is the run, and a sub-agent is an agent of its own. */
 export function scoped(guard: Guard, input: HookInput): Guard {
   const { session_id, agent_id, agent_type } = input;
-  const agent = agent_id === undefined ? undefined : `${agent_type ?? "agent"}:${agent_id}`;
-  return guard.scope({ run: guard.run ?? session_id, ...(agent !== undefined && { agent }) });
+  const agent = agent_id === undefined ? undefined : named(`${agent_type ?? "agent"}:${agent_id}`);
+  return guard.scope({ run: guard.run ?? named(session_id), ...(agent !== undefined && { agent }) });
 }
+
+/** A name of any length as one that is watched: the beginning and the end of a long one, which tell them apart. */
+const named = (name: string): string =>
+  name.length <= 400 ? name : `${name.slice(0, 128)}…${name.length}…${name.slice(-128)}`;
 
 /** Judges what a hook tells and answers it. `guard` is that of the {@link scoped} run. */
 export function answerHook(guard: Guard, input: HookInput, options: HookOptions = {}): SyncHookJSONOutput {

@@ -23,6 +23,14 @@ const OPEN = 64;
 const LATEST = 8;
 /** Scopes (sub-agents, tasks) remembered, at most; the oldest goes first. */
 const SCOPES = 256;
+/** Units of a name that the core may accept: 512 characters. */
+const NAME = 1_024;
+/** Units of a call's id that are kept of either end of a longer one. */
+const ID_END = 128;
+/** What a terminal obeys, and what hides. */
+const ACTS = /[^\P{C}\n]/gu;
+/** Units of a text that a snapshot's note may have; the core's own are shorter. */
+const NOTE = 8_192;
 /** Default of {@link GuardOptions.maxRefusals}. */
 const REFUSALS = 4;
 /** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
@@ -252,7 +260,7 @@ export class Guard {
     const { agent, task } = this.#scope;
     // Ids may be another run's as well, where a provider counts them: what is meant knows most of them, and no other as
     // many.
-    const latest = [...new Set(callIds.filter((id) => id !== "").toReversed())].slice(0, LATEST);
+    const latest = [...new Set(callIds.flatMap((id) => idOf(id) ?? []).toReversed())].slice(0, LATEST);
     let best: { run: string | null; known: number } | undefined;
     let others = 0;
     for (const [key, { recent }] of this.#shared?.stands ?? []) {
@@ -283,7 +291,7 @@ export class Guard {
       // What is asked after the end is answered and is no evidence: the agent was not told yet.
       if (stand.halt) return { action: "halt", text: ending(stand.halt), halt: stand.halt };
       const { tool, readOnly, idempotent, rawArgs } = call;
-      const callId = call.callId === "" ? undefined : call.callId;
+      const callId = idOf(call.callId);
       const made = callId === undefined ? undefined : this.#made(stand, callId, call.agent);
       const event: AgentEvent = {
         type: "tool-call",
@@ -325,7 +333,7 @@ export class Guard {
   afterCall(result: GuardedResult): Ruling {
     return this.#safely((shared, stand) => {
       const { tool, agent } = result;
-      const callId = result.callId === "" ? undefined : result.callId;
+      const callId = idOf(result.callId);
       const answers = callId === undefined ? {} : this.#answers(stand, callId);
       if (!answers) return CONTINUE;
       const context = { ...this.#context(stand, agent), ...(result.synthetic && { synthetic: true }) };
@@ -448,7 +456,7 @@ export class Guard {
       const [version, detector, rest] = state.split(".");
       if (version !== "1" || detector === undefined || rest === undefined) throw new Error("not a guard's snapshot");
       const entries: [string, Stand][] = JSON.parse(new TextDecoder().decode(fromBase64(rest)));
-      if (!entries.every(([key, stand]) => typeof key === "string" && isStand(stand)))
+      if (!Array.isArray(entries) || entries.length > SCOPES || !entries.every(isEntry))
         throw new Error("not a guard's snapshot");
       const stands = entries.map(([key, { halt, ...stand }]): [string, Stand] => [
         key,
@@ -541,6 +549,9 @@ export class Guard {
     let stand = stands.get(key);
     if (!stand) {
       stand = { round: 0, notes: [], open: [], handed: false, refused: [0, -1] };
+      const { run = "", agent = "", task = "" } = this.#scope;
+      // The core refuses what has a longer name and says so; it is not remembered here either.
+      if ([run, agent, task].some((name) => name.length > NAME)) return stand;
       stands.set(key, stand);
       const oldest = stands.size > SCOPES ? stands.keys().next().value : undefined;
       if (oldest !== undefined) stands.delete(oldest);
@@ -636,7 +647,7 @@ export class Guard {
     warned.add(kind);
     try {
       if (this.#options.onWarning) this.#options.onWarning(message, cause);
-      else console.warn(message);
+      else console.warn(message.replaceAll(ACTS, "\ufffd"));
     } catch {
       // A warning that cannot be given must not stop the agent either.
     }
@@ -655,8 +666,22 @@ function unique(callId: string, round: string, nth?: number): string {
   return `${round}/${callId}${nth === undefined ? "" : `#${nth}`}`;
 }
 
-function isStand({ round, notes, open, refused }: Stand): boolean {
-  return Number.isSafeInteger(round) && [notes, open, refused].every(Array.isArray);
+/** An id as it is kept: none where it is empty, the ends of a long one. */
+function idOf(id: string | undefined): string | undefined {
+  if (id === undefined || id === "") return undefined;
+  return id.length <= 3 * ID_END ? id : `${id.slice(0, ID_END)}…${id.length}…${id.slice(-ID_END)}`;
+}
+
+/** Whether this is a scope as a guard remembers it. What it says to the model is the guard's own word, and no longer. */
+function isEntry([key, stand]: [string, Stand]): boolean {
+  const scope: unknown = JSON.parse(key);
+  if (!Array.isArray(scope) || scope.length !== 3 || key.length > 8 * NAME) return false;
+  const { round, notes, open, refused, recent = [], made = { ids: [] } } = stand;
+  const lists = [notes, open, refused, recent, made.ids];
+  if (!Number.isSafeInteger(round) || !lists.every((list) => Array.isArray(list) && list.length <= OPEN)) return false;
+  return notes.every(
+    (note) => typeof note === "string" && note.length <= NOTE && note.startsWith("Loopwarden") && !note.match(ACTS),
+  );
 }
 
 /** What the model is told begins with who says it, so that nobody takes it for a human's or a tool's word. */

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { createReadStream, readFileSync, statSync } from "node:fs";
-import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { lstat, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import type { Readable } from "node:stream";
@@ -158,17 +159,43 @@ function readable(file: string, error: unknown): InputError {
 }
 
 /**
- * Writes a file.
+ * Writes a file, whole or not at all: where the disk is full, what was there before stays.
  *
- * @throws {InputError} where that is not possible.
+ * @throws {InputError} where that is not possible, and for a link: whoever put it there may mean another's file.
  */
 export async function save(file: string, content: string): Promise<void> {
+  const before = await lstat(file).catch(() => undefined);
+  if (before?.isSymbolicLink() && !/^\/(?:dev|proc)\//.test(file))
+    throw new InputError(`${file}: is a link; name the file itself, or another one`);
   try {
-    await writeFile(file, content);
+    // A device or a pipe is written to as it is.
+    if (before === undefined || before.isFile()) await replace(file, content, before?.mode);
+    else await writeFile(file, content);
   } catch (error) {
     // What is missing is not the file, which is new.
     const isHomeless = (error as NodeJS.ErrnoException).code === "ENOENT";
     throw new InputError(`${file}: cannot be written: ${isHomeless ? "its folder does not exist" : reasonOf(error)}`);
+  }
+}
+
+async function replace(file: string, content: string, mode: number | undefined): Promise<void> {
+  const whole = `${file}.${randomUUID()}.tmp`;
+  try {
+    const made = await open(whole, "wx", 0o666);
+    try {
+      // Whatever the umask says.
+      if (mode !== undefined) await made.chmod(mode & 0o7777);
+      await made.writeFile(content);
+    } finally {
+      await made.close();
+    }
+    await rename(whole, file);
+  } catch (error) {
+    await rm(whole, { force: true });
+    // A file that is mounted by itself, or in a folder that is somebody else's, cannot be replaced, only written.
+    const { code } = error as NodeJS.ErrnoException;
+    if (mode === undefined || !["EACCES", "EBUSY", "EPERM", "EROFS"].includes(code ?? "")) throw error;
+    await writeFile(file, content);
   }
 }
 

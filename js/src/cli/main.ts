@@ -99,6 +99,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
+// Who cannot be told of a warning is still served.
+process.stderr.on("error", () => {});
+
 function failed(message: string): void {
   progress(undefined);
   tell(`loopwarden: ${message}`);

@@ -3,6 +3,9 @@
 
 import { randomBytes } from "node:crypto";
 import type { Level } from "../generated/types.ts";
+import { bare, broken, cleaned, inert, OURS, safe } from "./harmless.ts";
+
+export { bare, inert, safe };
 
 const CODES = { bold: 1, dim: 2, italic: 3, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 } as const;
 export type Style = keyof typeof CODES;
@@ -23,25 +26,6 @@ const MARKS = new RegExp(`${MARK}(\\d+);`, "g");
 /** A text in a style, where the stream it is printed to takes colours. */
 export function paint(style: Style, text: string): string {
   return text === "" ? "" : `${MARK}${CODES[style]};${text}${MARK}0;`;
-}
-
-/** Bytes that a terminal or an editor obeys, or that hide. */
-const ACTS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
-/** Stands for a colour of ours on the last part of the way. */
-const OURS = "\ue000";
-
-/** A text in which nothing acts and nothing hides. */
-export const safe = (text: string): string => cleaned(text, "\n");
-
-function cleaned(text: string, kept: string): string {
-  return text
-    .replaceAll("\r\n", "\n")
-    .replaceAll(ACTS, (char) => {
-      if (kept.includes(char)) return char;
-      return char === "\t" ? "  " : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
-    })
-    .replaceAll(/^([\s\ue000]*):(?=:)/gm, "$1\\:")
-    .replaceAll("##[", "#\\#[");
 }
 
 type Stream = "stdout" | "stderr";
@@ -81,31 +65,17 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${inert(JSON.stringify(value) ?? "null")}\n`);
 }
 
-/** JSON text in which nothing acts, wherever it is put. */
-export function inert(json: string): string {
-  return json
-    .replaceAll(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (char) => {
-      return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
-    })
-    .replaceAll("##[", "##\\u005b");
-}
-
 /** A command to the runner of a GitHub workflow: the only lines that begin as one. */
 export function annotate(
   kind: "error" | "warning" | "notice",
   properties: Record<string, string | number>,
   text: string,
 ): void {
-  const data = (value: string) =>
-    value.replaceAll("##[", "#\\#[").replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const data = (value: string) => broken(value).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   const property = (value: string) => data(value).replaceAll(":", "%3A").replaceAll(",", "%2C");
   const told = Object.entries(properties).map(([name, value]) => `${name}=${property(bare(String(value)))}`);
   process.stdout.write(`::${kind} ${told.join(",")}::${data(bare(text))}\n`);
 }
-
-/** A text for a format that quotes it itself: nothing in it acts. */
-export const bare = (text: string): string =>
-  text.replaceAll(ACTS, (char) => (char === "\n" ? char : char === "\t" ? " " : "\ufffd"));
 
 /** Writes what is made for programs, and quotes itself. */
 export function printRaw(text: string): void {

@@ -66,7 +66,7 @@ const xml = (text: string): string =>
   bare(text)
     .replaceAll("\n", " ")
     .replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
-    .replaceAll("##[", "##&#91;");
+    .replaceAll(/##(?=\w*\[)/g, "#&#35;");
 
 const SEVERITY: Readonly<Record<Level, "note" | "warning" | "error">> = {
   continue: "note",

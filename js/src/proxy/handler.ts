@@ -517,7 +517,7 @@ class Handler {
     const message = `[Loopwarden] passes on what it could not judge (${kind}): ${reason(cause)}`;
     try {
       if (this.#options.onWarning) this.#options.onWarning(message, cause);
-      else console.warn(message);
+      else console.warn(message.replaceAll(/[^\P{C}\n]/gu, "\ufffd"));
     } catch {
       // A warning that cannot be given must not stop a request either.
     }

@@ -28,7 +28,7 @@ fn built() -> (Resolve, WorldId) {
 
 fn committed() -> (Resolve, WorldId) {
     let mut resolve = Resolve::default();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+    let folder = Path::new("../../wit");
     let (package, _) = resolve.push_path(folder).unwrap();
     let world = resolve.select_world(&[package], Some("loopwarden")).unwrap();
     (resolve, world)

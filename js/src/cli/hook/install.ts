@@ -8,6 +8,7 @@ import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from 
 import { HOOKS } from "../../adapters/claude-hooks.ts";
 import { UsageError } from "../args.ts";
 import { InputError } from "../failure.ts";
+import { print } from "../print.ts";
 import { configText } from "../settings.ts";
 import { readSettings, writeSettings } from "./settings-file.ts";
 
@@ -41,16 +42,16 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   const entry = action === "install" ? ours(await command(scope, options.config)) : undefined;
   const after = edited(path, before, entry);
   if (after === before) {
-    console.log(`${path}: nothing to change`);
+    print(`${path}: nothing to change`);
     return 0;
   }
   // Written before anything is said: whoever reads may stop reading after the first line.
   const backup = options["dry-run"] ? undefined : writeSettings(file, after);
   const title = file.text === undefined ? "new file" : "";
-  console.log(createTwoFilesPatch(path, path, file.text ?? "", after, title, "").trimEnd());
+  print(createTwoFilesPatch(path, path, file.text ?? "", after, title, "").trimEnd());
   if (options["dry-run"]) return 0;
-  if (backup !== undefined) console.log(`\nAs it was: ${backup}`);
-  console.log(`${action === "install" ? "Installed in" : "Removed from"} ${path}; new sessions use it.`);
+  if (backup !== undefined) print(`\nAs it was: ${backup}`);
+  print(`${action === "install" ? "Installed in" : "Removed from"} ${path}; new sessions use it.`);
   return 0;
 }
 

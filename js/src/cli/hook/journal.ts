@@ -248,7 +248,8 @@ export class Journal<A> {
 
 const SEGMENT_NAME = /^(\d{6,12})\.log$/;
 const STATE_NAME = /^(\d{6,12})-(\d{12})\.state$/;
-const TEMPORARY_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+/** As {@link unique} makes them. */
+const TEMPORARY_NAME = /^[0-9a-z]{1,13}(?:-[0-9a-z]{1,13}){2}\.tmp$/;
 
 const segmentName = (segment: number): string => `${String(segment).padStart(6, "0")}.log`;
 const stateName = ({ segment, offset }: Place): string =>
@@ -287,11 +288,14 @@ function stateOf<A>(text: string): Pick<Known<A>, "state" | "answers"> {
   return { state: text, answers: [] };
 }
 
+/** A link is no file of ours, and nobody waits for the other end of a pipe. Windows knows neither. */
+const AS_IT_IS = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
 /** Appends in one write; false where the file is gone. */
 function append(path: string, text: string): boolean {
   let file: number;
   try {
-    file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
+    file = openSync(path, constants.O_WRONLY | constants.O_APPEND | AS_IT_IS);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw failure(path, error);
@@ -322,7 +326,7 @@ function create(path: string): void {
 function readFrom(path: string, offset: number): Buffer | undefined {
   let file: number;
   try {
-    file = openSync(path, "r");
+    file = openSync(path, constants.O_RDONLY | AS_IT_IS);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw failure(path, error);
@@ -379,6 +383,8 @@ export function failure(path: string, error: unknown, more?: string): InputError
     EACCES: "may not be written",
     EPERM: "may not be written",
     ENOTDIR: "a part of the path is no folder",
+    ELOOP: "a link is no file of ours",
+    ENXIO: "is no file",
   };
   return new InputError(`${path}: ${reasons[code ?? ""] ?? message}${more === undefined ? "" : `; ${more}`}`);
 }
@@ -407,7 +413,7 @@ export function forget(folder: string, before: number): void {
 /** By its name and by what it begins with; a file that was made and not yet written to is empty. */
 function isOurs(name: string, path: string): boolean {
   if (![SEGMENT_NAME, STATE_NAME, TEMPORARY_NAME].some((known) => known.test(name))) return false;
-  const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  const file = openSync(path, constants.O_RDONLY | AS_IT_IS);
   try {
     if (!fstatSync(file).isFile()) return false;
     const bytes = Buffer.alloc(MARK.length + 1);

@@ -14,6 +14,7 @@ import { Guard } from "../../adapters/guard.ts";
 import type { Config } from "../../generated/types.ts";
 import { type Options, parse, UsageError } from "../args.ts";
 import { InputError, reasonOf } from "../failure.ts";
+import { inert, safe } from "../harmless.ts";
 import { type Dialect, understood } from "./dialect.ts";
 import { type Entry, type Folded, forget, Journal } from "./journal.ts";
 
@@ -45,9 +46,10 @@ export const read = (args: string[]): { values: Values; positionals: string[] } 
 
 /** A warning as a host shows it to whoever watches the agent. */
 export function warn(problems: string[], answer: object = {}): void {
-  const systemMessage = problems.map((problem) => `Loopwarden does not watch here: ${firstLine(problem)}`).join("\n");
-  for (const problem of problems) say(2, `loopwarden: ${problem}`);
-  say(1, JSON.stringify({ ...answer, systemMessage }));
+  const shown = problems.map((problem) => safe(problem.replace(/^\[Loopwarden\] /, "")));
+  const systemMessage = shown.map((problem) => `Loopwarden does not watch here: ${firstLine(problem)}`).join("\n");
+  for (const problem of shown) say(2, `loopwarden: ${problem}`);
+  say(1, inert(JSON.stringify({ ...answer, systemMessage })));
 }
 
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
@@ -79,7 +81,7 @@ export async function judge(values: Values): Promise<void> {
   const answer = dialect.answer(output);
   const problems = [...warnings, ...journal.warnings];
   if (problems.length > 0) warn(problems, answer);
-  else say(1, JSON.stringify(answer));
+  else say(1, inert(JSON.stringify(answer)));
 }
 
 /** 32 digits for a session: the host's own id may be any text, a file's name may not. */
@@ -212,7 +214,8 @@ async function configOf(file: string): Promise<Config> {
 function received(document: string): { input: HookInput; dialect: Dialect } {
   let input: unknown;
   try {
-    input = JSON.parse(document);
+    // Shells of Windows begin a pipe with a mark of their own.
+    input = JSON.parse(document.replace(/^\ufeff/, ""));
   } catch {
     throw new InputError("hook: the standard input is not JSON");
   }

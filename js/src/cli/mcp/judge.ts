@@ -45,6 +45,8 @@ const WAITING = 10_000;
 const TOGETHER = 1_000;
 /** Tools whose hints are remembered, at most. */
 const TOOLS = 10_000;
+/** Units of a name of the server's that is remembered: no tool with a longer one is judged, and no such task waited for. */
+const NAME = 1_024;
 
 /** Judges the calls of one client of one server. */
 export class McpJudge {
@@ -276,7 +278,7 @@ export class McpJudge {
     this.#active = (this.#options.now ?? Date.now)();
     if (isObject(result) && isObject(result["task"]) && !Array.isArray(result["content"])) {
       const task = String(result["task"]["taskId"]);
-      this.#tasks.set(task, open);
+      if (task.length <= NAME) this.#tasks.set(task, open);
       if (this.#tasks.size > WAITING) this.#tasks.delete(this.#tasks.keys().next().value as string);
       this.#open = Math.max(0, this.#open - 1);
       return undefined;
@@ -308,7 +310,8 @@ export class McpJudge {
   #learn(result: unknown): void {
     const tools = isObject(result) && Array.isArray(result["tools"]) ? result["tools"] : [];
     for (const tool of tools) {
-      if (!isObject(tool) || typeof tool["name"] !== "string" || this.#hints.size >= TOOLS) continue;
+      if (!isObject(tool) || typeof tool["name"] !== "string" || tool["name"].length > NAME) continue;
+      if (this.#hints.size >= TOOLS) continue;
       const { readOnlyHint, idempotentHint } = isObject(tool["annotations"]) ? tool["annotations"] : {};
       this.#hints.set(tool["name"], {
         ...(typeof readOnlyHint === "boolean" && { readOnly: readOnlyHint }),
