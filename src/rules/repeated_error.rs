@@ -8,12 +8,12 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Signal, elsewhere};
 use crate::state::{Occurrence, Sighting, Step, Time};
-use crate::text::{Key, backoff, combine, mark, printable, transient};
+use crate::text::{Asks, Key, backoff, combine, mark, printable, transient};
 use alloc::format;
 
 const EVIDENCE: usize = 5;
-/// What an ordinary error weighs; one that came again unchanged after a new change weighs half, and one that was waited
-/// for as such errors ask a third, as where waiting is expected.
+/// What an ordinary error weighs; one that came again unchanged after a new change weighs half, as one does that names
+/// something else after the tool has worked, and one that was waited for as such errors ask a third.
 const WHOLE: u8 = 6;
 const HALF: u8 = 3;
 const THIRD: u8 = 2;
@@ -150,6 +150,14 @@ impl Window<Outing> {
                 } else {
                     0
                 }
+            }
+            // Another thing is named, and the tool has told something since: no question, but a try that gets further.
+            Some(before)
+                if before.light != light
+                    && call.is_some_and(|call| call.asks == Asks::Nothing)
+                    && self.seen.last().is_some_and(|last| last.class.is_none()) =>
+            {
+                HALF
             }
             // Waiting before the same try again is what load and a network ask for, and nothing else does.
             Some(before)

@@ -12,16 +12,14 @@ use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting};
-use crate::text::{Asks, Goal, Key, beside, combine, has_digit, printable, reads_as_prose, salted, word_hashes};
-use alloc::{boxed::Box, format, vec::Vec};
+use crate::text::{Asks, Goal, Key, beside, combine, printable, reads_as_prose, salted};
+use alloc::{boxed::Box, format};
 use chain::{Asking, Chain, Reworded};
 
 /// Pairs of agent and tool watched at once for requests that were only written down.
 const TOOLS: usize = 4;
 /// Such requests compared with.
 const REQUESTS: usize = 6;
-/// A longer one is a document: what differs in it may lie anywhere.
-const WORDS: usize = 96;
 /// Steps after which a similar one is a new start.
 const NEAR: u64 = 3;
 /// What each of them is worth beside rewordings that were asked, in points.
@@ -49,49 +47,20 @@ codec!(struct Asker { tool, agent, requests, rewordings });
 
 #[derive(Clone, Debug)]
 struct Request {
-    /// Hashes of the words, each once, in order.
-    words: Vec<u32>,
+    goal: Goal,
     step: u64,
     round: Option<Key>,
 }
-codec!(struct Request { words, step, round });
+codec!(struct Request { goal, step, round });
 
 impl Request {
-    fn of(call: &Call, text: &str, step: u64) -> Option<Self> {
-        let mut words = Vec::new();
-        for word in word_hashes(text) {
-            if words.len() == WORDS {
-                return None;
-            }
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        }
-        Some(Self { words, step, round: call.round })
-    }
-
     /// Whether this asks what an earlier request asked, in other words.
     fn rewords(&self, before: &Self) -> bool {
-        let shared = self.words.iter().filter(|word| before.words.contains(word)).count();
-        let (few, many) = (self.words.len().min(before.words.len()), self.words.len().max(before.words.len()));
-        let new = self.words.len() - shared;
-        let number = self.words.iter().any(|word| has_digit(*word) && !before.words.contains(word));
-        shared * 100 >= few * 60
-            && shared * 100 >= many * 40
-            && new * 3 <= self.words.len()
-            && !number
+        let kinship = self.goal.kinship(&before.goal);
+        Goal::shares(&kinship)
+            && !kinship.refilled
             && self.step.saturating_sub(before.step) <= NEAR
             && (self.round.is_none() || self.round != before.round)
-            && !self.refills(before, shared)
-    }
-
-    /// Whether both are one template, filled with something else.
-    fn refills(&self, before: &Self, shared: usize) -> bool {
-        let pairs = || self.words.iter().zip(&before.words);
-        let head = pairs().take_while(|(left, right)| left == right).count();
-        let tails = self.words.iter().rev().zip(before.words.iter().rev());
-        let tail = tails.take_while(|(left, right)| left == right).count();
-        head + tail >= shared && self.words.len() > shared && before.words.len() > shared
     }
 }
 
@@ -113,7 +82,7 @@ impl State {
             rewordings: Streak::default(),
         });
         // The very same words are another rule's.
-        let same = tool.requests.iter().any(|before| before.words == request.words);
+        let same = tool.requests.iter().any(|before| before.goal == request.goal);
         let reworded = !same && tool.requests.iter().any(|before| request.rewords(before));
         if reworded {
             tool.rewordings.add(sighting, onset);
@@ -202,7 +171,11 @@ impl Rule for RewordedRequest {
                 }
                 let call = call.filter(|call| call.asks == Asks::Nothing && !call.mutates)?;
                 let own = step.facts.echo && reads_as_prose(&result.output);
-                let request = own.then(|| Request::of(call, &result.output, cx.run.steps))??;
+                if !own {
+                    return None;
+                }
+                let goal = Goal::of(&result.output, core::iter::empty());
+                let request = Request { goal, step: cx.run.steps, round: call.round };
                 state.written(call, request, step.sighting, step.onset, cx)
             }
             _ => None,
@@ -220,7 +193,7 @@ impl Rule for RewordedRequest {
             && state.tools.iter().all(|tool| {
                 tool.requests.len() <= REQUESTS
                     && tool.rewordings.fits()
-                    && tool.requests.iter().all(|request| request.words.len() <= WORDS)
+                    && tool.requests.iter().all(|request| request.goal.fits())
             })
     }
 }

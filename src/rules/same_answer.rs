@@ -1,9 +1,12 @@
 //! Catches: different questions that all get the same answer: clicks on a page that does not change, searches that
 //! return the one list.
-//! Must not catch: batches that all validate alike, acknowledgements, a check between new edits, waiting.
+//! Must not catch: batches that all validate alike, acknowledgements, a check between new edits, waiting, questions about one
+//! thing after the other to which the same happens to be true.
 //! Idea: the answer is what the agent learns; when it stays the same, other arguments were no progress. Short equal
 //! answers are normal for most tools, so only views, searches and long answers are compared. Acting upon a view is more
-//! than asking, even where the view does not show it: that is never more than a nudge.
+//! than asking, even where the view does not show it: that is never more than a nudge. What a question in words is about can
+//! be told: where it stays, `reworded-request` counts the same answer, and where it moves it is
+//! told of twice as many.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
@@ -109,6 +112,10 @@ impl Rule for SameAnswer {
         let oldest = step.index.saturating_sub(u64::from(cx.limits.window));
         state.seen.retain(|seen| seen.step > oldest);
         let count = u32::try_from(state.same(&newest).count()).unwrap_or(u32::MAX);
+        let Limits { nudge, block, .. } = *cx.limits;
+        if call.asks == Asks::Prose && count < nudge.saturating_mul(2) && (block == 0 || count < block) {
+            return None;
+        }
         cx.limits.reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
             let told = Told {
@@ -130,9 +137,9 @@ impl Rule for SameAnswer {
             let elsewhere = targets()
                 .all(|target| target.is_some_and(|own| targets().filter(|other| *other == Some(own)).count() == 1));
             signal.extra.only_told = elsewhere;
-            if (call.asks == Asks::View || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
+            if (call.asks == Asks::View || elsewhere) && nudge != 0 && count >= nudge {
                 signal.ask = Some(Level::Nudge);
-                signal.extra.threshold = Some(cx.limits.nudge);
+                signal.extra.threshold = Some(nudge);
             }
             signal
         })
@@ -180,6 +187,13 @@ mod tests {
         Script::new("{}").play(&many("web_search", 8)).last(RULE, Block);
         Script::new("{}").play(&many("web_search", 16)).last(RULE, Halt);
         Script::new("{}").play(&many("click", 16)).strongest(RULE, Nudge);
+        // What is asked in words is about something: twice as many where that moves.
+        let about = |times: usize| -> String {
+            let town = |at: usize| ["Ulm", "Bern", "Linz", "Graz", "Kiel", "Jena", "Trier", "Essen", "Basel"][at];
+            (0..times).map(|at| format!("web_search/tram_in_{}:the_very_same_list_of_lines ", town(at))).collect()
+        };
+        Script::new("{}").play(&about(7)).expect(RULE, &[]);
+        Script::new("{}").play(&about(8)).expect(RULE, &[(15, Block)]);
         // The same call is another rule's.
         Script::new("{}").play(&"web_search/one:the_very_same_list ".repeat(6)).expect(RULE, &[]);
     }

@@ -394,6 +394,7 @@ mod tests {
     use super::Settings;
     use crate::json;
     use crate::model::{Config, Extends, Profile};
+    use alloc::{format, string::ToString, vec::Vec};
 
     fn error(config: &str) -> (String, String) {
         let error = json::config(config).and_then(Settings::new).unwrap_err();

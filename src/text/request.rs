@@ -49,7 +49,19 @@ fn asked(call: &ToolCall) -> Option<&str> {
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     words(text).nth(1)?;
-    Some(text)
+    (!is_query(text)).then_some(text)
+}
+
+/// Whether a text is a query of a database: two that differ in a word ask for different things.
+fn is_query(text: &str) -> bool {
+    let mut words = words(text);
+    let mut says = |keyword: &str| words.any(|word| word.eq_ignore_ascii_case(keyword));
+    match text.split_whitespace().next() {
+        Some(first) if first.eq_ignore_ascii_case("select") => says("from"),
+        // A name for what is selected first.
+        Some(first) if first.eq_ignore_ascii_case("with") => says("as") && says("select") && says("from"),
+        _ => false,
+    }
 }
 
 /// Fewest words of an argument that is read as a request although its name does not say so.
@@ -110,7 +122,7 @@ fn is_sentence(text: &str) -> bool {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
         plain += usize::from(bare.chars().all(|char| char.is_alphanumeric() || matches!(char, '-' | '\'' | '’')));
     }
-    all >= SENTENCE && plain * 4 >= all * 3
+    all >= SENTENCE && plain * 4 >= all * 3 && !is_query(text)
 }
 
 /// Words of arguments that say how long a call waits.
@@ -253,6 +265,10 @@ mod tests {
             ("web_search", json!({"query": "weather"}), None),
             ("bash", json!({"input": "ls -l src"}), None),
             ("read", json!({"path": "a b"}), None),
+            ("db", json!({"query": "SELECT name FROM trams WHERE line = 4"}), None),
+            ("db", json!({"query": "with t as (select 1) select * from t"}), None),
+            ("db", json!({"query": "with whom did she sing"}), Some("with whom did she sing")),
+            ("ask", json!({"query": "with the sums from May, plan June"}), Some("with the sums from May, plan June")),
         ] {
             assert_eq!(prose(&call(tool, args.clone()), &Named::of(tool)), expected, "{tool} {args}");
         }
