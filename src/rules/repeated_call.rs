@@ -70,9 +70,7 @@ struct Entry {
     light: u32,
     /// 0 for none.
     shape: u32,
-    outcome: OutcomeKind,
-    /// Waiting is expected of this call, so thresholds are trebled.
-    patient: bool,
+    came: Came,
     /// Where the latest occurrence was.
     index: u64,
     mutations: u64,
@@ -85,16 +83,43 @@ struct Entry {
     sightings: Latest,
 }
 codec!(struct Entry {
-    call, agent, points, times, exact, light, shape, outcome, patient, index, mutations, at, gap, round, onset,
-    sightings,
+    call, agent, points, times, exact, light, shape, came, index, mutations, at, gap, round, onset, sightings,
 });
 
+/// What came of it, in one byte: the place of its outcome in [`OUTCOMES`], whether it failed, and whether waiting is expected
+/// of the call, so that thresholds are trebled.
 #[derive(Clone, Copy, Debug)]
-struct OutcomeKind {
-    outcome: Outcome,
-    failed: bool,
+struct Came(u8);
+codec!(struct Came(_));
+
+const OUTCOMES: [Outcome; 7] = [
+    Outcome::Ok,
+    Outcome::Error,
+    Outcome::Denied,
+    Outcome::Invalid,
+    Outcome::UnknownTool,
+    Outcome::NotExecuted,
+    Outcome::Timeout,
+];
+
+impl Came {
+    fn of(step: &Step, call: &Call) -> Self {
+        let patient = call.polling || step.facts.waiting;
+        Self((step.outcome as u8) << 2 | u8::from(step.facts.failed) << 1 | u8::from(patient))
+    }
+
+    fn outcome(self) -> Outcome {
+        OUTCOMES.get(usize::from(self.0 >> 2)).copied().unwrap_or_default()
+    }
+
+    const fn failed(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    const fn patient(self) -> bool {
+        self.0 & 1 != 0
+    }
 }
-codec!(struct OutcomeKind { outcome, failed });
 
 impl Marked for Entry {
     fn mark(&self) -> u32 {
@@ -118,8 +143,7 @@ impl Entry {
             exact: mark(step.facts.exact),
             light: mark(step.facts.light),
             shape: step.facts.shape.map_or(0, mark),
-            outcome: OutcomeKind { outcome: step.outcome, failed: step.facts.failed },
-            patient: call.polling || step.facts.waiting,
+            came: Came::of(step, call),
             index: step.index,
             mutations: step.mutations_after,
             at: step.at.into(),
@@ -149,7 +173,7 @@ impl Entry {
             points = if light { points.saturating_sub(1) } else { points.min(1) };
         }
         if let (Some(last), Some(now)) = (self.at.get(), step.at)
-            && now.saturating_sub(last) >= if self.patient { PAUSE } else { PATIENT }
+            && now.saturating_sub(last) >= if self.came.patient() { PAUSE } else { PATIENT }
         {
             points = points.min(1);
         }
@@ -220,8 +244,7 @@ impl Entry {
         self.exact = mark(step.facts.exact);
         self.light = mark(step.facts.light);
         self.shape = step.facts.shape.map_or(0, mark);
-        self.outcome = OutcomeKind { outcome: step.outcome, failed: step.facts.failed };
-        self.patient = call.polling || step.facts.waiting;
+        self.came = Came::of(step, call);
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at.into();
@@ -231,7 +254,7 @@ impl Entry {
 
     /// `loose` of the points were given by answers with a moving part.
     fn signal(&self, call: &Call, custom: bool, loose: u32, cx: &Cx<'_>) -> Option<Signal> {
-        let scale = if self.patient { 3 } else { 1 };
+        let scale = if self.came.patient() { 3 } else { 1 };
         if !cx.limits.reached(self.points, scale) {
             return None;
         }
@@ -239,7 +262,7 @@ impl Entry {
         let message = if custom {
             format!("`{tool}` came {} times with the same key and no other outcome", self.times)
         } else {
-            let came = outcome_words(self.outcome.outcome, self.outcome.failed);
+            let came = outcome_words(self.came.outcome(), self.came.failed());
             format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times)
         };
         let Limits { nudge, block, .. } = *cx.limits;
@@ -259,13 +282,13 @@ impl Entry {
                 what: None,
                 instead: if custom {
                     "Find out what keeps it as it is and change that, or reach the goal in another way."
-                } else if self.outcome.failed {
+                } else if self.came.failed() {
                     "Read what the outcome says and change what it complains about, or reach the goal with another tool."
                 } else {
                     "Use the answer that is already there, or ask for something it does not contain."
                 },
                 recommendation: Recommendation::ChangeApproach,
-                halt_reason: if self.outcome.failed { HaltReason::RepeatedError } else { HaltReason::Stalled },
+                halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
             },
             ask: (told && self.points >= nudge).then_some(Level::Nudge),
             extra: Extra {

@@ -4,6 +4,10 @@
 //! [`RECENT`] steps is seen however long the run was before. A stretch in which hardly a step is new, with every step of a
 //! whole lap in it, is gone through for the third time. Order does not matter, and a few steps that are new do no harm; many
 //! are a batch that passes the same preparations.
+//!
+//! For longer laps a sample is kept of what is no longer among the latest: of a quarter of the steps, of a sixteenth, and so
+//! on, the latest [`SAMPLE`] each. What is in it is told by the step itself, so that each lap has the same ones, and a lap of a
+//! thousand steps still has a handful. A stretch of laps looks at those steps alone that its sample would hold.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -18,6 +22,9 @@ use alloc::{boxed::Box, format, vec::Vec};
 const AGENTS: usize = 4;
 /// Steps kept of an agent, the longest lap: in few bytes, since every run has them.
 const RECENT: usize = 72;
+/// Samples of the steps before, each of a quarter of the one before it, and the steps of each that are kept.
+const SAMPLES: u32 = 4;
+const SAMPLE: usize = 12;
 /// Steps that came round, which only few runs have.
 const PLACES: usize = 96;
 /// Steps that are not new of which at most so many are remembered.
@@ -38,11 +45,14 @@ struct Walker {
     steps: u32,
     /// Marks of the latest ones, two bytes each, the oldest first.
     recent: Vec<u8>,
+    /// The same of the samples.
+    before: Vec<u8>,
     again: Ring<Place>,
-    /// Only where steps came round.
+    /// Only where steps came round: among the latest, and in a sample.
     stretch: Option<Box<Stretch>>,
+    far: Option<Box<Stretch>>,
 }
-codec!(struct Walker { agent, steps, recent, again, stretch });
+codec!(struct Walker { agent, steps, recent, before, again, stretch, far });
 
 /// A step that came round with the same outcome.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +67,8 @@ codec!(struct Place { mark, last, times });
 /// A part of the walk in which hardly a step was new.
 #[derive(Clone, Debug, Default)]
 struct Stretch {
+    /// The thinnest sample that its steps were found in; 0 among the latest.
+    sample: u32,
     start: u32,
     /// What it began with.
     first: u32,
@@ -71,57 +83,115 @@ struct Stretch {
     onset: Onset,
     sightings: Latest,
 }
-codec!(struct Stretch { start, first, credit, begun, laps, lately, period, mutations, onset, sightings });
+codec!(struct Stretch { sample, start, first, credit, begun, laps, lately, period, mutations, onset, sightings });
 
 /// What tells a call and its outcome from the others of a run. Two in a thousand steps are taken for one of the latest
 /// though they are none, which is one point of the evidence.
-fn mark_of(call: &Call, outcome: Key) -> u16 {
+fn mark_of(call: &Call, outcome: Key) -> [u8; 2] {
     let [one, two, three, four] = (mark(call.key) ^ mark(outcome).rotate_left(9)).to_le_bytes();
-    u16::from_le_bytes([one ^ three, two ^ four])
+    [one ^ three, two ^ four]
+}
+
+/// The thinnest sample that a step is in, by the lower byte of its mark; 0 for none.
+fn sample_of(mark: &[u8]) -> u32 {
+    mark.first().map_or(0, |low| low.trailing_zeros() / 2)
 }
 
 impl Walker {
     /// How many steps ago one was made, of the latest ones.
-    fn ago(&self, mark: u16) -> Option<u32> {
-        let ago = self.recent.rchunks_exact(2).position(|known| known == mark.to_le_bytes())?;
+    fn ago(&self, mark: [u8; 2]) -> Option<u32> {
+        let ago = self.recent.rchunks_exact(2).position(|known| known == mark)?;
         u32::try_from(ago + 1).ok()
     }
 
-    fn step(&mut self, step: &Step, mark: u16) {
+    /// Where the oldest one of a sample stands, where no more of it can be kept.
+    fn oldest(&self, sample: u32) -> Option<usize> {
+        let (mut oldest, mut kept) = (None, 0);
+        for (at, known) in self.before.chunks_exact(2).enumerate() {
+            if sample_of(known) == sample {
+                oldest = oldest.or(Some(at));
+                kept += 1;
+            }
+        }
+        oldest.filter(|_| kept >= SAMPLE)
+    }
+
+    /// A step is no longer among the latest.
+    fn leaves(&mut self) {
+        let Some(mark) = self.recent.first_chunk::<2>().copied() else { return };
+        self.recent.drain(..2);
+        let (sample, key) = (sample_of(&mark), u32::from(u16::from_le_bytes(mark)));
+        if sample == 0 || self.again.iter().any(|place| place.mark == key) {
+            return;
+        }
+        if let Some(oldest) = self.oldest(sample) {
+            self.before.drain(oldest * 2..oldest * 2 + 2);
+        }
+        self.before.extend(mark);
+    }
+
+    /// The densest sample that goes back to a step: of a denser one, all that are kept are later.
+    fn found(&self, mark: [u8; 2]) -> Option<u32> {
+        let at = self.before.chunks_exact(2).position(|known| known == mark)?;
+        (1..=sample_of(&mark)).find(|sample| self.oldest(*sample).is_none_or(|oldest| oldest <= at))
+    }
+
+    fn step(&mut self, step: &Step, mark: [u8; 2]) {
         self.steps = self.steps.saturating_add(1);
-        let (now, key) = (self.steps, u32::from(mark));
+        let (now, key) = (self.steps, u32::from(u16::from_le_bytes(mark)));
         let known = self.again.take(|place| place.mark == key);
         let known = known.or_else(|| Some(Place { mark: key, last: now.saturating_sub(self.ago(mark)?), times: 1 }));
+        let found = if known.is_none() { self.found(mark) } else { None };
         if self.recent.len() >= RECENT * 2 {
-            self.recent.drain(..2);
+            self.leaves();
         }
-        self.recent.extend(mark.to_le_bytes());
-        let Some(Place { last, times, .. }) = known else {
-            if self.stretch.as_mut().is_some_and(|stretch| !stretch.strays()) {
-                self.stretch = None;
+        self.recent.extend(mark);
+        if known.is_none() {
+            Stretch::strays(&mut self.stretch);
+        }
+        let sampled = self.far.as_ref().is_some_and(|far| far.sample <= sample_of(&mark));
+        let Some(Place { last, times, .. }) = known.or(found.map(|_| Place { mark: key, last: 0, times: 1 })) else {
+            if sampled {
+                Stretch::strays(&mut self.far);
             }
             return;
         };
         let times = times.saturating_add(1);
         self.again.push(Place { mark: key, last: now, times }, PLACES);
-        let stretch = self.stretch.get_or_insert_default();
-        if stretch.start == 0 {
-            (stretch.start, stretch.first) = (now, key);
-            (stretch.mutations, stretch.onset) = (step.mutations_before, step.onset);
+        if known.is_some() {
+            self.stretch.get_or_insert_default().goes_on(step, [key, now, last, times]);
         }
-        stretch.goes_on(step, now, last, times);
+        if let Some(sample) = found {
+            let far = self.far.get_or_insert_default();
+            far.sample = far.sample.max(sample);
+        }
+        let beyond = now.saturating_sub(last) as usize > RECENT;
+        if let Some(far) = self.far.as_mut().filter(|_| beyond && (sampled || found.is_some())) {
+            far.goes_on(step, [key, now, last, times]);
+        }
+    }
+
+    fn stretches(&self) -> impl Iterator<Item = &Stretch> {
+        [&self.stretch, &self.far].into_iter().flatten().map(|stretch| &**stretch)
     }
 }
 
 impl Stretch {
-    /// A step that is new; false where there are too many.
-    fn strays(&mut self) -> bool {
-        let credit = self.credit.checked_sub(tuned::LAP_NEW.get());
-        self.credit = credit.unwrap_or(0);
-        credit.is_some()
+    /// A step that is new: too many end it.
+    fn strays(stretch: &mut Option<Box<Self>>) {
+        let left = stretch.as_ref().and_then(|stretch| stretch.credit.checked_sub(tuned::LAP_NEW.get()));
+        match (stretch, left) {
+            (Some(stretch), Some(left)) => stretch.credit = left,
+            (stretch, _) => *stretch = None,
+        }
     }
 
-    fn goes_on(&mut self, step: &Step, now: u32, last: u32, times: u32) {
+    #[inline(never)]
+    fn goes_on(&mut self, step: &Step, [mark, now, last, times]: [u32; 4]) {
+        if self.start == 0 {
+            (self.start, self.first) = (now, mark);
+            (self.mutations, self.onset) = (step.mutations_before, step.onset);
+        }
         self.credit = self.credit.saturating_add(1).min(MOST);
         let period = now.saturating_sub(last);
         if times < 3 || last < self.start || period < tuned::LAP_SHORTEST.get() {
@@ -179,14 +249,13 @@ impl Long {
         let known = self.agents.take(|walker| walker.agent == step.agent);
         let mut walker = known.unwrap_or_else(|| Walker { agent: step.agent, ..Walker::default() });
         walker.step(step, mark_of(call, step.facts.light));
-        let stretch = walker.stretch.as_ref();
-        let signal = stretch.and_then(|stretch| stretch.signal(walker.agent, &call.name, cx));
+        let signal = walker.stretches().find_map(|stretch| stretch.signal(walker.agent, &call.name, cx));
         self.agents.push(walker, AGENTS);
         signal
     }
 
     pub(super) fn laps(&self) -> u32 {
-        let begun = self.agents.iter().filter_map(|walker| walker.stretch.as_ref());
+        let begun = self.agents.iter().flat_map(Walker::stretches);
         begun.filter(|stretch| stretch.begun >= BEGUN).map(|stretch| stretch.laps).max().unwrap_or(0)
     }
 
@@ -195,7 +264,8 @@ impl Long {
             && self.agents.iter().all(|walker| {
                 walker.recent.len() <= RECENT * 2
                     && walker.again.len() <= PLACES
-                    && walker.stretch.iter().all(|stretch| stretch.sightings.fits())
+                    && walker.before.len() <= SAMPLE * SAMPLES as usize * 2
+                    && walker.stretches().all(|stretch| stretch.sightings.fits())
             })
     }
 }
@@ -252,8 +322,24 @@ mod tests {
         let day: String = (0..420).map(|n| format!("look/d{n}:{n} ")).collect();
         Script::new(ALONE).play(&day).expect(RULE, &[]);
         Script::new(ALONE).play(&(day.clone() + &lap(70).repeat(3))).strongest(RULE, Nudge);
-        // Further back nothing is known.
-        Script::new(ALONE).play(&(day + &lap(90).repeat(4))).expect(RULE, &[]);
+        for steps in [90, 130, 200, 300, 700] {
+            let one = day.clone() + &lap(steps);
+            Script::new(ALONE).play(&(one.clone() + &lap(steps))).expect(RULE, &[]);
+            Script::new(ALONE).play(&(one + &lap(steps).repeat(2))).strongest(RULE, Nudge);
+        }
+    }
+
+    #[test]
+    fn long_ways_that_share_a_part() {
+        // Three days with the same morning round of forty steps, the same checks now and then, and other work.
+        let day = |day: usize| -> String {
+            let work = |at: usize| (0..9).map(|n| format!("look/d{day}a{at}n{n}:d{day}a{at}n{n} ")).collect::<String>();
+            lap(40) + &(0..20).map(|at| work(at) + "look/status:clean ").collect::<String>()
+        };
+        Script::new(ALONE).play(&(0..5).map(day).collect::<String>()).expect(RULE, &[]);
+        // The same way with other answers.
+        let answers = |lap: usize| (0..150).map(|n| format!("look/l{n}:lap{lap}n{n} ")).collect::<String>();
+        Script::new(ALONE).play(&(0..4).map(answers).collect::<String>()).expect(RULE, &[]);
     }
 
     #[test]
