@@ -855,6 +855,8 @@ mod tests {
 
         #[test]
         fn any_document(numbers in proptest::collection::vec(proptest::num::f64::ANY, 0..4), names in proptest::collection::vec("[a-c\\x00-\\x7fé]{0,10}", 0..6)) {
+            // A name that tells of something else than content is left out of what is compared, which the tree does not know.
+            proptest::prop_assume!(names.iter().all(|name| Told::of(name).is_plain()));
             let mut map = serde_json::Map::new();
             for (index, name) in names.iter().enumerate() {
                 let number = numbers.get(index).copied().unwrap_or(index as f64);
