@@ -25,6 +25,8 @@ const RECENT: usize = 72;
 /// Samples of the steps before, each of a quarter of the one before it, and the steps of each that are kept.
 const SAMPLES: u32 = 4;
 const SAMPLE: usize = 12;
+/// Of those, the ones that must be older than what is found in a sample.
+const BEYOND: usize = 4;
 /// Steps that came round, which only few runs have.
 const PLACES: usize = 96;
 /// Steps that are not new of which at most so many are remembered.
@@ -130,10 +132,15 @@ impl Walker {
         self.before.extend(mark);
     }
 
-    /// The densest sample that goes back to a step: of a denser one, all that are kept are later.
+    /// The densest sample that goes back to a step and well beyond it: what is near the end of one may be in it in one lap and
+    /// not in the next.
     fn found(&self, mark: [u8; 2]) -> Option<u32> {
-        let at = self.before.chunks_exact(2).position(|known| known == mark)?;
-        (1..=sample_of(&mark)).find(|sample| self.oldest(*sample).is_none_or(|oldest| oldest <= at))
+        let mut known = self.before.chunks_exact(2);
+        let at = known.position(|known| known == mark)?;
+        (1..=sample_of(&mark)).find(|sample| {
+            let of = |marks: &[u8]| marks.chunks_exact(2).filter(|known| sample_of(known) == *sample).count();
+            of(&self.before) < SAMPLE || self.before.get(..at * 2).is_some_and(|older| of(older) >= BEYOND)
+        })
     }
 
     fn step(&mut self, step: &Step, mark: [u8; 2]) {
