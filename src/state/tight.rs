@@ -152,14 +152,18 @@ impl Seen {
 
     /// Counts from another onset on; what was seen stays.
     pub(crate) fn begin(&mut self, onset: Onset) {
-        match &mut self.0 {
-            Times::Never => {}
-            Times::Once(tight) => {
-                let seen = tight.get().1;
-                self.0 = Times::once(onset, seen);
+        let once = match &mut self.0 {
+            Times::Never => return,
+            Times::Once(tight) => tight.get().1,
+            Times::More(more) => {
+                more.onset = onset;
+                // One that had no room beside the onset before may have it now, as it would after a restore.
+                let mut latest = more.latest.iter();
+                let (Some(one), None) = (latest.next(), latest.next()) else { return };
+                *one
             }
-            Times::More(more) => more.onset = onset,
-        }
+        };
+        self.0 = Times::once(onset, once);
     }
 
     pub(crate) fn onset(&self) -> Onset {

@@ -24,6 +24,7 @@ mod nature;
 mod nearest;
 mod novelty;
 mod outcome;
+mod pattern;
 mod refusal;
 mod request;
 mod results;

@@ -11,12 +11,13 @@ use super::echo::{Echo, Word};
 use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, normalise, normalise_light};
 use super::mutation::Names;
+use super::pattern;
 use super::refusal::{Refusal, refusal};
 use super::volatile_json::{Answer, Buffers};
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 /// What is known of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,8 +123,6 @@ pub(crate) struct Volatile {
 impl Volatile {
     const MAX_PATTERNS: usize = 32;
     const MAX_CHARS: usize = 1024;
-    /// Bytes a compiled pattern may take.
-    const MAX_SIZE: usize = 256 * 1024;
     /// Bytes from where a match begins within which it ends.
     const REACH: usize = 192;
     /// Steps that a pattern may take beside four for each byte; a match costs two for each byte of its reach.
@@ -133,7 +132,7 @@ impl Volatile {
     ///
     /// # Errors
     /// `invalid-config` naming `patterns.volatile` where there are more than 32, or `patterns.volatile[i]` where one is
-    /// longer than 1,024 characters, malformed, too large once compiled, or matches empty text.
+    /// longer than 1,024 characters, malformed, too large once its repetitions are written out, or matches empty text.
     pub(crate) fn compile(patterns: &[String]) -> Result<Self, Error> {
         if patterns.len() > Self::MAX_PATTERNS {
             let error = Error::new(ErrorCode::InvalidConfig, "more than 32 patterns").at("patterns.volatile");
@@ -146,15 +145,7 @@ impl Volatile {
             if pattern.chars().count() > Self::MAX_CHARS {
                 return Err(refuse("longer than 1,024 characters".into()));
             }
-            let regex = RegexBuilder::new(pattern)
-                .nest_limit(super::signature::NEST)
-                .size_limit(Self::MAX_SIZE)
-                .build()
-                .map_err(|error| match error {
-                    regex::Error::CompiledTooBig(_) => refuse("too large once compiled".into()),
-                    // The last line of a syntax error says what is wrong; the others draw the pattern.
-                    error => refuse(format!("not a regular expression: {}", last_line(&format!("{error}")))),
-                })?;
+            let regex = pattern::compile(pattern).map_err(&refuse)?;
             if regex.is_match("") {
                 return Err(refuse("matches empty text, and so everywhere".into()));
             }
@@ -210,11 +201,6 @@ impl Volatile {
             out
         })
     }
-}
-
-fn last_line(text: &str) -> &str {
-    let line = text.lines().last().unwrap_or_default().trim();
-    line.strip_prefix("error: ").unwrap_or(line)
 }
 
 /// Reads a result of `tool`; `echo` is what its error may repeat of the call's arguments. `silent_ok` tells that the call is one whose success may be silent (a shell's, a

@@ -24,13 +24,8 @@ use self::{
 };
 use super::{results::failing_in_output, terminal::sequence_end};
 use crate::model::{Error, ErrorCode, SignaturePattern};
-use alloc::{
-    borrow::ToOwned,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
-use regex::{Regex, RegexBuilder};
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+use regex::Regex;
 
 /// Bytes looked at from either end; runners name what failed first or last, compilers first.
 const CLIP: usize = 16 * 1024;
@@ -42,10 +37,6 @@ const MAX_PATTERN: usize = 1024;
 /// Characters of a user's signature template, and groups it may insert: bounds what one match can expand to.
 const MAX_TEMPLATE: usize = 256;
 const MAX_GROUPS: usize = 16;
-/// Groups within groups that a pattern may have: compiling recurses, and a component's stack is small.
-pub(super) const NEST: u32 = 50;
-/// Bytes of a compiled pattern; `\w{1,1000}` is refused, ordinary patterns need a tenth.
-const PATTERN_SIZE: usize = 256 * 1024;
 
 /// The built-in signature of an output.
 #[cfg(test)]
@@ -77,13 +68,7 @@ impl Signatures {
             if pattern.is_empty() || pattern.chars().count() > MAX_PATTERN {
                 return Err(wrong(format!("expected 1 to {MAX_PATTERN} characters"), field).with(pattern));
             }
-            let regex =
-                RegexBuilder::new(pattern).nest_limit(NEST).size_limit(PATTERN_SIZE).build().map_err(|error| {
-                    // The parser draws the pattern with a caret over several lines; its last line says what is wrong.
-                    let text = error.to_string();
-                    let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                    wrong(format!("not a usable regular expression: {reason}"), field).with(pattern)
-                })?;
+            let regex = super::pattern::compile(pattern).map_err(|message| wrong(message, field).with(pattern))?;
             if signature.trim().is_empty()
                 || signature.chars().count() > MAX_TEMPLATE
                 || signature.matches('$').count() > MAX_GROUPS

@@ -63,6 +63,18 @@ export class Watched implements AsyncIterable<SDKMessage> {
   }
 }
 
+/** The SDK may take the end that a hook asked for as an error of Claude Code: what it throws then is told by the halt. */
+async function* ended(
+  messages: AsyncIterable<SDKMessage>,
+  halt: () => LoopHalt | undefined,
+): AsyncGenerator<SDKMessage, void> {
+  try {
+    yield* messages;
+  } catch (error) {
+    if (!halt()) throw error;
+  }
+}
+
 export class ClaudeAgentGuard extends LoopGuard {
   readonly #options: ClaudeAgentOptions;
   /** The session that a hook was called in last. */
@@ -111,10 +123,11 @@ export class ClaudeAgentGuard extends LoopGuard {
       "interrupt",
     ]);
     let session: string | undefined;
+    const halt = () => (session === undefined ? undefined : halts.get(session));
     const messages = this.#watched(query, (id) => {
       session = id;
     });
-    return new Watched(messages, () => (session === undefined ? undefined : halts.get(session)));
+    return new Watched(ended(messages, halt), halt);
   }
 
   async *#watched(query: Query, began: (session: string) => void): AsyncGenerator<SDKMessage, void> {

@@ -154,6 +154,35 @@ test("claude-agent: what is no query of the SDK is told so in words", () => {
     );
 });
 
+test("claude-agent: what the SDK throws of a session that was ended is told by the halt alone", async () => {
+  const guard = createLoopGuard();
+  const hooks = guard.hooks();
+  const tell = (session_id: string, hook_event_name: "PreToolUse" | "PostToolUse", nth: number) => {
+    const call = { tool_name: "search", tool_input: { q: "tram" }, tool_use_id: `call-${nth}`, session_id };
+    const input = { hook_event_name, tool_response: "nothing", transcript_path: "", cwd: folder, ...call };
+    const [matcher] = hooks[hook_event_name] ?? [];
+    return matcher?.hooks[0]?.(input as never, undefined, { signal: new AbortController().signal });
+  };
+  for (let nth = 0; nth < 20; nth += 1) {
+    await tell("ended", "PreToolUse", nth);
+    await tell("ended", "PostToolUse", nth);
+  }
+  await tell("honest", "PreToolUse", 20);
+  async function* dies(session_id: string) {
+    yield { type: "result", session_id };
+    throw new Error("error result");
+  }
+  const watched = (session: string) => guard.watch(Object.assign(dies(session), { interrupt() {} }) as never);
+  const seen: string[] = [];
+  const session = watched("ended");
+  for await (const { type } of session) seen.push(type);
+  assert.deepEqual(seen, ["result"]);
+  assert.equal(loopHalt(session)?.rule, "repeated-call");
+  await assert.rejects(async () => {
+    for await (const _ of watched("honest"));
+  }, /error result/);
+});
+
 test("the hook command, installed in a project, guards a real session", async () => {
   const project = join(folder, "project");
   await mkdir(project);
