@@ -177,7 +177,7 @@ test("claude-agent: what the SDK throws of a session that was ended is told by t
   const session = watched("ended");
   for await (const { type } of session) seen.push(type);
   assert.deepEqual(seen, ["result"]);
-  assert.equal(loopHalt(session)?.rule, "repeated-call");
+  assert.equal(loopHalt(session)?.level, "halt");
   await assert.rejects(async () => {
     for await (const _ of watched("honest"));
   }, /error result/);
