@@ -66,15 +66,6 @@ mod tag {
     pub(super) const OBJECT: u8 = 7;
 }
 
-const OUTCOMES: [Outcome; 7] = [
-    Outcome::Ok,
-    Outcome::Error,
-    Outcome::Denied,
-    Outcome::Invalid,
-    Outcome::UnknownTool,
-    Outcome::NotExecuted,
-    Outcome::Timeout,
-];
 const ROLES: [Role; 3] = [Role::Assistant, Role::User, Role::System];
 const CHANNELS: [Channel; 2] = [Channel::Text, Channel::Reasoning];
 
@@ -189,7 +180,7 @@ impl<'a> Reader<'a> {
             (field::CALL_ID, Body::ToolResult(result)) => self.option(&mut result.call_id),
             (field::TOOL, Body::ToolResult(result)) => self.option(&mut result.tool),
             (field::OUTCOME, Body::ToolResult(result)) => {
-                result.outcome = self.one_of(&OUTCOMES)?;
+                result.outcome = self.one_of(&Outcome::ALL)?;
                 Some(())
             }
             (field::OUTPUT, Body::ToolResult(result)) => self.text_of(&mut result.output),

@@ -172,6 +172,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome, in the order of their numbers.
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Ok, Self::Error, Self::Denied, Self::Invalid, Self::UnknownTool, Self::NotExecuted, Self::Timeout];
+
     /// The kebab-case name used in JSON and WIT.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -603,7 +607,12 @@ pub struct Custom {
 
 #[cfg(test)]
 mod tests {
-    use super::Tests;
+    use super::{Outcome, Tests};
+
+    #[test]
+    fn outcomes_stand_at_their_numbers() {
+        assert!(Outcome::ALL.iter().enumerate().all(|(number, outcome)| *outcome as usize == number));
+    }
 
     #[test]
     fn coverage_is_compared_in_hundredths() {

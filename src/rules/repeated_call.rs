@@ -86,21 +86,11 @@ codec!(struct Entry {
     call, agent, points, times, exact, light, shape, came, index, mutations, at, gap, round, onset, sightings,
 });
 
-/// What came of it, in one byte: the place of its outcome in [`OUTCOMES`], whether it failed, and whether waiting is expected
+/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, and whether waiting is expected
 /// of the call, so that thresholds are trebled.
 #[derive(Clone, Copy, Debug)]
 struct Came(u8);
 codec!(struct Came(_));
-
-const OUTCOMES: [Outcome; 7] = [
-    Outcome::Ok,
-    Outcome::Error,
-    Outcome::Denied,
-    Outcome::Invalid,
-    Outcome::UnknownTool,
-    Outcome::NotExecuted,
-    Outcome::Timeout,
-];
 
 impl Came {
     fn of(step: &Step, call: &Call) -> Self {
@@ -109,7 +99,7 @@ impl Came {
     }
 
     fn outcome(self) -> Outcome {
-        OUTCOMES.get(usize::from(self.0 >> 2)).copied().unwrap_or_default()
+        Outcome::ALL.get(usize::from(self.0 >> 2)).copied().unwrap_or_default()
     }
 
     const fn failed(self) -> bool {
