@@ -154,6 +154,9 @@ export class ClaudeAgentGuard extends LoopGuard {
         }
         counted.add(id);
       }
+      // Hooks are called as soon as the SDK hears of them, and messages wait until they are read: the last answer may be
+      // told before its usage.
+      if (message.type === "result") this.#session(message.session_id).settle();
       if (message.type !== "stream_event") continue;
       const { event, session_id, parent_tool_use_id } = message;
       if (event.type !== "content_block_delta" || parent_tool_use_id !== null) continue;

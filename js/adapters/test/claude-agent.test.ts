@@ -16,6 +16,7 @@ import {
   type Run,
   runTool,
   type Setup,
+  spied,
   streaming,
   TOOLS,
   type Turn,
@@ -181,6 +182,27 @@ test("claude-agent: what the SDK throws of a session that was ended is told by t
   await assert.rejects(async () => {
     for await (const _ of watched("honest"));
   }, /error result/);
+});
+
+test("claude-agent: tokens are told of an answer whose end the hooks heard before its messages were read", async () => {
+  const { detector, events } = spied();
+  const guard = createLoopGuard({ detector });
+  const [matcher] = guard.hooks().Stop ?? [];
+  const told = { session_id: "late", transcript_path: "", cwd: folder };
+  const stop = { ...told, hook_event_name: "Stop", stop_hook_active: false, last_assistant_message: "It is done." };
+  const text = (type: string) => events.filter((event) => event.type === type);
+  async function* late() {
+    await matcher?.hooks[0]?.(stop as never, undefined, { signal: new AbortController().signal });
+    const usage = { input_tokens: 30, output_tokens: 12 };
+    for (const id of ["one", "one"]) yield { type: "assistant", session_id: "late", message: { id, usage } };
+    yield { type: "result", session_id: "late" };
+  }
+  for await (const _ of guard.watch(Object.assign(late(), { interrupt() {} }) as never));
+  assert.deepEqual([text("message").length, text("delta").length], [1, 1]);
+  assert.equal(
+    events.reduce((sum, event) => sum + (event.tokens ?? 0), 0),
+    42,
+  );
 });
 
 test("the hook command, installed in a project, guards a real session", async () => {

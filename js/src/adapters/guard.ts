@@ -391,6 +391,13 @@ export class Guard {
     });
   }
 
+  /** Tells what {@link Guard.usage} told of an answer that had been heard to its end before, where no other follows. */
+  settle(): void {
+    this.#safely((shared, stand) =>
+      stand.spent ? this.#rule(shared, stand, { type: "delta", text: "", ...this.#context(stand) }) : CONTINUE,
+    );
+  }
+
   /** Says something once that is wrong, but no error: the agent is watched all the same. */
   warn(message: string): void {
     if (this.#shared) this.#say(this.#shared, message, `[Loopwarden] ${message}`, undefined);
