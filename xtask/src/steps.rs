@@ -358,7 +358,9 @@ fn clippy_fuzz(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let (status, output) = line.try_run(&mut workspace.cargo(["fetch", "--locked", manifest]))?;
     // A lock that does not fit is a fault of ours: below it is an error.
     if !status.success() && !output.contains("lock file") {
-        line.note("skipped: `cargo fetch --locked --manifest-path fuzz/Cargo.toml` fails, so the targets are not linted");
+        line.note(
+            "skipped: `cargo fetch --locked --manifest-path fuzz/Cargo.toml` fails, so the targets are not linted",
+        );
         return Ok(Counts { skipped: 1, ..Counts::default() });
     }
     let mut command = workspace.cargo(["clippy", "--quiet", "--locked", manifest, "--", "--deny=warnings"]);
