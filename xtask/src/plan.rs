@@ -189,7 +189,7 @@ fn one(workspace: &Workspace, step: &Step, mut line: Line, reuse: bool) -> Fate 
     // What cannot be read cannot vouch for an earlier result: the step runs, and says itself what is missing.
     let record = Record::of(workspace, step.name, step.reads).ok().flatten();
     if reuse && let Some(counts) = record.as_ref().and_then(Record::passed) {
-        line.end(", unchanged since it passed");
+        line.end(&format!(", unchanged since it passed: {}", step.reads.join(", ")));
         return Fate::Unchanged(counts);
     }
     match (step.action)(workspace, &mut line) {

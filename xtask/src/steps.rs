@@ -46,6 +46,15 @@ pub(crate) const ALL: &[Step] = &[
         action: schema,
     },
     Step {
+        name: "expected",
+        label: "answering the corpus natively",
+        usually: "",
+        lane: Lane::Native,
+        needs: &[],
+        reads: &[],
+        action: expected,
+    },
+    Step {
         name: "clippy",
         label: "linting the Rust code",
         usually: "",
@@ -80,15 +89,6 @@ pub(crate) const ALL: &[Step] = &[
         needs: &["toolchain"],
         reads: &["xtask"],
         action: xtask,
-    },
-    Step {
-        name: "expected",
-        label: "answering the corpus natively",
-        usually: "",
-        lane: Lane::Native,
-        needs: &[],
-        reads: &[],
-        action: expected,
     },
     Step {
         name: "npm-ci",
@@ -212,8 +212,9 @@ pub(crate) const ALL: &[Step] = &[
         label: "testing the framework adapters",
         usually: "",
         lane: Lane::Scripts,
-        needs: &["package", "test-tools", "frameworks"],
-        reads: &["js", "js/dist", "docs", "README.md"],
+        needs: &["package", "test-tools", "frameworks", "expected"],
+        // Of the core what it answers and how it is called, and not its bytes: those are what `js-test` and `js-conformance` are for.
+        reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "@expected", "docs", "README.md"],
         action: js_adapters,
     },
     Step {
@@ -285,8 +286,9 @@ pub(crate) const ALL: &[Step] = &[
         label: "keeping state in Redis and in Durable Objects",
         usually: "",
         lane: Lane::Hosts,
-        needs: &["package", "test-tools", "redis"],
-        reads: &["js", "js/dist"],
+        needs: &["package", "test-tools", "redis", "expected"],
+        // Snapshots are among the answers.
+        reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "@expected"],
         action: js_state,
     },
     Step {
@@ -312,8 +314,19 @@ pub(crate) const ALL: &[Step] = &[
         label: "opening the viewer's page in Chromium",
         usually: "",
         lane: Lane::Hosts,
-        needs: &["package", "test-tools", "chromium"],
-        reads: &["js", "js/dist", "tests"],
+        needs: &["package", "test-tools", "chromium", "expected"],
+        // What the page shows of the core is its answers, and what reads and explains for it.
+        reads: &[
+            "js",
+            "js/glue/loopwarden.d.ts",
+            "js/glue/tools.d.ts",
+            "@expected",
+            "tests",
+            "src/transcript",
+            "src/json",
+            "src/json.rs",
+            "src/js",
+        ],
         action: js_view,
     },
 ];

@@ -7,16 +7,19 @@ const decoder = new TextDecoder();
 
 /** Takes a stream of server-sent events apart as its bytes come, and tells where in them each event ends. */
 export class SseReader {
-  /** The beginning of an event that goes on. */
-  #rest: Uint8Array = new Uint8Array(0);
+  /** The beginning of an event that goes on, with room: a byte is copied and looked at so often however small the chunks are. */
+  #held: Uint8Array = new Uint8Array(0);
+  #length = 0;
+  /** Where in it the line begins that goes on. */
+  #line = 0;
 
   /** The events that end in this chunk, and where: an offset in the chunk. */
   *read(chunk: Uint8Array): Generator<{ event: SseEvent; end: number }> {
-    const before = this.#rest.length;
-    const bytes = before === 0 ? chunk : joined(this.#rest, chunk);
+    const before = this.#length;
+    const bytes = before === 0 ? chunk : this.#with(chunk);
     let start = 0;
-    let line = 0;
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, line)) {
+    let line = this.#line;
+    for (let end = bytes.indexOf(10, before); end >= 0; end = bytes.indexOf(10, line)) {
       const blank = end === line || (end === line + 1 && bytes[line] === 13);
       line = end + 1;
       if (!blank) continue;
@@ -24,16 +27,23 @@ export class SseReader {
       start = line;
       if (event !== undefined) yield { event, end: line - before };
     }
-    if (bytes.length - start > LONGEST) throw new Error(`an event of the stream is longer than ${LONGEST} bytes`);
-    this.#rest = bytes.slice(start);
+    this.#length = bytes.length - start;
+    this.#line = line - start;
+    if (this.#length > LONGEST) throw new Error(`an event of the stream is longer than ${LONGEST} bytes`);
+    if (before === 0 || start > 0) this.#held = bytes.slice(start);
   }
-}
 
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
+  /** What is held and this chunk. */
+  #with(chunk: Uint8Array): Uint8Array {
+    const length = this.#length + chunk.length;
+    if (length > this.#held.length) {
+      const larger = new Uint8Array(2 * length);
+      larger.set(this.#held.subarray(0, this.#length));
+      this.#held = larger;
+    }
+    this.#held.set(chunk, this.#length);
+    return this.#held.subarray(0, length);
+  }
 }
 
 function parsed(text: string): SseEvent | undefined {
