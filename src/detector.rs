@@ -544,7 +544,7 @@ fn judge(
         _ if context.synthetic => judging.show(&Fact::Synthetic(event)),
         Body::Message(message) if message.role == Role::User => judging.heard(message),
         Body::Output(output) => {
-            let (signature, failing) = settings.signatures.read(&output.text);
+            let (signature, failing) = settings.signatures.read(&output.text, &mut judging.scratch.cut_short);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             judging.show(&Fact::Output {
                 text: &output.text,

@@ -402,7 +402,8 @@ pub struct Metrics {
     /// Phases, transitions, nodes, cycles, failures and requests that were forgotten one by one, because a run had more of
     /// them than it keeps.
     pub task_parts_evicted: u64,
-    /// How often a pattern of `patterns.volatile` took too many steps on one text, so that the rest of it stayed as it is.
+    /// How often a pattern of `patterns.volatile` or `patterns.signatures` would have taken too many steps on one text, so that
+    /// it did not see the rest of it.
     pub patterns_cut_short: u64,
     /// Runs forgotten because they were idle.
     pub runs_collected: u64,

@@ -11,13 +11,12 @@ use super::echo::{Echo, Word};
 use super::late::Late;
 use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, normalise, normalise_light};
 use super::mutation::Names;
-use super::pattern;
+use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
 use super::volatile_json::{Answer, Buffers};
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
-use regex::Regex;
 
 /// What is known of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +116,7 @@ impl Scratch {
 /// The user's patterns of what does not make two outputs differ.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Volatile {
-    patterns: Vec<Regex>,
+    patterns: Vec<Pattern>,
 }
 
 impl Volatile {
@@ -125,8 +124,6 @@ impl Volatile {
     const MAX_CHARS: usize = 1024;
     /// Bytes from where a match begins within which it ends.
     const REACH: usize = 192;
-    /// Steps that a pattern may take beside four for each byte; a match costs two for each byte of its reach.
-    const STEPS: usize = 512 * 1024;
 
     /// Compiles `patterns.volatile`.
     ///
@@ -145,21 +142,22 @@ impl Volatile {
             if pattern.chars().count() > Self::MAX_CHARS {
                 return Err(refuse("longer than 1,024 characters".into()));
             }
-            let regex = pattern::compile(pattern).map_err(&refuse)?;
-            if regex.is_match("") {
+            let compiled = pattern::compile(pattern).map_err(&refuse)?;
+            if compiled.regex.is_match("") {
                 return Err(refuse("matches empty text, and so everywhere".into()));
             }
-            Ok(regex)
+            Ok(compiled)
         };
         Ok(Self { patterns: patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()? })
     }
 
     /// `text` with the matches of every pattern replaced, the leftmost first; without patterns, `text` itself. A match is
-    /// looked for within [`Self::REACH`] bytes of where it begins, and each pattern may take so many steps: what is left
-    /// when they are spent stays as it is, and is noted in `cut_short`.
+    /// looked for within [`Self::REACH`] bytes of where it begins, and the patterns may take so many [`Steps`]: what is left
+    /// when a pattern has spent its part stays as it is, and is noted in `cut_short`.
     pub(crate) fn apply<'a>(&self, text: &'a str, cut_short: &mut u32) -> Cow<'a, str> {
+        let mut steps = Steps::of(text, self.patterns.iter());
         self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| {
-            match Self::replaced(pattern, &text, cut_short) {
+            match steps.share(pattern, |left| Self::replaced(pattern, &text, left, cut_short)) {
                 None => text,
                 Some(replaced) => Cow::Owned(replaced),
             }
@@ -167,19 +165,26 @@ impl Volatile {
     }
 
     /// `text` with the matches of one pattern replaced; nothing where there are none.
-    fn replaced(pattern: &Regex, text: &str, cut_short: &mut u32) -> Option<String> {
-        let mut left = text.len().saturating_mul(4).saturating_add(Self::STEPS);
+    fn replaced(pattern: &Pattern, text: &str, left: &mut usize, cut_short: &mut u32) -> Option<String> {
         let (mut out, mut kept, mut at) = (None::<String>, 0, 0);
+        // No match that begins at `at` or behind it ends before this.
+        let mut ahead = 0;
         while at < text.len() {
             // Where the window ends a match may end as well, so it is twice as wide as a match may be long.
             let end = text.floor_char_boundary(at.saturating_add(2 * Self::REACH));
-            let Some(rest) = left.checked_sub(end - at) else {
+            let next = text.floor_char_boundary(at.saturating_add(Self::REACH));
+            if end < ahead {
+                at = next;
+                continue;
+            }
+            let most = pattern.cost(end - at);
+            if *left < most {
                 *cut_short = cut_short.saturating_add(1);
                 break;
-            };
-            left = rest;
-            let next = text.floor_char_boundary(at.saturating_add(Self::REACH));
-            let found = text.get(..end).and_then(|window| pattern.find_at(window, at));
+            }
+            let found = text.get(..end).and_then(|window| pattern.regex.find_at(window, at));
+            let seen = found.map_or(end, |found| pattern.looked_at(text, found.end()).min(end));
+            *left -= pattern.cost(seen.saturating_sub(at)).min(most);
             match found {
                 // What ends where the window does may go on behind it.
                 Some(found) if found.end() == end && end < text.len() && found.start() > at => at = found.start(),
@@ -193,7 +198,18 @@ impl Volatile {
                 }
                 Some(found) => at = found.start(),
                 None if end == text.len() => break,
-                None => at = next,
+                None => {
+                    // Matches far from each other: to look ahead once is half of looking at everything in two windows.
+                    at = next;
+                    let far = text.floor_char_boundary(at.saturating_add(pattern.reach(*left)));
+                    let first = text.get(..far).and_then(|near| pattern.regex.shortest_match_at(near, at));
+                    ahead = first.unwrap_or(far);
+                    *left -= pattern.cost(ahead.saturating_sub(at)).min(*left);
+                    if first.is_none() {
+                        *cut_short = cut_short.saturating_add(u32::from(far < text.len()));
+                        break;
+                    }
+                }
             }
         }
         out.map(|mut out| {
@@ -560,6 +576,7 @@ fn is_progress_mark(before: u8, after: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use regex::Regex;
     use serde_json::{Value, json};
 
     fn ok(output: &str) -> ToolResult {
@@ -796,7 +813,7 @@ mod tests {
             if cut_short == 0 {
                 assert_eq!(masked, expected(r"\d+", text));
             }
-            assert_eq!(cut_short, u32::from(text.len() > 20_000), "{} bytes", text.len());
+            assert_eq!(cut_short, 0, "{} bytes", text.len());
         }
         for (expression, text) in [(r"\d+$", "1 2 3 "), (r"^\d+", "17 18 "), (r"(?m)^id: .*$", "id: a b\nname: c\n")] {
             let text = text.repeat(300);
@@ -806,6 +823,90 @@ mod tests {
         let (masked, cut_short) = applied(&pattern("(?s)x.*y|x"), &"x".repeat(8192));
         assert_eq!(cut_short, 1);
         assert!(masked.starts_with("<volatile><volatile>") && masked.ends_with("xxx"));
+    }
+
+    #[test]
+    fn the_steps_of_patterns_are_bounded_by_their_states() {
+        let compile = |patterns: &[&str]| {
+            let patterns: Vec<String> = patterns.iter().map(|pattern| String::from(*pattern)).collect();
+            Volatile::compile(&patterns).unwrap()
+        };
+        let cut_short = |volatile: &Volatile, text: &str| {
+            let mut cut_short = 0;
+            volatile.apply(text, &mut cut_short);
+            cut_short
+        };
+        // Made for it: what a byte costs is what decides, and not how the pattern is written.
+        let text = "x".repeat(8192);
+        for pattern in
+            ["(x{1,50}){1,20}y", "((x?){30}){30}y", "x{1,4000}y", "(?:[xy]|[xz]|x){1,400}y", r"(?m)(?:^|x){1,900}y"]
+        {
+            assert_eq!(cut_short(&compile(&[pattern]), &text), 1, "{pattern}");
+            assert_eq!(cut_short(&compile(&[pattern]), &"x".repeat(60)), 0, "{pattern}: a short text is searched");
+            // Whoever comes after it has its part all the same.
+            let volatile = compile(&[pattern, r"x+"]);
+            assert!(!volatile.apply(&"x".repeat(2000), &mut 0).contains('x'), "{pattern}");
+        }
+        // Ordinary ones, all that there may be, in a log of 8 KB in which some of them are in every line.
+        let ordinary = [
+            r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+            r"build-[0-9]+",
+            r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+            r"\w+@\w+\.\w+",
+            r"took \d+ ms",
+            r"(?m)^pid: .*$",
+            r"req_[A-Za-z0-9]{8,}",
+            r"\$[0-9]+\.[0-9]{2}",
+        ];
+        let line =
+            "2026-11-22T10:00:00 build-17 of 3f2a9c1e-aaaa-bbbb-cccc-0123456789ab took 12 ms, $3.50, req_Ab3dE6gH9\n";
+        let log = line.repeat(8192 / line.len());
+        let mut many = ordinary.to_vec();
+        for _ in 0..3 {
+            many.extend(ordinary.iter().skip(3).chain(&["request [0-9]+", "trace=[0-9a-f]+", "session=[^ ]+"]));
+        }
+        assert_eq!(many.len(), Volatile::MAX_PATTERNS);
+        let masked = |volatile: &Volatile, text: &str| {
+            let mut cut_short = 0;
+            (volatile.apply(text, &mut cut_short).into_owned(), cut_short)
+        };
+        let expected =
+            "<volatile> <volatile> of <volatile> <volatile>, <volatile>, <volatile>\n".repeat(8192 / line.len());
+        assert!(masked(&compile(&ordinary), &log) == (expected.clone(), 0));
+        assert!(masked(&compile(&many), &log) == (expected, 0));
+        // A number in every three bytes.
+        let numbers = "17,".repeat(8192 / 3);
+        assert_eq!(masked(&compile(&[r"\d+"]), &numbers), ("<volatile>,".repeat(8192 / 3), 0));
+    }
+
+    #[test]
+    #[ignore = "takes time in itself: cargo test --release -p loopwarden --lib -- --ignored --nocapture patterns_made"]
+    fn patterns_made_to_be_slow_end_in_time() {
+        let texts = [("x".repeat(8192), "x"), ("aé日𝒳".repeat(819), "mixed"), ("aéb ".repeat(1638), "words")];
+        for pattern in [
+            "(x{1,50}){1,20}y",
+            "((x?){30}){30}y",
+            "(x?){1000}xxxx",
+            "x{1,4000}y",
+            "(?:[xy]|[xz]|x){1,400}y",
+            r"(?m)(?:^|x){1,900}y",
+            r"\w{1,12}Q",
+            r"(\w{1,3}){1,4}Q",
+            r"[\w-]{1,12}Q",
+            ".{1,600}Q",
+            r"\D{1,60}Q",
+            "(?s)x.*y|x",
+            "((((x)))){1,380}y",
+        ] {
+            for (text, name) in &texts {
+                let volatile = Volatile::compile(&[pattern.into()]).unwrap();
+                let begin = std::time::Instant::now();
+                volatile.apply(text, &mut 0);
+                let taken = begin.elapsed();
+                std::println!("{pattern} on {name}: {taken:?}");
+                assert!(taken.as_millis() < 250, "{pattern} on {name}: {taken:?}");
+            }
+        }
     }
 
     #[test]

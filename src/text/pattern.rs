@@ -2,12 +2,13 @@
 //!
 //! How large one may become is counted in states of its automaton as they are told by the pattern, never in the bytes that
 //! an engine takes for them: those depend on the width of a pointer, and a configuration that one platform takes another
-//! would refuse.
+//! would refuse. What matching may cost is counted as well, in steps: bytes of text times the states that one byte can move.
+//! Never in time, so a budget ends at the same byte everywhere.
 
-use alloc::{format, string::String};
+use alloc::{format, string::String, vec, vec::Vec};
 use regex::{Regex, RegexBuilder};
-use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::ast::{self, Ast, Flag, parse::ParserBuilder};
+use regex_syntax::hir::{Class, Hir, HirKind, translate::Translator};
 
 /// Groups within groups that a pattern may have: compiling recurses, and a component's stack is small.
 const NEST: u32 = 50;
@@ -20,23 +21,168 @@ const WIDE: u32 = 12;
 /// Bytes that no pattern with so many states needs, on any platform: with 64 bits it is a quarter of a megabyte.
 const BYTES: usize = 4 * 1024 * 1024;
 
+/// Steps of a byte in a class beyond ASCII: one state of it is there at a time, in which many ranges are tried.
+const TRIED: u32 = 4;
+/// Steps that all patterns may take together on one text of 8 KB or more, and on an empty one: what the worst patterns
+/// make of them took 50 ms of processor time in a release build for x86-64 (2026-11-23).
+const MOST_STEPS: usize = 1 << 22;
+const LEAST_STEPS: usize = 1 << 19;
+/// Steps that a byte of text adds, up to the most.
+const STEPS_OF_BYTE: usize = (MOST_STEPS - LEAST_STEPS) / 8192;
+
+/// A pattern, and what it costs.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub(crate) regex: Regex,
+    /// Steps that a byte of text takes at most.
+    steps: usize,
+    /// Whether a byte may be in a match, for each of the 256.
+    bytes: Vec<bool>,
+}
+
+impl Pattern {
+    /// Steps that looking at so many bytes takes at most.
+    pub(crate) fn cost(&self, bytes: usize) -> usize {
+        self.steps.saturating_mul(bytes)
+    }
+
+    /// Where looking for a match stops that ends at `end`: behind it none is begun, and what goes on in hope of a longer one
+    /// gets no further than to a byte that is in no match.
+    pub(crate) fn looked_at(&self, text: &str, end: usize) -> usize {
+        let mut rest = text.as_bytes().iter().skip(end);
+        let more = rest.position(|byte| !self.bytes.get(usize::from(*byte)).is_some_and(|within| *within));
+        more.map_or(text.len(), |more| end.saturating_add(more).saturating_add(1))
+    }
+
+    /// How many bytes can be looked at for so many steps.
+    pub(crate) fn reach(&self, steps: usize) -> usize {
+        steps / self.steps.max(1)
+    }
+}
+
+/// What several patterns may take on one text. For each that is still to come, one look at everything is put by, or an even
+/// part of all steps where that is less; the rest is for whoever comes first.
+pub(crate) struct Steps {
+    left: usize,
+    put_by: usize,
+    even: usize,
+    bytes: usize,
+}
+
+impl Steps {
+    pub(crate) fn of<'a>(text: &str, patterns: impl ExactSizeIterator<Item = &'a Pattern>) -> Self {
+        let bytes = text.len();
+        let left = bytes.saturating_mul(STEPS_OF_BYTE).saturating_add(LEAST_STEPS).min(MOST_STEPS);
+        let even = left / patterns.len().max(1);
+        let put_by = patterns.map(|pattern| pattern.cost(bytes).min(even)).sum();
+        Self { left, put_by, even, bytes }
+    }
+
+    /// Lets the next pattern take its part, which it makes less.
+    pub(crate) fn share<T>(&mut self, pattern: &Pattern, take: impl FnOnce(&mut usize) -> T) -> T {
+        self.put_by = self.put_by.saturating_sub(pattern.cost(self.bytes).min(self.even));
+        let mut left = self.left.saturating_sub(self.put_by);
+        let taken = take(&mut left);
+        self.left = self.put_by.saturating_add(left);
+        taken
+    }
+}
+
 /// Compiles a pattern.
 ///
 /// # Errors
-/// In words: it is malformed, or has more than 8,192 states once its repetitions are written out.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+/// In words: it is malformed, ignores the case of more than ASCII, or has more than 8,192 states once its repetitions are written out.
+pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
     // The parser draws the pattern with a caret over several lines; its last line says what is wrong.
     let malformed = |text: String| {
         let line = text.lines().last().unwrap_or_default().trim();
         format!("not a regular expression: {}", line.strip_prefix("error: ").unwrap_or(line))
     };
-    let parsed = ParserBuilder::new().nest_limit(NEST).build().parse(pattern);
+    let written = ParserBuilder::new().nest_limit(NEST).build().parse(pattern);
+    let written = written.map_err(|error| malformed(format!("{error}")))?;
+    ast::visit(&written, Cases)?;
+    let parsed = Translator::new().translate(pattern, &written);
     let parsed = parsed.map_err(|error| malformed(format!("{error}")))?;
     if states(&parsed) > STATES {
         return Err("too large once its repetitions are written out".into());
     }
     let regex = RegexBuilder::new(pattern).nest_limit(NEST).size_limit(BYTES).build();
-    regex.map_err(|error| malformed(format!("{error}")))
+    let regex = regex.map_err(|error| malformed(format!("{error}")))?;
+    let steps = usize::try_from(moved(&parsed)).unwrap_or(usize::MAX);
+    let mut bytes = vec![false; 256];
+    within(&parsed, &mut bytes);
+    Ok(Pattern { regex, steps, bytes })
+}
+
+/// Refuses what ignores the case of letters beyond ASCII. The tables for that are larger than everything else that patterns
+/// need, so the modules have none; a native build may have them for the sake of another crate, and must not take what they refuse.
+struct Cases;
+
+impl ast::Visitor for Cases {
+    type Output = ();
+    type Err = String;
+
+    fn finish(self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, part: &Ast) -> Result<(), String> {
+        let flags = match part {
+            Ast::Flags(set) => Some(&set.flags),
+            Ast::Group(group) => group.flags(),
+            _ => None,
+        };
+        let state = |flag| flags.and_then(|flags| flags.flag_state(flag));
+        if state(Flag::CaseInsensitive) == Some(true) && state(Flag::Unicode) != Some(false) {
+            return Err("case is ignored in ASCII alone: write `(?i-u:error)` for `(?i)error`".into());
+        }
+        Ok(())
+    }
+}
+
+/// Marks the bytes that may be in a match, and some more beyond ASCII.
+fn within(pattern: &Hir, bytes: &mut [bool]) {
+    let mut mark = |first: u8, last: u8| {
+        if let Some(marked) = bytes.get_mut(usize::from(first)..=usize::from(last)) {
+            marked.fill(true);
+        }
+    };
+    match pattern.kind() {
+        HirKind::Literal(text) => text.0.iter().for_each(|byte| mark(*byte, *byte)),
+        HirKind::Class(Class::Bytes(class)) => class.iter().for_each(|range| mark(range.start(), range.end())),
+        HirKind::Class(Class::Unicode(class)) => {
+            for range in class.iter() {
+                // In UTF-8 a sign beyond ASCII has a first byte, by which scripts can be told, and others that any may have.
+                let first = |sign: char| sign.encode_utf8(&mut [0; 4]).bytes().next().unwrap_or_default();
+                mark(first(range.start()), first(range.end()));
+                if !range.end().is_ascii() {
+                    mark(0x80, 0xbf);
+                }
+            }
+        }
+        kind => kind.subs().iter().for_each(|part| within(part, bytes)),
+    }
+}
+
+/// How many states a byte of text can move at most: of a literal each of its bytes, of a class one, and all that is passed
+/// through on the way to them.
+fn moved(pattern: &Hir) -> u32 {
+    let sum = |parts: &[Hir]| parts.iter().fold(0_u32, |sum, part| sum.saturating_add(moved(part)).saturating_add(1));
+    match pattern.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(text) => u32::try_from(text.0.len()).unwrap_or(u32::MAX),
+        HirKind::Class(Class::Unicode(class)) if !class.is_ascii() => TRIED,
+        HirKind::Class(_) => 1,
+        HirKind::Repetition(repeated) => {
+            let times = repeated.max.unwrap_or(repeated.min).max(1);
+            // A part that may be left out has a state for that.
+            let optional = u32::from(repeated.max != Some(repeated.min));
+            moved(&repeated.sub).saturating_add(optional).saturating_mul(times)
+        }
+        HirKind::Capture(group) => moved(&group.sub).saturating_add(3),
+        HirKind::Concat(parts) => parts.iter().fold(0_u32, |sum, part| sum.saturating_add(moved(part))),
+        HirKind::Alternation(parts) => sum(parts),
+    }
 }
 
 /// How many states the automaton of a pattern has, roughly and everywhere alike.
@@ -62,7 +208,7 @@ fn states(pattern: &Hir) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::compile;
+    use super::{LEAST_STEPS, MOST_STEPS, Steps, compile};
     use alloc::format;
     use regex::RegexBuilder;
 
@@ -78,6 +224,53 @@ mod tests {
             }
         }
         low
+    }
+
+    #[test]
+    fn what_a_byte_costs_is_told_by_the_pattern() {
+        for (pattern, steps) in [
+            ("build-[0-9]+", 8),
+            (r"\d{4}", 16),
+            ("x{2,4}", 8),
+            ("(?:ab|cd)", 6),
+            ("(x{1,50}){1,20}y", 2081),
+            ("x{8000}", 8000),
+        ] {
+            assert_eq!(compile(pattern).unwrap().steps, steps, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_search_ends_where_no_match_goes_on() {
+        for (pattern, text, end, looked_at) in [
+            (r"\d+", "17 18", 2, 3),
+            ("build-[0-9]+", "build-17bud, build", 8, 12),
+            (r"\w+", "añb c", 1, 5),
+            (r"\d+", "7é8", 1, 2),
+            ("[a-z]+", "añb c", 1, 2),
+            ("(?s)x.*y|x", "xxx\nxx", 1, 6),
+            (".+", "xxx\nxx", 1, 4),
+            ("^x$|y", "xxy", 3, 3),
+        ] {
+            assert_eq!(compile(pattern).unwrap().looked_at(text, end), looked_at, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn patterns_share_the_steps_of_a_text() {
+        let patterns = ["x", "y", "(?:x{1,40}){1,40}y"].map(|pattern| compile(pattern).unwrap());
+        let [first, second, large] = &patterns;
+        let text = "x".repeat(10_000);
+        let steps = |patterns: [&crate::text::pattern::Pattern; 3]| Steps::of(&text, patterns.into_iter());
+        let mut cheap = steps([first, second, large]);
+        let taken = cheap.share(first, core::mem::take);
+        assert_eq!(taken, MOST_STEPS - 10_000 - MOST_STEPS / 3, "all but what is put by");
+        assert_eq!(cheap.share(second, core::mem::take), 10_000, "a look at everything");
+        assert_eq!(cheap.share(large, core::mem::take), MOST_STEPS / 3, "an even part");
+        let mut greedy = steps([large, first, second]);
+        assert_eq!(greedy.share(large, |left| core::mem::replace(left, 7)), MOST_STEPS - 20_000);
+        assert_eq!(greedy.share(first, |left| *left), 10_007, "what was not needed is the others'");
+        assert_eq!(Steps::of("", [first].into_iter()).left, LEAST_STEPS);
     }
 
     #[test]
@@ -100,6 +293,15 @@ mod tests {
         {
             assert!(compile(usual).is_ok(), "{usual}");
         }
+        for cases in ["(?i)error", "x(?i:error)", "(?is)error", "(?-u)(?i)error"] {
+            assert_eq!(
+                message(cases),
+                "case is ignored in ASCII alone: write `(?i-u:error)` for `(?i)error`",
+                "{cases}"
+            );
+        }
+        assert!(compile("(?i-u:error) in .*").unwrap().regex.is_match("ERROR in ü"));
+        assert!(compile("[(?i)]x(?s-i:.)(?P<i>i)").is_ok());
         assert_eq!(message("a(b"), "not a regular expression: unclosed group");
         assert!(message(&"(".repeat(500)).starts_with("not a regular expression: "));
     }

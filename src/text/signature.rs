@@ -22,10 +22,13 @@ use self::{
     volatile::mask,
     words::{hyphenated, prints, sealed},
 };
-use super::{results::failing_in_output, terminal::sequence_end};
+use super::{
+    pattern::{self, Pattern, Steps},
+    results::failing_in_output,
+    terminal::sequence_end,
+};
 use crate::model::{Error, ErrorCode, SignaturePattern};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
-use regex::Regex;
 
 /// Bytes looked at from either end; runners name what failed first or last, compilers first.
 const CLIP: usize = 16 * 1024;
@@ -47,7 +50,7 @@ fn signature(output: &str) -> String {
 /// The user's signature patterns, tried before the built-in ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signatures {
-    patterns: Vec<(Regex, String)>,
+    patterns: Vec<(Pattern, String)>,
 }
 
 impl Signatures {
@@ -63,12 +66,12 @@ impl Signatures {
             return Err(wrong(message, "patterns.signatures".to_owned()).with(patterns.len()));
         }
         let mut compiled = Vec::with_capacity(patterns.len());
-        for (index, SignaturePattern { pattern, signature }) in patterns.iter().enumerate() {
+        for (index, SignaturePattern { pattern: text, signature }) in patterns.iter().enumerate() {
             let field = format!("patterns.signatures[{index}].pattern");
-            if pattern.is_empty() || pattern.chars().count() > MAX_PATTERN {
-                return Err(wrong(format!("expected 1 to {MAX_PATTERN} characters"), field).with(pattern));
+            if text.is_empty() || text.chars().count() > MAX_PATTERN {
+                return Err(wrong(format!("expected 1 to {MAX_PATTERN} characters"), field).with(text));
             }
-            let regex = super::pattern::compile(pattern).map_err(|message| wrong(message, field).with(pattern))?;
+            let pattern = pattern::compile(text).map_err(|message| wrong(message, field).with(text))?;
             if signature.trim().is_empty()
                 || signature.chars().count() > MAX_TEMPLATE
                 || signature.matches('$').count() > MAX_GROUPS
@@ -76,7 +79,7 @@ impl Signatures {
                 let message = format!("expected 1 to {MAX_TEMPLATE} characters and at most {MAX_GROUPS} groups");
                 return Err(wrong(message, format!("patterns.signatures[{index}].signature")).with(signature));
             }
-            compiled.push((regex, signature.clone()));
+            compiled.push((pattern, signature.clone()));
         }
         Ok(Self { patterns: compiled })
     }
@@ -85,14 +88,22 @@ impl Signatures {
     /// printable. The user's patterns come first; one that matched but expands to nothing printable is passed over.
     #[cfg(test)]
     fn signature(&self, output: &str) -> String {
-        self.read(output).0
+        self.read(output, &mut 0).0
     }
 
-    /// The signature of an output, and how many tests it says fail.
-    pub(crate) fn read(&self, output: &str) -> (String, Option<u32>) {
+    /// The signature of an output, and how many tests it says fail. A pattern that would take too many [`Steps`] sees the
+    /// beginning of the output alone, and is noted in `cut_short`.
+    pub(crate) fn read(&self, output: &str, cut_short: &mut u32) -> (String, Option<u32>) {
         let text = clean(output);
-        let user = self.patterns.iter().find_map(|(regex, template)| {
-            let captures = regex.captures(&text)?;
+        let mut steps = Steps::of(&text, self.patterns.iter().map(|(pattern, _)| pattern));
+        let user = self.patterns.iter().find_map(|(pattern, template)| {
+            let seen = steps.share(pattern, |left| {
+                let end = text.floor_char_boundary(pattern.reach(*left));
+                *left -= pattern.cost(end).min(*left);
+                text.get(..end).unwrap_or_default()
+            });
+            *cut_short = cut_short.saturating_add(u32::from(seen.len() < text.len()));
+            let captures = pattern.regex.captures(seen)?;
             let mut expanded = String::new();
             captures.expand(template, &mut expanded);
             Some(sealed(expanded.trim())).filter(|signature| !signature.is_empty())

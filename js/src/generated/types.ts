@@ -1741,7 +1741,7 @@ export interface Metrics {
    */
   loops: LoopMetrics;
   /**
-   * How often a pattern of `patterns.volatile` took too many steps on one text, so that the rest of it stayed as it is.
+   * How often a pattern of `patterns.volatile` or `patterns.signatures` would have taken too many steps on one text, so that it did not see the rest of it.
    */
   patternsCutShort: number;
   /**

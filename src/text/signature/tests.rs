@@ -537,11 +537,28 @@ fn user_patterns_come_first() -> Result<(), Error> {
     assert_eq!(signatures.signature("1 test failing - auth"), "test-fail:1-auth");
     assert_eq!(Signatures::default().signature("1 test failing - auth"), "test-fail:1-auth");
     let ordinary =
-        [r"(?i)error\s+in\s+(\w+)[.:]\s*(.{0,80})$", r"^\[(\d{4}-\d\d-\d\d)\] (FATAL|PANIC): (?P<what>[^\n]+)"];
+        [r"(?i-u:error\s+in)\s+(\w+)[.:]\s*(.{0,80})$", r"^\[(\d{4}-\d\d-\d\d)\] (FATAL|PANIC): (?P<what>[^\n]+)"];
     Signatures::compile(&ordinary.map(|text| pattern(text, "$1")))?;
     let wide = Signatures::compile(&[pattern("(?s)(.*)", "$1 $1")])?;
     let long = wide.signature(&"word ".repeat(100_000));
     assert!(long.chars().count() <= LONGEST, "{long}");
+    Ok(())
+}
+
+#[test]
+fn patterns_see_as_much_as_their_steps_allow() -> Result<(), Error> {
+    let read = |patterns: &[SignaturePattern], text: &str| -> Result<(String, u32), Error> {
+        let mut cut_short = 0;
+        let (signature, _) = Signatures::compile(patterns)?.read(text, &mut cut_short);
+        Ok((signature, cut_short))
+    };
+    let long = format!("{}deploy of web rejected", "x ".repeat(15_000));
+    let ordinary = vec![pattern(r"deploy of (\w+) rejected", "deploy:$1"); 4];
+    assert_eq!(read(&ordinary, &long)?, ("deploy:web".to_owned(), 0));
+    let crafted = pattern(r"(?:(?:x ){1,50}){1,20}y", "never");
+    let (signature, cut_short) = read(&[crafted.clone(), ordinary[0].clone()], &long)?;
+    assert_eq!((signature.as_str(), cut_short), ("deploy:web", 1), "the next one sees everything");
+    assert_eq!(read(&[crafted], "x x y")?, ("never".to_owned(), 0));
     Ok(())
 }
 
