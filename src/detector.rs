@@ -799,7 +799,9 @@ impl Judging<'_> {
             call,
         };
         self.show(&Fact::Step(&step, result));
-        self.answers = step.call;
+        if !self.is_quiet() {
+            self.answers = step.call;
+        }
     }
 
     /// What else may repeat, seen as a call of that name with its outcome, on a path of its own: between the agent's

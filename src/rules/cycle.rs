@@ -247,10 +247,10 @@ impl Rule for Cycle {
         match fact {
             Fact::Step(step, _) => {
                 let tool = step.call.as_ref().map_or("a tool", |call| &call.name);
-                let long = state.long.step(step, cx);
+                state.long.step(step);
                 if cx.run.alone {
                     state.calls.step(step);
-                    return state.calls.signal(tool, cx).or(long);
+                    return state.calls.signal(tool, cx).or_else(|| state.long.signal(step, cx));
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
@@ -262,7 +262,7 @@ impl Rule for Cycle {
                 let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
                 known.walk.step(step);
                 // Each is told of its own.
-                let signal = known.walk.signal(tool, cx).or(together).or(long);
+                let signal = known.walk.signal(tool, cx).or(together).or_else(|| state.long.signal(step, cx));
                 own.push(known, AGENTS);
                 signal
             }

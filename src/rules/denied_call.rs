@@ -46,11 +46,11 @@ fn count(window: &Window<Denial>, call: Option<Key>) -> u32 {
     u32::try_from(own.max(window.seen.len().saturating_sub(1))).unwrap_or(u32::MAX)
 }
 
-fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
     match fact {
         // Only the very call that was refused is known to be refused again.
         Fact::Call(call, _) if window.seen.iter().any(|denial| denial.call == Some(call.key)) => {
-            (After::Same, signal(window, &call.name, Some(call.key), cx))
+            signal(window, &call.name, Some(call.key), cx)
         }
         Fact::Step(step, _) if step.facts.refusal == Some(Refusal::Denied) => {
             let call = step.call.as_ref();
@@ -63,12 +63,19 @@ fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -
                 let denial = Denial { call: key, round, target, by_host, seen };
                 window.seen.push(denial, DENIED_CALL.kept as usize);
             }
-            (After::Newest, signal(window, call.map_or("a tool", |call| &call.name), key, cx))
+            *after = After::Newest;
+            signal(window, call.map_or("a tool", |call| &call.name), key, cx)
         }
         // Anything but a success leaves the refusals standing.
-        Fact::Step(step, _) if !step.facts.failed => (After::Dropped, None),
-        Fact::Step(..) if window.seen.len() > 0 => (After::Newest, None),
-        _ => (After::Same, None),
+        Fact::Step(step, _) if !step.facts.failed => {
+            *after = After::Dropped;
+            None
+        }
+        Fact::Step(..) if window.seen.len() > 0 => {
+            *after = After::Newest;
+            None
+        }
+        _ => None,
     }
 }
 

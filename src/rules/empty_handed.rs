@@ -298,19 +298,19 @@ impl Rule for EmptyHanded {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Step(step, result) => {
-                let known = state.agents.take(|known| known.agent == step.agent);
-                let mut known = known.unwrap_or_else(|| Agent::new(step.agent));
-                let came = Came::of(step, result, known.mutations);
-                let mut signal = None;
-                if let Some(came) = came {
-                    known.mutations = step.mutations_after;
-                    known.take(step, came, cx.limits.window as usize);
-                    if came != Came::Something && cx.limits.reached(known.points(), 1) {
-                        signal = known.suffices(result, cx);
-                    }
+                // Mostly the agent at work is the one before, and then nothing is moved.
+                if state.agents.last().is_none_or(|last| last.agent != step.agent) {
+                    let known = state.agents.take(|known| known.agent == step.agent);
+                    state.agents.push(known.unwrap_or_else(|| Agent::new(step.agent)), AGENTS);
                 }
-                state.agents.push(known, AGENTS);
-                signal
+                let known = state.agents.iter_mut().next_back()?;
+                let came = Came::of(step, result, known.mutations)?;
+                known.mutations = step.mutations_after;
+                known.take(step, came, cx.limits.window as usize);
+                if came == Came::Something || !cx.limits.reached(known.points(), 1) {
+                    return None;
+                }
+                known.suffices(result, cx)
             }
             Fact::Event(event) => {
                 let Body::Evaluation(evaluation) = &event.body else { return None };

@@ -85,8 +85,14 @@ impl Window<Answer> {
     }
 }
 
-fn see(window: &mut Window<Answer>, by_name: &mut ByName, fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
-    let Fact::Step(step, result) = fact else { return (After::Same, None) };
+fn see(
+    window: &mut Window<Answer>,
+    by_name: &mut ByName,
+    fact: &Fact<'_>,
+    cx: &Cx<'_>,
+    after: &mut After,
+) -> Option<Signal> {
+    let Fact::Step(step, result) = fact else { return None };
     let round = step.call.as_ref().and_then(|call| call.round);
     let negative = step.facts.negative && !step.facts.waiting;
     let at_once = round.is_some() && window.seen.last().is_some_and(|last| last.round == round);
@@ -125,7 +131,8 @@ fn see(window: &mut Window<Answer>, by_name: &mut ByName, fact: &Fact<'_>, cx: &
             halt_reason: HaltReason::Stalled,
         })
     });
-    (After::Newest, signal)
+    *after = After::Newest;
+    signal
 }
 
 #[cfg(test)]

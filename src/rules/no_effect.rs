@@ -58,12 +58,10 @@ impl Seen {
     }
 }
 
-fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
-    let Fact::Step(step, result) = fact else { return (After::Same, None) };
+fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
+    let Fact::Step(step, result) = fact else { return None };
     let acts = |call: &&Call| matches!(call.asks, Asks::Prose | Asks::View) && !call.polling;
-    let Some(call) = step.call.as_ref().filter(acts).filter(|_| !step.facts.failed && !step.facts.waiting) else {
-        return (After::Same, None);
-    };
+    let call = step.call.as_ref().filter(acts).filter(|_| !step.facts.failed && !step.facts.waiting)?;
     let newest = Seen {
         state: Effect::of(&result.output),
         target: call.target,
@@ -87,7 +85,8 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> 
         signal
     });
     window.seen.push(newest, NO_EFFECT.kept as usize);
-    (After::Newest, signal)
+    *after = After::Newest;
+    signal
 }
 
 fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u32, cx: &Cx<'_>) -> Signal {

@@ -163,7 +163,13 @@ fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
     })
 }
 
-fn see(window: &mut Window<Outing>, latest: &mut Latest, fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+fn see(
+    window: &mut Window<Outing>,
+    latest: &mut Latest,
+    fact: &Fact<'_>,
+    cx: &Cx<'_>,
+    after: &mut After,
+) -> Option<Signal> {
     match fact {
         Fact::Call(call, _) => {
             // Other arguments deserve their chance; another call of a tool that does not exist does not.
@@ -173,7 +179,7 @@ fn see(window: &mut Window<Outing>, latest: &mut Latest, fact: &Fact<'_>, cx: &C
                 None => false,
             });
             let kind = alike.and_then(|alike| alike.rejected);
-            (After::Same, kind.and_then(|kind| window.signal(&call.name, kind, cx)))
+            kind.and_then(|kind| window.signal(&call.name, kind, cx))
         }
         Fact::Step(step, _) => {
             let rejected = Kind::of(step);
@@ -190,9 +196,10 @@ fn see(window: &mut Window<Outing>, latest: &mut Latest, fact: &Fact<'_>, cx: &C
                     (own, across) => own.or(across),
                 }
             });
-            (After::Newest, signal)
+            *after = After::Newest;
+            signal
         }
-        _ => (After::Same, None),
+        _ => None,
     }
 }
 

@@ -204,7 +204,13 @@ const fn grows(before: i64, now: i64) -> bool {
     now >= SHORTEST && before > 0 && now.saturating_mul(2) >= before.saturating_mul(3)
 }
 
-fn see(window: &mut Window<Outing>, waits: &mut Waits, fact: &Fact<'_>, cx: &Cx<'_>) -> (After, Option<Signal>) {
+fn see(
+    window: &mut Window<Outing>,
+    waits: &mut Waits,
+    fact: &Fact<'_>,
+    cx: &Cx<'_>,
+    after: &mut After,
+) -> Option<Signal> {
     match fact {
         Fact::Call(call, payload) => {
             if let Some(wait) = backoff(payload) {
@@ -217,7 +223,7 @@ fn see(window: &mut Window<Outing>, waits: &mut Waits, fact: &Fact<'_>, cx: &Cx<
                         || call.target.is_some_and(|target| failed.target == mark(target)))
             });
             let class = alike.and_then(|alike| alike.class);
-            (After::Same, class.and_then(|class| window.signal(&call.name, class, cx)))
+            class.and_then(|class| window.signal(&call.name, class, cx))
         }
         Fact::Step(step, result) => {
             let key = step.call.as_ref().map(|call| call.key);
@@ -225,9 +231,10 @@ fn see(window: &mut Window<Outing>, waits: &mut Waits, fact: &Fact<'_>, cx: &Cx<
             window.took(step, result, waited, cx.limits.window as usize);
             let class = window.seen.last().and_then(|call| call.class).filter(|_| step.facts.failed);
             let name = step.call.as_ref().map_or("a tool", |call| &call.name);
-            (After::Newest, class.and_then(|class| window.signal(name, class, cx)))
+            *after = After::Newest;
+            class.and_then(|class| window.signal(name, class, cx))
         }
-        _ => (After::Same, None),
+        _ => None,
     }
 }
 

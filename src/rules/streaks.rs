@@ -167,7 +167,10 @@ impl Row {
             *entry = one.begins();
         }
         entry.take(&one);
-        one.counts.then(|| self.signal(entry, self.count(entry), &one, cx)).flatten()
+        if !one.counts {
+            return None;
+        }
+        self.signal(entry, self.count(entry), &one, cx)
     }
 
     /// The evidence.

@@ -31,7 +31,8 @@ pub(super) struct Row<E: 'static, X: 'static = ()> {
     pub(super) fits: fn(&State<E, X>) -> bool,
 }
 
-type See<E, X> = fn(&mut Window<E>, &mut X, &Fact<'_>, &Cx<'_>) -> (After, Option<Signal>);
+/// What becomes of the window is told beside what is said: a signal is large, and mostly there is none to be moved.
+type See<E, X> = fn(&mut Window<E>, &mut X, &Fact<'_>, &Cx<'_>, &mut After) -> Option<Signal>;
 
 /// What is kept of one tool, the latest last.
 #[derive(Clone, Debug)]
@@ -75,16 +76,26 @@ impl<E: Codec, X> Row<E, X> {
         let known = state.tools.iter().position(|window| window.tool == tool);
         let mut new = Window { tool, seen: Ring::default() };
         let window = known.and_then(|index| state.tools.iter_mut().nth(index)).unwrap_or(&mut new);
-        let (after, signal) = (self.see)(window, &mut state.more, fact, cx);
-        let stays =
-            after == After::Same || after == After::Newest && known.is_some_and(|index| index + 1 == state.tools.len());
-        if !stays {
-            let window = known.and_then(|index| state.tools.remove(index)).unwrap_or(new);
-            if after == After::Newest {
-                state.tools.push(window, self.tools);
-            }
+        let mut after = After::Same;
+        // What is not there is not moved.
+        let Some(signal) = (self.see)(window, &mut state.more, fact, cx, &mut after) else {
+            self.put_back(state, known, new, after);
+            return None;
+        };
+        self.put_back(state, known, new, after);
+        Some(signal)
+    }
+
+    /// Does with a tool's window what becomes of it: the `known` one, or a `new` one.
+    fn put_back(&self, state: &mut State<E, X>, known: Option<usize>, new: Window<E>, after: After) {
+        let newest = known.is_some_and(|index| index + 1 == state.tools.len());
+        if after == After::Same || after == After::Newest && newest {
+            return;
         }
-        signal
+        let window = known.and_then(|index| state.tools.remove(index)).unwrap_or(new);
+        if after == After::Newest {
+            state.tools.push(window, self.tools);
+        }
     }
 
     pub(super) fn standing(&self, state: &State<E, X>) -> u32 {

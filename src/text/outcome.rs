@@ -548,7 +548,11 @@ fn may_mark_progress(text: &[u8]) -> bool {
 fn is_progress_mark(before: u8, after: &[u8]) -> bool {
     let joins = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b':');
     // Most numbers are told by what stands behind them.
-    if !matches!(after, [b'%' | b'o' | b'/', ..] | [b' ', b'%' | b'o' | b'/', ..]) || joins(before) {
+    let next = match after {
+        [b' ', next, ..] | [next, ..] => *next,
+        [] => b' ',
+    };
+    if !matches!(next, b'%' | b'o' | b'/') || joins(before) {
         return false;
     }
     let after_blank = after.strip_prefix(b" ").unwrap_or(after);

@@ -175,7 +175,11 @@ const fn folded(word: &[u8]) -> u64 {
 
 /// What may be in some lists of words: most words of a text are in none, and are told so by one look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lexicon([u64; Self::WORDS]);
+pub(super) struct Lexicon {
+    bits: [u64; Self::WORDS],
+    /// A bit for every length that a word of the lists has.
+    lengths: u64,
+}
 
 impl Lexicon {
     /// 2,048 bits, of which a word of a list takes one.
@@ -183,18 +187,20 @@ impl Lexicon {
 
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
     pub(super) const fn of(lists: &[&[&str]]) -> Self {
-        let mut bits = [0; Self::WORDS];
+        let (mut bits, mut lengths) = ([0; Self::WORDS], 0);
         let mut list = 0;
         while list < lists.len() {
             let mut entry = 0;
             while entry < lists[list].len() {
-                let place = Self::place(lists[list][entry].as_bytes());
+                let word = lists[list][entry].as_bytes();
+                let place = Self::place(word);
                 bits[place >> 6] |= 1 << (place & 63);
+                lengths |= 1 << (word.len() & 63);
                 entry += 1;
             }
             list += 1;
         }
-        Self(bits)
+        Self { bits, lengths }
     }
 
     #[inline]
@@ -205,8 +211,12 @@ impl Lexicon {
     /// Whether `word`, whatever its ASCII case, may be in a list; false where it is in none.
     #[inline]
     pub(super) fn may_hold(&self, word: &[u8]) -> bool {
+        // Most short words are as short as none of the lists.
+        if self.lengths >> (word.len() & 63) & 1 == 0 {
+            return false;
+        }
         let place = Self::place(word);
-        self.0.get(place >> 6).is_some_and(|bits| bits >> (place & 63) & 1 == 1)
+        self.bits.get(place >> 6).is_some_and(|bits| bits >> (place & 63) & 1 == 1)
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         fuzzer.arg(&corpus).arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={MAX_LEN}"));
         fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
         fuzzer.arg(format!("-dict={}", home.join("json.dict").display()));
-        fuzzer.args(["-timeout=20", "-rss_limit_mb=2048"]);
+        // Of the clock, and other work may have the processors: an input that hangs for good is found all the same.
+        fuzzer.args(["-timeout=120", "-rss_limit_mb=2048"]);
         let mut line = Line::begin(format!("fuzzing {target}"));
         let (status, output) = line.try_run(&mut fuzzer)?;
         line.end("");

@@ -255,17 +255,29 @@ impl Stretch {
     }
 }
 
+/// The call of a step that is one of a walk: nobody waits for anything with it.
+fn walked(step: &Step) -> Option<&Call> {
+    step.call.as_ref().filter(|call| !call.polling && !step.facts.waiting)
+}
+
 impl Long {
     /// Takes the next step.
-    pub(super) fn step(&mut self, step: &Step, cx: &Cx<'_>) -> Option<Signal> {
-        let patient = |call: &Call| call.polling || step.facts.waiting;
-        let call = step.call.as_ref().filter(|call| !patient(call))?;
-        let known = self.agents.take(|walker| walker.agent == step.agent);
-        let mut walker = known.unwrap_or_else(|| Walker { agent: step.agent, ..Walker::default() });
-        walker.step(step, mark_of(call, step.facts.light));
-        let signal = walker.stretches().find_map(|stretch| stretch.signal(walker.agent, &call.name, cx));
-        self.agents.push(walker, AGENTS);
-        signal
+    pub(super) fn step(&mut self, step: &Step) {
+        let Some(call) = walked(step) else { return };
+        // Mostly the agent at work is the one before, and then nothing is moved.
+        if self.agents.last().is_none_or(|last| last.agent != step.agent) {
+            let known = self.agents.take(|walker| walker.agent == step.agent);
+            self.agents.push(known.unwrap_or_else(|| Walker { agent: step.agent, ..Walker::default() }), AGENTS);
+        }
+        if let Some(walker) = self.agents.iter_mut().next_back() {
+            walker.step(step, mark_of(call, step.facts.light));
+        }
+    }
+
+    /// What the laps of the agent add up to with the step that was taken last.
+    pub(super) fn signal(&self, step: &Step, cx: &Cx<'_>) -> Option<Signal> {
+        let (call, walker) = (walked(step)?, self.agents.last()?);
+        walker.stretches().find_map(|stretch| stretch.signal(walker.agent, &call.name, cx))
     }
 
     pub(super) fn laps(&self) -> u32 {
