@@ -130,9 +130,9 @@ pub(crate) fn decode<T: Codec>(bytes: &[u8]) -> Option<T> {
     (from.sound && from.rest.is_empty()).then_some(value)
 }
 
-/// The value that bytes begin with, and what stands behind it.
+/// The value that bytes begin with, whose texts are a host's as they are, and what stands behind it.
 pub(crate) fn first<T: Codec>(bytes: &[u8]) -> Option<(T, &[u8])> {
-    let mut from = Reader { rest: bytes, sound: true, raw: 0 };
+    let mut from = Reader { rest: bytes, sound: true, raw: 1 };
     let value = T::take(&mut from);
     from.sound.then_some((value, from.rest))
 }

@@ -133,8 +133,12 @@ impl Detector {
         let (seq, metrics) = (self.state.seq, &mut self.state.metrics);
         self.state.seq = seq.saturating_add(1);
         metrics.events = metrics.events.saturating_add(1);
-        run.enter(seq, context, config.memory.idle_ms);
-        count(&self.settings, run, event);
+        if run.is_at_no_task() && tells_nothing_else(context) {
+            run.enter_plainly(seq);
+        } else {
+            run.enter(seq, context, config.memory.idle_ms);
+            count(&self.settings, run, event);
+        }
         let onset = run.onset();
         let (raised, tool) = (Vec::new(), ToolSettings::default());
         let (settings, scratch) = (&self.settings, &mut self.scratch);
@@ -154,7 +158,7 @@ impl Detector {
             digests,
         };
         judging.show_all([&Fact::Tick, &Fact::Event(event)]);
-        if judging.raised.is_empty() && !judging.run.stopped {
+        if judging.is_quiet() {
             judging.scratch.digests = judging.digests.take();
             run.standings.judged(Level::Continue, run.now);
             self.settle();
@@ -569,6 +573,11 @@ fn in_its_place<'a>(run: &Run, event: &'a Event) -> Cow<'a, model::Context> {
     Cow::Borrowed(context)
 }
 
+/// Whether a context says no more than whose the event is.
+fn tells_nothing_else(context: &model::Context) -> bool {
+    context.at.is_none() && context.round.is_none() && context.tokens.is_none() && context.cost_micros.is_none()
+}
+
 /// Whether something is kept about the event's task.
 fn is_of_a_task(body: &Body) -> bool {
     matches!(
@@ -851,7 +860,19 @@ impl Judging<'_> {
         judgement
     }
 
+    /// No rule has said anything, and nobody has stopped the run.
+    fn is_quiet(&self) -> bool {
+        self.raised.is_empty() && !self.run.stopped
+    }
+
     fn decide(&mut self) -> Judgement {
+        if self.is_quiet() {
+            self.run.standings.judged(Level::Continue, self.run.now);
+            return Judgement {
+                verdict: Verdict { seq: self.run.touched, ..Verdict::default() },
+                ..Judgement::default()
+            };
+        }
         let context = self.context;
         let answers = self.answers.take();
         let answers =

@@ -203,10 +203,6 @@ pub(crate) fn decide(
 ) -> Judgement {
     let seq = run.touched;
     let config = &settings.config;
-    if raised.is_empty() && !run.stopped {
-        run.standings.judged(Level::Continue, run.now);
-        return Judgement { verdict: Verdict { seq, ..Verdict::default() }, ..Judgement::default() };
-    }
     sort_few(&mut raised, |one, other| one.0 > other.0);
     let (mut fresh, mut refused) = (Vec::new(), Vec::new());
     let mut question = None;

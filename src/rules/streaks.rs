@@ -127,6 +127,10 @@ impl One<'_> {
         }
     }
 
+    fn begins(&self) -> Entry {
+        Entry { owner: self.owner, key: self.key, what: self.what, ..Entry::default() }
+    }
+
     fn is_of(&self, entry: &Entry) -> bool {
         entry.owner == self.owner && entry.key == self.key
     }
@@ -153,13 +157,17 @@ impl Entry {
 impl Row {
     pub(super) fn observe<'f>(&self, streaks: &mut Streaks, fact: &'f Fact<'f>, cx: &Cx<'_>) -> Option<Signal> {
         let one = (self.see)(streaks, fact, cx)?;
-        let mut entry = (streaks.take(|entry| one.is_of(entry)))
-            .filter(|entry| !one.anew && entry.what == one.what)
-            .unwrap_or_else(|| Entry { owner: one.owner, key: one.key, what: one.what, ..Entry::default() });
+        // Mostly it is the latest one that goes on or begins anew, and then nothing is moved.
+        if !streaks.last().is_some_and(|last| one.is_of(last)) {
+            let known = streaks.take(|entry| one.is_of(entry));
+            streaks.push(known.unwrap_or_else(|| one.begins()), self.kept);
+        }
+        let entry = streaks.iter_mut().next_back()?;
+        if one.anew || entry.what != one.what {
+            *entry = one.begins();
+        }
         entry.take(&one);
-        let signal = one.counts.then(|| self.signal(&entry, self.count(&entry), &one, cx)).flatten();
-        streaks.push(entry, self.kept);
-        signal
+        one.counts.then(|| self.signal(entry, self.count(entry), &one, cx)).flatten()
     }
 
     /// The evidence.

@@ -56,8 +56,11 @@ fn weigh(found: &Repetition, limits: &Limits, conventions: &Conventions) -> u32 
 
 /// The characters from which the weakest rung can be reached.
 fn floor(limits: &Limits) -> u32 {
-    let set = rungs(limits).into_iter().map(|(_, threshold)| threshold).filter(|threshold| *threshold != 0);
-    set.min().unwrap_or(u32::MAX)
+    // None is more than any other.
+    rungs(limits)
+        .into_iter()
+        .fold(u32::MAX, |least, (_, threshold)| least.min(threshold.wrapping_sub(1)))
+        .saturating_add(1)
 }
 
 impl Rule for StreamPeriod {
@@ -69,10 +72,11 @@ impl Rule for StreamPeriod {
     type State = Streams<Periods>;
 
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let whole = usize::try_from(floor(cx.limits)).map_or(WHOLE, |floor| floor.min(WHOLE));
+        let floor = floor(cx.limits);
+        let whole = usize::try_from(floor).map_or(WHOLE, |floor| floor.min(WHOLE));
         let heard = state.hear(fact, cx, whole, |periods, text| {
             let mut strongest: Option<(u32, Repetition)> = None;
-            periods.feed(text, floor(cx.limits), |found| {
+            periods.feed(text, floor, |found| {
                 let count = weigh(&found, cx.limits, &cx.config.conventions);
                 // At equal evidence the earlier onset tells more.
                 if strongest.is_none_or(|(most, known)| (count, known.offset) > (most, found.offset)) {

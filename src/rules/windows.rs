@@ -76,7 +76,9 @@ impl<E: Codec, X> Row<E, X> {
         let mut new = Window { tool, seen: Ring::default() };
         let window = known.and_then(|index| state.tools.iter_mut().nth(index)).unwrap_or(&mut new);
         let (after, signal) = (self.see)(window, &mut state.more, fact, cx);
-        if after != After::Same {
+        let stays =
+            after == After::Same || after == After::Newest && known.is_some_and(|index| index + 1 == state.tools.len());
+        if !stays {
             let window = known.and_then(|index| state.tools.remove(index)).unwrap_or(new);
             if after == After::Newest {
                 state.tools.push(window, self.tools);

@@ -258,8 +258,9 @@ impl Run {
         }
         let task = context.task.as_deref().map_or(0, task_key);
         let parent = context.parent_task.as_deref().map(task_key);
-        // What is heard of is not idle.
-        for heard in parent.into_iter().chain([task]) {
+        // What is heard of is not idle. Most runs work on no task.
+        let works = !self.is_at_no_task();
+        for heard in parent.into_iter().chain([task]).filter(|_| works) {
             if self.tasks.last().is_none_or(|(last, at)| *last != heard || *at != self.now)
                 && self.tasks.take(|(known, _)| *known == heard).is_some()
             {
@@ -267,6 +268,18 @@ impl Run {
             }
         }
         self.standings.enter(context, task, self.now, seq);
+    }
+
+    /// Whether nothing is noted of any task that was worked on.
+    pub(crate) fn is_at_no_task(&self) -> bool {
+        self.tasks.len() == 0
+    }
+
+    /// The same for a piece of text that [goes on](Self::goes_on) and tells neither a time nor a round nor what it has cost.
+    pub(crate) fn enter_plainly(&mut self, seq: u64) {
+        self.events = self.events.saturating_add(1);
+        self.touched = seq;
+        self.standings.goes_on(self.now, seq);
     }
 
     /// Whether a piece of text that comes in a context changes nothing of the run but its streams: it is the agent's that was

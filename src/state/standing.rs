@@ -220,6 +220,15 @@ impl Standings {
         }
     }
 
+    /// Counts a piece of text in that is of the one at hand and tells neither a time nor a cost.
+    pub(crate) fn goes_on(&mut self, now: Option<i64>, seq: u64) {
+        let Some(standing) = self.current() else { return };
+        standing.spent.events = standing.spent.events.saturating_add(1);
+        standing.touched = seq;
+        standing.at = now.or(standing.at);
+        standing.heard = true;
+    }
+
     /// Whether what happens in a context without a task is of the agent that was heard of last, at no task either.
     pub(crate) fn is_latest(&self, context: &Context) -> bool {
         let agent = context.agent.as_deref().map_or(0, agent_key);
@@ -246,6 +255,9 @@ impl Standings {
     /// What the task at hand has consumed, and what its agent has of that.
     pub(crate) fn spent(&self) -> (Spent, Spent) {
         let Some(own) = self.all.last() else { return <(Spent, Spent)>::default() };
+        if self.all.len() == 1 {
+            return (own.spent, own.spent);
+        }
         let mut spent = Spent::default();
         self.all.iter().filter(|standing| standing.task == own.task).for_each(|standing| spent.add(&standing.spent));
         (spent, own.spent)

@@ -204,20 +204,31 @@ impl Store {
                     *slot.run = Run::default();
                     forgotten.collected = 1;
                 }
-                self.unlink(at);
+                if !self.is_newest(at) {
+                    self.unlink(at);
+                    self.link(at);
+                }
                 at
             }
             None => {
                 // Only a new run looks at others, and at few of them, so that an event costs the same however many there are.
                 forgotten = self.make_room(seq, memory);
-                self.place(key, Box::default())
+                let at = self.place(key, Box::default());
+                self.link(at);
+                at
             }
         };
-        self.link(at);
         self.take_to_hand(at);
         // INVARIANT: `at` is a slot.
         let run = self.slots.get_mut(at as usize).map(|slot| &mut *slot.run);
         (run, forgotten)
+    }
+
+    /// Whether a run is where it would be put, the newest of the list it belongs to.
+    fn is_newest(&self, at: u32) -> bool {
+        self.slot(at).is_some_and(|slot| {
+            slot.list == list_of(&slot.run) && self.lists.get(slot.list).is_some_and(|list| list.newest == at)
+        })
     }
 
     /// The run that an event falls into, where it is the one at hand and nobody has to be looked up, moved or forgotten for
@@ -269,6 +280,10 @@ impl Store {
     /// room for the fullest run, and the same one changes again and again.
     pub(crate) fn settle(&mut self, seq: u64, memory: &Memory) -> Forgotten {
         let mut forgotten = Forgotten::default();
+        // Nothing but the one at hand has changed since there was room for whatever it takes.
+        if self.stale {
+            return forgotten;
+        }
         let most = most_bytes(memory);
         let others = self.slot(self.at_hand).map_or(self.bytes, |slot| self.bytes_beside(slot));
         self.stale = others.saturating_add(FULLEST) <= most;

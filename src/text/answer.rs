@@ -278,7 +278,8 @@ pub(super) fn nothing_in(text: &str) -> bool {
                 return false;
             }
             told = true;
-        } else if let Some((label, value)) = line.split_once([':', '：'])
+        } else if may_label(line)
+            && let Some((label, value)) = line.split_once([':', '：'])
             && is_nothing(value.trim())
         {
             if troubling(label) {
@@ -301,6 +302,12 @@ fn denies(line: &str) -> bool {
         scan(line, &mut said);
     }
     said.negative
+}
+
+/// Whether one of the bytes that a colon begins with is in a line; looked at as a whole, so that a compiler can look at
+/// several at once.
+fn may_label(line: &str) -> bool {
+    line.bytes().fold(false, |found, byte| found | (byte == b':') | (byte == 0xef))
 }
 
 /// A line without the tags around it: `<output>`, `<code>[]</code>`.

@@ -5,7 +5,7 @@
 //! resistance: whoever controls a payload could craft a collision, and would only hide or fake his own repetition. What leaves in evidence is a SHA-256 of the key, so that a reader of reports cannot try payloads out
 //! against a fast digest of known construction, nor mistake the evidence for a digest of the payload itself.
 
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 use core::cell::RefCell;
 use sha2::{Digest, Sha256};
 use smol_str::SmolStr;
@@ -97,17 +97,15 @@ pub(crate) fn evidence(key: Key) -> SmolStr {
 /// Digests that were shown lately. What repeats is shown event after event, and a digest costs more than all else about a
 /// finding. No part of the state: they are forgotten with the detector and change nothing that is said.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Digests(Vec<(Key, SmolStr)>);
+pub(crate) struct Digests(Option<Box<[(Key, SmolStr); Digests::KEPT]>>);
 
 impl Digests {
     /// How many are kept, each in the one place that its key has.
     const KEPT: usize = 64;
 
     fn of(&mut self, key: Key) -> SmolStr {
-        if self.0.is_empty() {
-            self.0.resize(Self::KEPT, <(Key, SmolStr)>::default());
-        }
-        match self.0.get_mut((key >> 58) as usize) {
+        let kept = self.0.get_or_insert_with(|| Box::new(core::array::from_fn(|_| <(Key, SmolStr)>::default())));
+        match kept.get_mut((key >> 58) as usize) {
             Some((known, digest)) => {
                 if *known != key || digest.is_empty() {
                     (*known, *digest) = (key, evidence(key));

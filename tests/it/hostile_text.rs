@@ -261,3 +261,32 @@ fn the_agent_is_told_of_tools_as_code() {
         assert!(quoted > 0, "{text:?} is named nowhere");
     }
 }
+
+/// JSON leaves DEL and the controls behind it as they are, so a configuration's text may hold them.
+#[test]
+fn a_configuration_with_any_characters_in_its_words_comes_back_from_a_snapshot() {
+    for odd in ["\u{7f}", "\u{85}", "\u{9b}31m", "\u{1}\n\t", "\u{202e}\u{2028}\u{feff}", "\u{fffd}\u{10ffff}"] {
+        let word = |name: &str| format!("{name}{odd}");
+        let config = json!({
+            "patterns": {
+                "signatures": [{ "pattern": format!("moved (\\w+){odd}?"), "signature": word("moved:$1") }],
+                "volatile": [word("seen \\d+")],
+            },
+            "graph": {
+                "nodes": [{ "id": word("draft") }, { "id": "review" }],
+                "edges": [{ "from": word("draft"), "to": "review" }, { "from": "review", "to": word("draft") }],
+            },
+            "privacy": { "salt": word("a salt that is long enough") },
+            "tools": { word("search"): { "ignoreArgs": [word("cursor")] }, "read": { "identityArgs": [word("path")] } },
+            "conventions": { "counters": { word("searches"): { "of": "calls", "tools": [word("search")] } } },
+        });
+        let mut plain = json::detector(&config.to_string()).unwrap();
+        let mut restored = Detector::restore(&plain.snapshot()).unwrap();
+        for (count, event) in events(&format!("moved depot{odd}")).iter().take(60).enumerate() {
+            let event = json::event(&event.to_string()).unwrap();
+            assert_eq!(restored.record(&event), plain.record(&event), "event {count} with {odd:?}");
+            restored = Detector::restore(&restored.snapshot()).unwrap_or_else(|error| panic!("{odd:?}: {error}"));
+        }
+        assert_eq!(restored.snapshot(), plain.snapshot());
+    }
+}

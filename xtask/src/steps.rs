@@ -236,6 +236,15 @@ pub(crate) const ALL: &[Step] = &[
         action: clippy_modules,
     },
     Step {
+        name: "clippy-fuzz",
+        label: "linting the fuzz targets",
+        usually: "",
+        lane: Lane::Native,
+        needs: &["toolchain"],
+        reads: &["src", "wit", "fuzz", "Cargo.toml", "clippy.toml"],
+        action: clippy_fuzz,
+    },
+    Step {
         name: "host",
         label: "linting and testing the component in wasmtime",
         usually: "7 min",
@@ -339,6 +348,26 @@ fn clippy(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 fn clippy_modules(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     let target = "--target=wasm32-unknown-unknown";
     lint(workspace, line, &[&["--package=loopwarden", "--lib", "--features=component,js,tools", target]])
+}
+
+/// The fuzz targets, which are a workspace of their own: checked and not built, so neither instrumented nor linked, and libFuzzer,
+/// which only a link needs, is not compiled.
+fn clippy_fuzz(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    let manifest = "--manifest-path=fuzz/Cargo.toml";
+    // Nothing else needs what they are made with; who tests far from a registry may not have it.
+    let (status, output) = line.try_run(&mut workspace.cargo(["fetch", "--locked", manifest]))?;
+    // A lock that does not fit is a fault of ours: below it is an error.
+    if !status.success() && !output.contains("lock file") {
+        line.note(
+            "skipped: `cargo fetch --locked --manifest-path fuzz/Cargo.toml` fails, so the targets are not linted",
+        );
+        return Ok(Counts { skipped: 1, ..Counts::default() });
+    }
+    let mut command = workspace.cargo(["clippy", "--quiet", "--locked", manifest, "--", "--deny=warnings"]);
+    // What the fuzzer sees of the library, `cargo xtask fuzz` opens with this as well.
+    command.env("CARGO_ENCODED_RUSTFLAGS", "--cfg=fuzzing");
+    command.env("CUSTOM_LIBFUZZER_PATH", workspace.target.join("fuzz/not-linked/libfuzzer.a"));
+    line.run(&mut command).map(|_| Counts::default())
 }
 
 fn lint(workspace: &Workspace, line: &mut Line, builds: &[&[&str]]) -> Result<Counts> {

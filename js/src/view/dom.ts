@@ -60,3 +60,28 @@ export async function copy(text: string, otherwise: (text: string) => void): Pro
 export function ticked(text: string): (string | HTMLElement)[] {
   return text.split(/(`[^`]+`)/).map((part) => (/^`[^`]+`$/.test(part) ? h("code", {}, part.slice(1, -1)) : part));
 }
+
+/** Copies a text at the press of a button, which says so for a moment. */
+export async function copied(event: globalThis.Event, text: () => string): Promise<void> {
+  const button = event.currentTarget as HTMLButtonElement;
+  const label = button.textContent;
+  if (
+    await copy(text(), (text) =>
+      showDialog("To copy", "The browser does not let this page write to the clipboard.", text),
+    )
+  ) {
+    button.textContent = "Copied";
+    setTimeout(() => {
+      button.textContent = label;
+    }, 1500);
+  }
+}
+
+/** Shows a text to be copied by hand. */
+export function showDialog(heading: string, note: string, text: string): void {
+  the("dialog-title").textContent = heading;
+  the("dialog-note").textContent = note;
+  the<HTMLTextAreaElement>("dialog-text").value = text;
+  the<HTMLDialogElement>("dialog").showModal();
+  the<HTMLTextAreaElement>("dialog-text").select();
+}

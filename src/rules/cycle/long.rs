@@ -94,6 +94,12 @@ fn mark_of(call: &Call, outcome: Key) -> [u8; 2] {
     [one ^ three, two ^ four]
 }
 
+/// The marks, where one is among them: hardly a step is, and a compiler can look at several at once.
+fn held(known: &[[u8; 2]], mark: [u8; 2]) -> Option<core::slice::Iter<'_, [u8; 2]>> {
+    let mark = u16::from_le_bytes(mark);
+    known.iter().fold(false, |held, known| held | (u16::from_le_bytes(*known) == mark)).then(|| known.iter())
+}
+
 /// The thinnest sample that a step is in, by the lower byte of its mark; 0 for none.
 fn sample_of(mark: &[u8]) -> u32 {
     mark.first().map_or(0, |low| low.trailing_zeros() / 2)
@@ -102,7 +108,8 @@ fn sample_of(mark: &[u8]) -> u32 {
 impl Walker {
     /// How many steps ago one was made, of the latest ones.
     fn ago(&self, mark: [u8; 2]) -> Option<u32> {
-        let ago = self.recent.rchunks_exact(2).position(|known| known == mark)?;
+        let (known, _) = self.recent.as_chunks();
+        let ago = held(known, mark)?.rev().position(|known| *known == mark)?;
         u32::try_from(ago + 1).ok()
     }
 
@@ -135,8 +142,8 @@ impl Walker {
     /// The densest sample that goes back to a step and well beyond it: what is near the end of one may be in it in one lap and
     /// not in the next.
     fn found(&self, mark: [u8; 2]) -> Option<u32> {
-        let mut known = self.before.chunks_exact(2);
-        let at = known.position(|known| known == mark)?;
+        let (known, _) = self.before.as_chunks();
+        let at = held(known, mark)?.position(|known| *known == mark)?;
         (1..=sample_of(&mark)).find(|sample| {
             let of = |marks: &[u8]| marks.chunks_exact(2).filter(|known| sample_of(known) == *sample).count();
             of(&self.before) < SAMPLE || self.before.get(..at * 2).is_some_and(|older| of(older) >= BEYOND)

@@ -45,6 +45,8 @@ const BLANK_TURNS: Row = Row {
                 return None;
             }
             Fact::Event(event) => match &event.body {
+                // A piece of text can end a streak, and counts for none.
+                Body::Delta(_) if streaks.len() == 0 => return None,
                 Body::Delta(delta) => (agent(&event.context), delta.channel, &delta.text),
                 _ => {
                     let (event, message) = fact.spoken()?;

@@ -1,0 +1,77 @@
+// What a person brings: a file, a text.
+
+import { LoopwardenError } from "../errors.ts";
+import type { Config } from "../generated/types.ts";
+import { readTranscript } from "../transcript.ts";
+import type { Trace } from "./model.ts";
+import { refusal } from "./settings.ts";
+
+/** Why what was brought is no run, for a person. */
+export class Unreadable extends Error {
+  /** Whether it helps to know what can be read. */
+  readonly isOfNoFormat: boolean;
+
+  constructor(message: string, isOfNoFormat = false) {
+    super(message);
+    this.isOfNoFormat = isOfNoFormat;
+  }
+}
+
+/**
+ * Reads a run.
+ *
+ * @throws {Unreadable} where it holds no event.
+ */
+export function readRun(name: string, text: string): Trace {
+  if (text.includes("\u0000"))
+    throw new Unreadable(`${name} is no text: a log is UTF-8 text, plain or packed with gzip.`);
+  let read: ReturnType<typeof readTranscript>;
+  try {
+    read = readTranscript(text);
+  } catch (error) {
+    if (!(error instanceof LoopwardenError)) throw error;
+    throw new Unreadable(error.message);
+  }
+  const { format, events, lines } = read;
+  const errors = read.errors.map(({ line, error }) => {
+    const { code, message } = new LoopwardenError(error);
+    return { line, message: code === "invalid-json" ? `no JSON: ${message}` : message };
+  });
+  if (events.length > 0) return { name, format, events, lines, errors, config: configOf(text) };
+  const [first] = errors;
+  throw new Unreadable(
+    first === undefined
+      ? `There is no event in ${name}. It was read as ${format}; the list below tells what can be read.`
+      : `There is no event that can be read in it${format === "trace" ? "" : ` (it looked most like ${format})`}. Line ${first.line}: ${first.message}`,
+    true,
+  );
+}
+
+/** The configuration that a scenario brings along. */
+function configOf(text: string): Config {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && "events" in value && "config" in value) {
+      const { config } = value as { config: Config | null };
+      return config !== null && refusal(config) === undefined ? config : {};
+    }
+  } catch {}
+  return {};
+}
+
+/**
+ * The text of a file, which may be packed with gzip.
+ *
+ * @throws {Unreadable} where the browser cannot read it.
+ */
+export async function textOf(file: File): Promise<string> {
+  const packed = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  const isGzip = packed[0] === 0x1f && packed[1] === 0x8b;
+  try {
+    const body = isGzip ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+    return await new Response(body).text();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Unreadable(`${file.name} cannot be read: ${error.message}`);
+  }
+}

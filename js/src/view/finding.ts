@@ -1,0 +1,96 @@
+// The finding that is chosen: what it rests on, and the report.
+
+import { quoted, readable } from "../replay/report.ts";
+import { copied, h, the } from "./dom.ts";
+import { common, compare, occurrences } from "./evidence.ts";
+import { type Loop, stateAt, type Trace } from "./model.ts";
+import { markdown } from "./report.ts";
+import { ruleInfo } from "./settings.ts";
+import type { Actions, View } from "./view.ts";
+import { number } from "./words.ts";
+
+export function showEvidence(view: View, run: Trace, actions: Actions): void {
+  const card = the("evidence-card");
+  card.hidden = view.chosen === undefined;
+  if (view.chosen === undefined || view.analysis === undefined) return;
+  const found = occurrences(run, view.layout, view.chosen);
+  // The first one, and the latest that was not asked in the very same words: what differs says most.
+  const words = (index: number) => JSON.stringify(found[index]?.asked).replaceAll(/\s|\\[nt]/g, "");
+  const other = found.findLastIndex((_, index) => words(index) !== words(0));
+  const differ = other > 0;
+  view.sides ??= [0, differ ? other : found.length - 1];
+  the("evidence").replaceChildren(
+    ...evidenceWords(view.chosen, found.length, differ),
+    ...common(found),
+    compare(
+      run,
+      found,
+      view.sides,
+      (pair) => {
+        view.sides = pair;
+        showEvidence(view, run, actions);
+      },
+      actions.choose,
+    ),
+  );
+}
+
+/** What was counted, in words, and why what is shown is shown. */
+function evidenceWords({ rule, finding }: Loop, events: number, differ: boolean): HTMLElement[] {
+  const unit = ruleInfo(rule)?.unit ?? "sightings";
+  const counted = `${finding.count} ${unit}`;
+  const sure = `${Math.round(finding.confidence / 10)} % sure`;
+  const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on (${sure}).`;
+  const why =
+    events < 2
+      ? ""
+      : `${number(events, "event")} of the run belong to it. Side by side are the first and the latest${differ ? " that was asked in other words" : ""}; the lists above the texts choose others.`;
+  return [
+    h("p", { class: "what-rule" }, h("code", {}, rule), told),
+    ...(why === "" ? [] : [h("p", { class: "note" }, why)]),
+  ];
+}
+
+export function showReport(view: View): void {
+  const card = the("report-card");
+  card.hidden = view.chosen === undefined || view.trace === undefined;
+  if (view.chosen === undefined || view.trace === undefined || view.states.length === 0) return;
+  const text = reported(view, view.trace, view.chosen);
+  the("report").replaceChildren(
+    markdown(text),
+    h(
+      "p",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          click: (event: globalThis.Event) => void copied(event, () => text),
+        },
+        "Copy as Markdown",
+      ),
+    ),
+  );
+}
+
+/** The report of the scope, as it was when the loop was found. */
+function reported(view: View, { events, lines, format }: Trace, { at, scope }: Loop): string {
+  using detector = stateAt(events, view.states, at);
+  const places = indices(view);
+  return readable(detector.report(scope), (seq) => {
+    const index = places[seq];
+    const event = index === undefined ? undefined : events[index];
+    if (index === undefined || event === undefined) return undefined;
+    const place = format === "trace" || lines[index] === undefined ? undefined : `line ${lines[index]}`;
+    return quoted(event, events[view.layout.partner[index] ?? -1], place);
+  });
+}
+
+/** Where the event with a number stands. */
+function indices(view: View): number[] {
+  const found: number[] = [];
+  for (const [index, { verdict }] of (view.analysis?.judged ?? []).entries())
+    if (verdict !== undefined && view.trace?.events[index]?.pending !== true) found[verdict.seq] = index;
+  return found;
+}
