@@ -8,7 +8,7 @@
 mod model;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -474,24 +474,6 @@ impl<T: Codec> Codec for Vec<T> {
     }
 }
 
-impl<T: Codec> Codec for VecDeque<T> {
-    const SIZE: usize = 32;
-
-    #[inline]
-    fn heap(&self) -> usize {
-        held(self.len(), self.iter())
-    }
-
-    fn put(&self, to: &mut Vec<u8>) {
-        put_number(self.len() as u64, to);
-        T::put_all(self.iter(), to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Self {
-        Vec::take(from).into()
-    }
-}
-
 impl<T: Codec, const N: usize> Codec for [T; N] {
     const SIZE: usize = N * T::SIZE;
 
@@ -706,7 +688,7 @@ mod tests {
         signed: (i8, i16, i64),
         flag: Option<Option<bool>>,
         texts: BTreeMap<String, Vec<u64>>,
-        shapes: VecDeque<Box<Shape>>,
+        shapes: Vec<Box<Shape>>,
         pair: [u64; 2],
     }
     codec!(struct Everything { numbers, signed, flag, texts, shapes, pair });
@@ -720,7 +702,7 @@ mod tests {
                 ("é".to_string(), vec![0, 127, 128, 16_383, 16_384, (1 << 56) - 1, 1 << 56]),
                 (String::new(), vec![]),
             ]),
-            shapes: VecDeque::from([Shape::Named("x".into(), -1), Shape::None, Shape::Round(7)].map(Box::new)),
+            shapes: Vec::from([Shape::Named("x".into(), -1), Shape::None, Shape::Round(7)].map(Box::new)),
             pair: [u64::MAX, 1 << 56],
         }
     }

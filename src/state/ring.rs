@@ -1,25 +1,34 @@
-use crate::codec::codec;
-use alloc::{collections::VecDeque, vec::Vec};
+use crate::codec::{Codec, Reader};
+use alloc::vec::Vec;
 
 /// The latest items, oldest first. The cap is the caller's, so that a window can be configured.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Ring<T>(VecDeque<T>);
-codec!(struct Ring<T>(_));
+///
+/// They lie in a row, and what goes makes the others move up: no window has more than a few hundred, most a dozen, so that this is
+/// one copy of what is at hand anyway, whereas a buffer that wraps around makes every rule's code walk two pieces.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ring<T>(Vec<T>);
 
-/// As a slice: what can be copied is copied at once, and `check` copies a run.
-impl<T: Clone> Clone for Ring<T> {
-    fn clone(&self) -> Self {
-        let (older, newer) = self.0.as_slices();
-        let mut items = Vec::with_capacity(self.0.len());
-        items.extend_from_slice(older);
-        items.extend_from_slice(newer);
-        Self(items.into())
+impl<T: Codec> Codec for Ring<T> {
+    /// What a buffer that wraps takes: how many runs fit into `memory.maxBytes` does not depend on how they are kept.
+    const SIZE: usize = 32;
+
+    #[inline]
+    fn heap(&self) -> usize {
+        self.0.heap()
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        self.0.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        Self(Vec::take(from))
     }
 }
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self(VecDeque::new())
+        Self(Vec::new())
     }
 }
 
@@ -27,14 +36,14 @@ impl<T> Ring<T> {
     /// Appends, dropping the oldest items beyond `cap`.
     pub(crate) fn push(&mut self, item: T, cap: usize) {
         while self.0.len() >= cap.max(1) {
-            self.0.pop_front();
+            self.0.remove(0);
         }
         // By half of what there is and never beyond the cap: most windows of most runs stay short.
         let len = self.0.len();
         if len == self.0.capacity() {
             self.0.reserve_exact((len / 2).max(1).min(cap.saturating_sub(len)));
         }
-        self.0.push_back(item);
+        self.0.push(item);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -45,11 +54,11 @@ impl<T> Ring<T> {
         self.0.clear();
     }
 
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
+    pub(crate) fn iter(&self) -> core::slice::Iter<'_, T> {
         self.0.iter()
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> + ExactSizeIterator {
+    pub(crate) fn iter_mut(&mut self) -> core::slice::IterMut<'_, T> {
         self.0.iter_mut()
     }
 
@@ -63,13 +72,13 @@ impl<T> Ring<T> {
     }
 
     pub(crate) fn last(&self) -> Option<&T> {
-        self.0.back()
+        self.0.last()
     }
 
     /// Takes out the first item that matches.
     pub(crate) fn take(&mut self, matches: impl FnMut(&T) -> bool) -> Option<T> {
         let index = self.0.iter().position(matches)?;
-        self.0.remove(index)
+        self.remove(index)
     }
 
     /// Drops the older half, at least one; says how many.
@@ -92,7 +101,7 @@ impl<T> Ring<T> {
     }
 
     pub(crate) fn remove(&mut self, index: usize) -> Option<T> {
-        self.0.remove(index)
+        (index < self.0.len()).then(|| self.0.remove(index))
     }
 }
 
