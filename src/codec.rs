@@ -688,7 +688,7 @@ mod tests {
         signed: (i8, i16, i64),
         flag: Option<Option<bool>>,
         texts: BTreeMap<String, Vec<u64>>,
-        shapes: Vec<Box<Shape>>,
+        shapes: Vec<Option<Box<Shape>>>,
         pair: [u64; 2],
     }
     codec!(struct Everything { numbers, signed, flag, texts, shapes, pair });
@@ -702,7 +702,7 @@ mod tests {
                 ("é".to_string(), vec![0, 127, 128, 16_383, 16_384, (1 << 56) - 1, 1 << 56]),
                 (String::new(), vec![]),
             ]),
-            shapes: Vec::from([Shape::Named("x".into(), -1), Shape::None, Shape::Round(7)].map(Box::new)),
+            shapes: Vec::from([Shape::Named("x".into(), -1), Shape::None, Shape::Round(7)].map(Box::new).map(Some)),
             pair: [u64::MAX, 1 << 56],
         }
     }
