@@ -18,7 +18,7 @@ use alloc::{
 use core::fmt;
 use serde::de::{
     Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor,
-    value::{Error as WordError, StrDeserializer},
+    value::{Error as WordError, MapAccessDeserializer, StrDeserializer},
 };
 use serde_json::{Map, Value};
 
@@ -161,10 +161,10 @@ fields! {
     Location "location" location: Option<String>,
     StackTrace "stackTrace" stack_trace: Option<String>,
     Source "source" source: Option<String>,
-    Tests "tests" tests: Option<Tests>,
+    Tests "tests" tests: Nested<Tests>,
     Diff "diff" diff: Option<String>,
     Docs "docs" docs: Option<String>,
-    Checklist "checklist" checklist: Option<Checklist>,
+    Checklist "checklist" checklist: Nested<Checklist>,
     FilesCreated "filesCreated" files_created: Option<Marker>,
     DependenciesAdded "dependenciesAdded" dependencies_added: Option<Marker>,
     CodeWritten "codeWritten" code_written: Option<Marker>,
@@ -255,6 +255,37 @@ impl<'de> Deserialize<'de> for AsText {
             Value::String(text) => text,
             other => other.to_string(),
         }))
+    }
+}
+
+/// An object or nothing: serde reads its fields from a list as well.
+struct Nested<T>(Option<T>);
+
+impl<T> Default for Nested<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nested<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self(None))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Nested<T> {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Some).map(Self)
     }
 }
 
@@ -395,10 +426,10 @@ types! {
         source: Source = fields.source,
     },
     "progress" => Progress {
-        tests: Tests = fields.tests,
+        tests: Tests = fields.tests.0,
         diff: Diff = fields.diff,
         docs: Docs = fields.docs,
-        checklist: Checklist = fields.checklist,
+        checklist: Checklist = fields.checklist.0,
         files_created: FilesCreated = fields.files_created,
         dependencies_added: DependenciesAdded = fields.dependencies_added,
         code_written: CodeWritten = fields.code_written,
@@ -640,5 +671,16 @@ mod tests {
         {
             assert_eq!(event(text, false), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_list_is_no_object() {
+        for fields in [r#""tests":[]"#, r#""tests":[1,2]"#, r#""checklist":[1,2]"#] {
+            let text = format!(r#"{{"type":"progress",{fields}}}"#);
+            assert_eq!((event(&text, false), slow(&text, false)), (None, None), "{text}");
+        }
+        let none = r#"{"type":"progress","tests":null,"checklist":null}"#;
+        assert!(event(none, false).is_some());
+        assert_eq!(event(none, false), slow(none, false));
     }
 }

@@ -123,7 +123,7 @@ fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
         confidence: confidence(350, 14, points),
         signature: cx.named(&name, '~', identity),
         message: format!(
-            "`{name}` is asked for the same thing for the {times}th time, in other words: {} % of what it is about is shared, it {moving} an earlier request, and it comes {}",
+            "`{name}` is asked for the same thing {times} times, in other words: {} % of what it is about is shared, it {moving} an earlier request, and it comes {}",
             kinship.alike,
             came.words(),
         ),

@@ -52,16 +52,42 @@ fn asked(call: &ToolCall) -> Option<&str> {
     (!is_query(text)).then_some(text)
 }
 
-/// Whether a text is a query of a database: two that differ in a word ask for different things.
+/// Whether a text is a query of a database, or code: two that differ in a word ask for different things.
 fn is_query(text: &str) -> bool {
-    let mut words = words(text);
+    // `execute[SELECT …]`, `run(SELECT …)`: the name of an action before what it is given.
+    let name = |at: &usize| text.bytes().take(*at).all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let inner = text.find(['[', '(']).filter(name).and_then(|at| text.get(at + 1..)).unwrap_or(text);
+    let mut words = words(inner);
     let mut says = |keyword: &str| words.any(|word| word.eq_ignore_ascii_case(keyword));
-    match text.split_whitespace().next() {
+    let is_sql = match inner.split_whitespace().next() {
         Some(first) if first.eq_ignore_ascii_case("select") => says("from"),
         // A name for what is selected first.
         Some(first) if first.eq_ignore_ascii_case("with") => says("as") && says("select") && says("from"),
         _ => false,
+    };
+    is_sql || is_code(text)
+}
+
+/// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no parentheses,
+/// pipes, signs of equality or order, a parenthesis that opens behind a letter.
+fn is_code(text: &str) -> bool {
+    let marks = |word: &str| {
+        let mut before = b' ';
+        let marks = word.bytes().filter(|&byte| {
+            let opens = byte == b'(' && before.is_ascii_alphanumeric();
+            before = byte;
+            opens || matches!(byte, b'=' | b'|' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b';')
+        });
+        marks.count()
+    };
+    let (mut all, mut code, mut marked) = (0_usize, 0_usize, 0_usize);
+    for word in text.split_ascii_whitespace() {
+        let marks = marks(word);
+        all += 1;
+        marked += marks;
+        code += usize::from(marks > 0);
     }
+    marked >= 3 && code * 4 >= all
 }
 
 /// Fewest words of an argument that is read as a request although its name does not say so.
@@ -267,6 +293,16 @@ mod tests {
             ("read", json!({"path": "a b"}), None),
             ("db", json!({"query": "SELECT name FROM trams WHERE line = 4"}), None),
             ("db", json!({"query": "with t as (select 1) select * from t"}), None),
+            ("db", json!({"query": "execute[SELECT name, colour FROM trams ORDER BY name]"}), None),
+            ("graph", json!({"query": "MATCH (s:Stop)-[:NEXT]->(t:Stop) RETURN t.name"}), None),
+            ("logs", json!({"query": "Rides | where delay > 5 | summarize count() by line"}), None),
+            ("api", json!({"query": "{ line(id: 4) { stops { name } } }"}), None),
+            (
+                "ask",
+                json!({"query": "which lines (4 or 7) stop [today] here"}),
+                Some("which lines (4 or 7) stop [today] here"),
+            ),
+            ("ask", json!({"input": "go(al) is what"}), Some("go(al) is what")),
             ("db", json!({"query": "with whom did she sing"}), Some("with whom did she sing")),
             ("ask", json!({"query": "with the sums from May, plan June"}), Some("with the sums from May, plan June")),
         ] {

@@ -37,6 +37,8 @@ const loopwarden = (...args: string[]) => run(process.execPath, [cli, ...args], 
 /** A page from a file, on which nothing may go wrong and from which nothing may go out. */
 async function open(name: string, options: BrowserContextOptions = {}, hash = ""): Promise<Page & AsyncDisposable> {
   const context = await browser.newContext({ viewport: WIDE, acceptDownloads: true, ...options });
+  // A machine at work with other things is slow, and no browser hangs for so long.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const wrong: string[] = [];
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
