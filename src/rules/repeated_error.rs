@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Signal, elsewhere};
-use crate::state::{Occurrence, Sighting, Step, Time};
+use crate::state::{Call, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, backoff, combine, mark, printable, transient};
 use alloc::format;
 
@@ -132,7 +132,9 @@ impl Window<Outing> {
     fn took(&mut self, step: &Step, result: &ToolResult, waits: Option<i64>, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
-        let target = call.and_then(|call| call.target).map_or(0, mark);
+        // A search that names no target is about what it asks for: another question is about something else.
+        let asked = |call: &Call| matches!(call.asks, Asks::Search | Asks::Prose).then_some(call.key);
+        let target = call.and_then(|call| call.target.or_else(|| asked(call))).map_or(0, mark);
         let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.
         let class = facts.class.filter(|_| facts.refusal.is_none());
@@ -280,6 +282,31 @@ mod tests {
         Script::new("{}").play(&batch.replace(['d', 'e', 'i'], "a")).last(RULE, Halt);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x").last(RULE, Block);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x g!x h!x").last(RULE, Halt);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_a_target() {
+        let step = |tool: &str, name: &str, text: &str, error: &str| {
+            [
+                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"{name}":"{text}"}}}}"#),
+                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"error","output":"{error}"}}"#),
+            ]
+        };
+        let words = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "juniper"];
+        let all = |one: &dyn Fn(&str) -> [alloc::string::String; 2]| words.iter().flat_map(|word| one(word)).collect();
+        let searches: Vec<_> = all(&|word| step("search", "q", word, "404 Not Found"));
+        events("{}", searches).strongest(RULE, Nudge);
+        let missing = |word: &str| format!("ERROR: relation \\\"{word}\\\" does not exist");
+        let tables: Vec<_> =
+            all(&|word| step("query", "sql", &format!("SELECT count(*) FROM {word} LIMIT 3"), &missing(word)));
+        events("{}", tables).strongest(RULE, Nudge);
+        // Another column of the same table is one more try at the same thing.
+        let columns: Vec<_> =
+            all(&|word| step("query", "sql", &format!("SELECT {word} FROM parcels"), "ERROR: no such column"));
+        events("{}", columns).strongest(RULE, Halt);
+        // What is run is no question: another spelling of a command is one more try.
+        let commands: Vec<_> = all(&|word| step("bash", "command", &format!("{word} --version"), "exec format error"));
+        events("{}", commands).strongest(RULE, Halt);
     }
 
     #[test]

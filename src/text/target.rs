@@ -88,11 +88,38 @@ fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
     if let Some(own) = call.target.as_deref().filter(|own| !own.trim().is_empty()) {
         return Some(shortened(own.trim()));
     }
-    let named = call.args.as_ref().and_then(Value::as_object).and_then(argument);
-    named.or_else(|| match command(call, tool)? {
+    let arguments = call.args.as_ref().and_then(Value::as_object);
+    let named = arguments.and_then(argument).or_else(|| match command(call, tool)? {
         Cow::Borrowed(line) => line_path(line).map(shortened),
         Cow::Owned(line) => line_path(&line).map(|path| Cow::Owned(shortened(path).into_owned())),
-    })
+    });
+    named.or_else(|| arguments?.values().filter_map(Value::as_str).find_map(table).map(Cow::Owned))
+}
+
+/// First words of statements of SQL that act upon a table.
+const STATEMENTS: [&str; 6] = ["alter", "delete", "insert", "select", "update", "with"];
+/// Words of a statement that are looked at.
+const STATEMENT: usize = 256;
+
+/// The first table that a statement of SQL names.
+fn table(statement: &str) -> Option<String> {
+    let is = |word: &str, keyword: &str| word.eq_ignore_ascii_case(keyword);
+    let mut words = statement.split_ascii_whitespace().take(STATEMENT).peekable();
+    if !STATEMENTS.iter().any(|first| words.peek().is_some_and(|word| is(word, first))) {
+        return None;
+    }
+    while let Some(word) = words.next() {
+        if ["from", "into", "table", "update"].iter().any(|before| is(word, before)) {
+            let quotes = |char: char| !char.is_alphanumeric() && char != '_';
+            let name =
+                words.next()?.trim_start_matches(quotes).split(['(', ')', ',', ';']).next()?.trim_end_matches(quotes);
+            // Of `(SELECT` the table comes later.
+            if !name.is_empty() && !is(name, "select") {
+                return Some(alloc::format!("table={}", name.to_lowercase()));
+            }
+        }
+    }
+    None
 }
 
 /// Paths and URLs before elements before ids: a click on a page is about the page's element where no page is named.
@@ -328,6 +355,14 @@ mod tests {
             ("bash", json!({"command": "./run.sh now"}), Some("run.sh")),
             ("bash", json!({"cmd": ["cat", "x/y/a.rs"]}), Some("y/a.rs")),
             ("bash", json!({"command": "git status"}), None),
+            ("query", json!({"sql": "SELECT a FROM \"Orders\" WHERE b = 1"}), Some("table=orders")),
+            ("query", json!({"sql": " select a\nfrom (select b from x.carts) c"}), Some("table=x.carts")),
+            ("query", json!({"statement": "INSERT INTO seats(a) VALUES (1)"}), Some("table=seats")),
+            ("query", json!({"statement": "UPDATE seats SET a = 1"}), Some("table=seats")),
+            ("ask", json!({"question": "select one from each"}), Some("table=each")),
+            ("ask", json!({"question": "Where do these come from?"}), None),
+            ("query", json!({"sql": "SELECT 1"}), None),
+            ("query", json!({"sql": "SELECT 1 FROM"}), None),
         ] {
             assert_eq!(name(tool, args.clone()).as_deref(), expected, "{tool} {args}");
         }
