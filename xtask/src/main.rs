@@ -41,9 +41,10 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "test",
-        arguments: "[--quick | --only STEP]… [--all] | --list",
+        arguments: "[--quick | --only STEP]… [--all] [--release] | --list",
         about: "Set up what is missing, run every check and test, print one table. The last line counts them. Tests whose \
-                inputs have not changed since they passed are not run again, except with --all or in CI.",
+                inputs have not changed since they passed are not run again, except with --all or in CI. The modules are \
+                built quickly, neither small nor fast, except with --release or in CI.",
         run: test::command,
     },
     Command {

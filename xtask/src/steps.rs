@@ -2,7 +2,7 @@
 
 use crate::counts::Counts;
 use crate::plan::{Lane, Line, Step, shown};
-use crate::workspace::Workspace;
+use crate::workspace::{Build, Workspace};
 use crate::{audit, setup, wasm};
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -186,8 +186,18 @@ pub(crate) const ALL: &[Step] = &[
         usually: "",
         lane: Lane::Scripts,
         needs: &["package", "test-tools"],
-        reads: &["js", "js/dist", "docs", "README.md"],
+        // As `js-installed`: how the package is put together, whatever its modules answer.
+        reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "docs", "README.md"],
         action: js_packaging,
+    },
+    Step {
+        name: "js-sizes",
+        label: "weighing the npm package",
+        usually: "",
+        lane: Lane::Scripts,
+        needs: &["package", "test-tools"],
+        reads: &["js", "js/dist"],
+        action: js_sizes,
     },
     Step {
         name: "frameworks",
@@ -429,6 +439,7 @@ fn host(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         let mut command = workspace.cargo(["test", package]);
         command.args(what).env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
         command.env("LOOPWARDEN_COMPONENT", workspace.component()).env("LOOPWARDEN_EXPECTED", workspace.expected());
+        command.env("LOOPWARDEN_BUILD", workspace.build.profile());
         command
     };
     line.compile(&mut test(&["--no-run", "--all-targets"]))?;
@@ -468,6 +479,15 @@ fn js_test(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
 
 fn js_packaging(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     node_test(line, &mut workspace.npm(["run", "test:packaging"]))
+}
+
+/// What is promised of sizes is promised of the modules that are shipped.
+fn js_sizes(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
+    if workspace.build == Build::Trial {
+        line.note("skipped: these modules were built quickly; `--release` builds those that are shipped");
+        return Ok(Counts { skipped: 1, ..Counts::default() });
+    }
+    node_test(line, &mut workspace.npm(["run", "test:sizes"]))
 }
 
 fn js_adapters(workspace: &Workspace, line: &mut Line) -> Result<Counts> {

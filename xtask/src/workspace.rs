@@ -73,6 +73,12 @@ impl Workspace {
         Self { root, target, version: self.version.clone(), build: self.build }
     }
 
+    /// The same checkout, with its wasm artefacts built like this.
+    pub(crate) fn built(&self, build: Build) -> Self {
+        let (root, target) = (self.root.clone(), self.target.clone());
+        Self { root, target, version: self.version.clone(), build }
+    }
+
     /// The folder of the npm package.
     pub(crate) fn js(&self) -> PathBuf {
         self.root.join("js")

@@ -1,27 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { js, npm, pack, project } from "../support/packed.ts";
-import { run } from "../support/run.ts";
-
-/** The script behind a command of the development dependencies, run without a shell on every platform. */
-function script(name: string, bin: string): string {
-  const require = createRequire(join(js, "package.json"));
-  const folders = [js, join(js, "test")].map((folder) => join(folder, "node_modules", name, "package.json"));
-  const path = folders.find(existsSync) ?? assert.fail(`${name} is not installed`);
-  const { bin: bins } = require(path);
-  return join(dirname(path), typeof bins === "string" ? bins : bins[bin]);
-}
-
-async function tool(name: string, bin: string, args: string[], cwd: string = js): Promise<string> {
-  const { code, stdout, stderr } = await run(process.execPath, [script(name, bin), ...args], { cwd });
-  assert.equal(code, 0, stdout + stderr);
-  return stdout;
-}
+import { tool } from "../support/tool.ts";
 
 test("publint --strict has nothing to say", async () => {
   assert.match(await tool("publint", "publint", ["--strict"]), /All good!/);
@@ -65,10 +48,6 @@ test("attw: the types are right for every resolution that has subpaths", async (
     "ascii",
   ]);
   assert.match(legacy, /No problems found/);
-});
-
-test("size-limit: the package is as small as promised", async () => {
-  console.log((await tool("size-limit", "size-limit", [])).trim());
 });
 
 const consumer = `
