@@ -154,6 +154,11 @@ impl Around<'_> {
     /// Where the name around `start` begins, if it is one in a directory.
     fn directory(&self, start: usize) -> Option<usize> {
         let floor = self.floor.max(start.saturating_sub(64));
+        // Most texts have none.
+        let before = self.bytes.get(floor.saturating_sub(1)..start).unwrap_or_default();
+        if !before.iter().any(|byte| matches!(byte, b'/' | b'\\')) {
+            return None;
+        }
         let mut name = start;
         while name > floor
             && let byte = self.byte(name - 1)
