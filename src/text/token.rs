@@ -410,7 +410,10 @@ impl Around<'_> {
         }
         let label = spelled(length);
         // A word without separators is told by one look.
-        if length > 0 && label.iter().all(u8::is_ascii_alphabetic) && !WORDS.may_hold(label) {
+        if length > 0
+            && label.iter().all(u8::is_ascii_alphabetic)
+            && !WORDS.may_hold(self.bytes.get(end - length..).unwrap_or_default(), length)
+        {
             return None;
         }
         let label = core::str::from_utf8(label).ok()?;
