@@ -3,7 +3,7 @@
 //! Hardly a result needs the words of its call: an error does, and a short answer to a question. So a waiting call keeps
 //! the text itself, in memory alone and shared by whoever may ask, and a snapshot holds what would have been read of it.
 
-use super::digest::{Key, combine, key};
+use super::digest::{Key, combine, salted};
 use super::mask::{HIGH, ONES};
 use crate::codec::{Codec, Reader};
 use alloc::{borrow::Cow, string::String, sync::Arc, vec::Vec};
@@ -154,10 +154,12 @@ impl<T: Reads> Late<T> {
         }
     }
 
-    /// The key of the text, where that was kept.
-    pub(super) fn text_key(&self) -> Option<Key> {
+    /// The key of the text under a salt, where the text was kept.
+    pub(super) fn text_key(&self, salt: u64) -> Option<Key> {
         match self {
-            Self::Unread(said) => Some(combine("said", &[key("said", said.text.as_bytes()), said.json.into()])),
+            Self::Unread(said) => {
+                Some(combine("said", &[salted("said", salt, said.text.as_bytes()), said.json.into()]))
+            }
             Self::Read(..) => None,
         }
     }
