@@ -8,10 +8,18 @@ const keepWasmImport = {
   resolveId: (source: string) => (/^\.\/(core|tools)\.wasm/.test(source) ? { id: source, external: true } : null),
 };
 
-/** A hook of the command is one file: what it needs is not shared with the rest, which would be a file for each part. */
+/**
+ * A hook of the command is one file: what it needs is not shared with the rest, which would be a file for each part, each of
+ * them found, read and compiled for every call of a tool. A configuration, which only a session's first hook is shown, is
+ * read by another one.
+ */
 const hook = {
   name: "hook",
   resolveId: (source: string) => (source === "./hook/run.ts" ? { id: "./hook-run.js", external: true } : null),
+};
+const hookSettings = {
+  name: "hook-settings",
+  resolveId: (source: string) => (source === "./settings.ts" ? { id: "./hook-settings.js", external: true } : null),
 };
 /** The package itself, where it is bundled and not asked for by its name. */
 const own = {
@@ -88,9 +96,17 @@ const builds: UserConfig[] = [
     format: "esm",
     dts: false,
     clean: false,
+    plugins: [own, hookSettings],
+    deps: { neverBundle: [/^node:/] },
+  },
+  {
+    ...shared,
+    entry: { "hook-settings": "src/cli/hook/settings.ts" },
+    format: "esm",
+    dts: false,
+    clean: false,
     plugins: [own],
     deps: { neverBundle: [/^node:/], alwaysBundle: ["jsonc-parser"] },
-    outputOptions: { comments: false, chunkFileNames: "hook-[name].js" },
   },
   {
     ...shared,

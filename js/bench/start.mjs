@@ -13,7 +13,8 @@ const entry = JSON.stringify(new URL("../dist/index.node.js", import.meta.url).h
 const script = (text) => ["--input-type=module", "--eval", text];
 
 const hook = {
-  session_id: "bench",
+  // As hosts name sessions.
+  session_id: "0190f6a2-7b1c-7d3e-9f00-1234567890ab",
   hook_event_name: "PreToolUse",
   tool_name: "Read",
   tool_input: { file_path: "src/a.ts" },

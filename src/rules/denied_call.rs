@@ -24,6 +24,12 @@ const DENIED_CALL: Row<Denial> = Row {
     // Refusals since the tool last succeeded.
     kept: 8,
     set: false,
+    // Only the very call that was refused is known to be refused again.
+    ahead: |window, call, cx| {
+        let refused = window.seen.iter().any(|denial| denial.call == Some(call.key));
+        if refused { signal(window, &call.name, Some(call.key), cx) } else { None }
+    },
+    called: |(), _, _| {},
     see,
     holds: |window, ()| count(window, window.seen.last().and_then(|denial| denial.call)),
     fits: |_| true,
@@ -48,10 +54,6 @@ fn count(window: &Window<Denial>, call: Option<Key>) -> u32 {
 
 fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
     match fact {
-        // Only the very call that was refused is known to be refused again.
-        Fact::Call(call, _) if window.seen.iter().any(|denial| denial.call == Some(call.key)) => {
-            signal(window, &call.name, Some(call.key), cx)
-        }
         Fact::Step(step, _) if step.facts.refusal == Some(Refusal::Denied) => {
             let call = step.call.as_ref();
             let (key, round) = (call.map(|call| call.key), call.and_then(|call| call.round));

@@ -427,8 +427,8 @@ pub(crate) trait Rule: Sized {
     /// The facts that change the rule's mind or memory; it is not shown others.
     const SEES: Facts = Facts::ALL;
 
-    /// A call that is about to run changes nothing of its memory: all that it says of one is in [`Self::ahead`]. Then a
-    /// `check` needs no copy of it.
+    /// All that it says of a call that is about to run is in [`Self::ahead`], and nothing that the call changes is looked at
+    /// there: that is in [`Self::called`]. Then a `check` needs no copy of its memory.
     const LOOKS_AHEAD: bool = false;
 
     /// The budget that is the rule's halt threshold.
@@ -456,6 +456,9 @@ pub(crate) trait Rule: Sized {
     fn ahead(_state: &Self::State, _call: &Call, _cx: &Cx<'_>) -> Option<Signal> {
         None
     }
+
+    /// Notes a call that is about to run, for rules that [`Self::LOOKS_AHEAD`].
+    fn called(_state: &mut Self::State, _call: &Call, _payload: &Payload<'_>) {}
 
     /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none in
     /// particular. For rules
@@ -516,7 +519,10 @@ pub(crate) type Raised = (usize, Signal);
 #[inline(never)]
 fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
     match fact {
-        Fact::Call(call, _) if R::LOOKS_AHEAD => R::ahead(state, call, cx),
+        Fact::Call(call, payload) if R::LOOKS_AHEAD => {
+            R::called(state, call, payload);
+            R::ahead(state, call, cx)
+        }
         _ => R::observe(state, fact, cx),
     }
 }

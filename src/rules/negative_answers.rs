@@ -31,6 +31,8 @@ const NEGATIVE_ANSWERS: Row<Answer, ByName> = Row {
     tools: 8,
     kept: MAX_WINDOW,
     set: true,
+    ahead: |_, _, _| None,
+    called: |_, _, _| {},
     see,
     holds: |window, denied| window.count(window.of_one_thing(denied.as_deref())),
     fits: |state| {

@@ -24,6 +24,8 @@ const NO_EFFECT: Row<Seen> = Row {
     tools: 4,
     kept: 8,
     set: false,
+    ahead: |_, _, _| None,
+    called: |_, _, _| {},
     see,
     holds: |window, ()| {
         let count = |newest: &Seen| window.seen.iter().filter(|seen| newest.repeats(seen)).count();

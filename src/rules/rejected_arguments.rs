@@ -8,7 +8,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Signal, elsewhere, only_told};
-use crate::state::{Occurrence, Ring, Step};
+use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
 
@@ -26,6 +26,8 @@ const REJECTED_ARGUMENTS: Row<Outing, Latest> = Row {
     tools: 8,
     kept: 32,
     set: true,
+    ahead,
+    called: |_, _, _| {},
     see,
     holds: |window, _| {
         let rejected = window.seen.iter().filter(|call| call.rejected.is_some());
@@ -163,6 +165,16 @@ fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
     })
 }
 
+/// Other arguments deserve their chance; another call of a tool that does not exist does not.
+fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+    let alike = window.seen.iter().rev().find(|seen| match seen.rejected {
+        Some(Kind::Arguments) => seen.call == mark(call.key),
+        Some(Kind::UnknownTool) => true,
+        None => false,
+    });
+    window.signal(&call.name, alike?.rejected?, cx)
+}
+
 fn see(
     window: &mut Window<Outing>,
     latest: &mut Latest,
@@ -171,16 +183,6 @@ fn see(
     after: &mut After,
 ) -> Option<Signal> {
     match fact {
-        Fact::Call(call, _) => {
-            // Other arguments deserve their chance; another call of a tool that does not exist does not.
-            let alike = window.seen.iter().rev().find(|seen| match seen.rejected {
-                Some(Kind::Arguments) => seen.call == mark(call.key),
-                Some(Kind::UnknownTool) => true,
-                None => false,
-            });
-            let kind = alike.and_then(|alike| alike.rejected);
-            kind.and_then(|kind| window.signal(&call.name, kind, cx))
-        }
         Fact::Step(step, _) => {
             let rejected = Kind::of(step);
             let rejected = if window.took(step, rejected, cx.limits.window as usize) { rejected } else { None };

@@ -33,6 +33,12 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
     tools: 32,
     kept: 32,
     set: true,
+    ahead,
+    called: |waits, call, payload| {
+        if let Some(wait) = backoff(payload) {
+            *waits = Some((call.key, wait));
+        }
+    },
     see,
     holds: |window, _| {
         let counts = window.seen.iter().filter_map(|call| window.evidence(call.class?)).map(|(count, _)| count);
@@ -206,6 +212,15 @@ const fn grows(before: i64, now: i64) -> bool {
     now >= SHORTEST && before > 0 && now.saturating_mul(2) >= before.saturating_mul(3)
 }
 
+/// Only what looks like one more of the same; another target deserves its chance.
+fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+    let alike = window.seen.iter().rev().find(|failed| {
+        failed.class.is_some()
+            && (failed.call == mark(call.key) || call.target.is_some_and(|target| failed.target == mark(target)))
+    });
+    window.signal(&call.name, alike?.class?, cx)
+}
+
 fn see(
     window: &mut Window<Outing>,
     waits: &mut Waits,
@@ -214,19 +229,6 @@ fn see(
     after: &mut After,
 ) -> Option<Signal> {
     match fact {
-        Fact::Call(call, payload) => {
-            if let Some(wait) = backoff(payload) {
-                *waits = Some((call.key, wait));
-            }
-            // Only what looks like one more of the same; another target deserves its chance.
-            let alike = window.seen.iter().rev().find(|failed| {
-                failed.class.is_some()
-                    && (failed.call == mark(call.key)
-                        || call.target.is_some_and(|target| failed.target == mark(target)))
-            });
-            let class = alike.and_then(|alike| alike.class);
-            class.and_then(|class| window.signal(&call.name, class, cx))
-        }
         Fact::Step(step, result) => {
             let key = step.call.as_ref().map(|call| call.key);
             let waited = waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);

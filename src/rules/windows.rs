@@ -1,12 +1,12 @@
 //! The family of windows: the latest of what each tool's calls came to, and how many of them are alike.
 //!
-//! A rule of the family is a [`Row`]: what a call or its outcome is to a tool's window, and how much evidence a window holds.
+//! A rule of the family is a [`Row`]: what a tool's window says of a call, what its outcome is to the window, and how much evidence a window holds.
 //! Which tools are watched, what is kept of them, how it is bounded and saved is here, once. To add one: its row in a file
 //! of its own, with `windows!` above it, its place in the order of checks (`registry!`), its cases.
 
 use crate::codec::{Codec, codec};
-use crate::rules::{Cx, Fact, Facts, Limits, Signal};
-use crate::state::Ring;
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Signal};
+use crate::state::{Call, Ring};
 use crate::text::Key;
 
 /// A rule of the family, which keeps an `E` of each call, and an `X` that is about no tool alone.
@@ -22,7 +22,11 @@ pub(super) struct Row<E: 'static, X: 'static = ()> {
     pub(super) kept: u32,
     /// How many are looked back at is a setting.
     pub(super) set: bool,
-    /// Takes a call or its outcome in: what becomes of the tool's window, and what it says. The window of a tool that is
+    /// What a tool's window says of a call that is about to run.
+    pub(super) ahead: fn(&Window<E>, &Call, &Cx<'_>) -> Option<Signal>,
+    /// Notes what such a call says itself.
+    pub(super) called: fn(&mut X, &Call, &Payload<'_>),
+    /// Takes the outcome of a call in: what becomes of the tool's window, and what it says. The window of a tool that is
     /// not watched is empty, and kept where it becomes the newest.
     pub(super) see: See<E, X>,
     /// The evidence in a window.
@@ -68,11 +72,8 @@ impl<E, X: Default> Default for State<E, X> {
 
 impl<E: Codec, X> Row<E, X> {
     pub(super) fn observe(&self, state: &mut State<E, X>, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let tool = match fact {
-            Fact::Call(call, _) => call.tool,
-            Fact::Step(step, _) => step.tool,
-            _ => return None,
-        };
+        let Fact::Step(step, _) = fact else { return None };
+        let tool = step.tool;
         let known = state.tools.iter().position(|window| window.tool == tool);
         let mut new = Window { tool, seen: Ring::default() };
         let window = known.and_then(|index| state.tools.iter_mut().nth(index)).unwrap_or(&mut new);
@@ -84,6 +85,12 @@ impl<E: Codec, X> Row<E, X> {
         };
         self.put_back(state, known, new, after);
         Some(signal)
+    }
+
+    /// What is said of a call that is about to run; nothing where its tool is not watched.
+    pub(super) fn ahead(&self, state: &State<E, X>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+        let window = state.tools.iter().find(|window| window.tool == call.tool)?;
+        (self.ahead)(window, call, cx)
     }
 
     /// Does with a tool's window what becomes of it: the `known` one, or a `new` one.
@@ -121,6 +128,7 @@ macro_rules! windows {
             const LIMITS: $crate::rules::Limits = $row.limits;
             const MAX_WINDOW: u32 = if $row.set { $row.kept } else { 0 };
             const SEES: $crate::rules::Facts = $row.sees;
+            const LOOKS_AHEAD: bool = true;
             type State = $crate::rules::windows::State<$item $(, $more)?>;
 
             fn reach(window: u32) -> u32 {
@@ -133,6 +141,18 @@ macro_rules! windows {
                 cx: &$crate::rules::Cx<'_>,
             ) -> Option<$crate::rules::Signal> {
                 $row.observe(state, fact, cx)
+            }
+
+            fn ahead(
+                state: &Self::State,
+                call: &$crate::state::Call,
+                cx: &$crate::rules::Cx<'_>,
+            ) -> Option<$crate::rules::Signal> {
+                $row.ahead(state, call, cx)
+            }
+
+            fn called(state: &mut Self::State, call: &$crate::state::Call, payload: &$crate::rules::Payload<'_>) {
+                ($row.called)(&mut state.more, call, payload);
             }
 
             fn standing(state: &Self::State) -> u32 {

@@ -1,7 +1,7 @@
 //! What was read of the latest results: a loop brings the same result of the same call again and again, and reading it is
 //! most of what an event costs.
 
-use super::digest::{Key, combine, key};
+use super::digest::{Key, combine, salted};
 use super::echo::Echo;
 use super::late::Late;
 use super::outcome::OutcomeFacts;
@@ -34,20 +34,26 @@ impl Again {
         result: &ToolResult,
         silent_ok: bool,
         echo: Option<&Late<Echo>>,
+        salt: u64,
         (head, raw): (Key, Key),
     ) -> Option<Key> {
         if result.details.is_some() {
             return None;
         }
-        // What the error of a call may repeat.
+        let [tool, said, class] = Self::words(tool, result, echo, salt)?;
+        let code = result.exit_code.map_or(0, |code| 1 << 32 | u64::from(code.cast_unsigned()));
+        Some(combine("outcome/again", &[head, raw, tool, said, class, code << 1 | u64::from(silent_ok)]))
+    }
+
+    /// The keys of the tool, of what the error of a call may repeat, and of the class that the host gives it. Strangers write
+    /// them, and who could make two with one key would have one result read as another: so they are under the salt.
+    fn words(tool: &str, result: &ToolResult, echo: Option<&Late<Echo>>, salt: u64) -> Option<[Key; 3]> {
         let said = match echo {
-            Some(echo) => echo.text_key()?,
+            Some(echo) => echo.text_key(salt)?,
             None => 0,
         };
-        let class = result.error_class.as_deref().map_or(0, |class| key("again/class", class.as_bytes()));
-        let code = result.exit_code.map_or(0, |code| 1 << 32 | u64::from(code.cast_unsigned()));
-        let tool = key("tool", tool.as_bytes());
-        Some(combine("outcome/again", &[head, raw, tool, said, class, code << 1 | u64::from(silent_ok)]))
+        let class = result.error_class.as_deref().map_or(0, |class| salted("again/class", salt, class.as_bytes()));
+        Some([salted("again/tool", salt, tool.as_bytes()), said, class])
     }
 
     pub(super) fn get(&self, key: Key) -> Option<OutcomeFacts> {
@@ -111,7 +117,19 @@ mod tests {
                 }
             }
         }
-        let known = |echo: &Late<Echo>| Again::key("t", &ToolResult::default(), false, Some(echo), (1, 2)).is_some();
+        let known = |echo: &Late<Echo>| Again::key("t", &ToolResult::default(), false, Some(echo), 0, (1, 2)).is_some();
         assert!(known(&Late::of("{}", true)) && !known(&Late::of(&format!("{:5000}", 1), true)));
+    }
+
+    #[test]
+    fn whatever_a_stranger_writes_is_under_the_salt() {
+        let result = ToolResult { error_class: Some("Missing".to_string()), ..ToolResult::default() };
+        let echo = Late::of(r#"{"pin":"493027"}"#, true);
+        let words = |salt| Again::words("login", &result, Some(&echo), salt).unwrap();
+        for (one, other) in [(0, 1), (1, 2), (0, 0x5eed_5a17)] {
+            for (part, (one, other)) in words(one).iter().zip(words(other)).enumerate() {
+                assert_ne!(*one, other, "part {part} is the same under two salts");
+            }
+        }
     }
 }

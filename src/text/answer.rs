@@ -495,7 +495,7 @@ fn take_phrase(text: &str, from: usize, says: &mut Says) {
     let rest = text.as_bytes().get(from..).unwrap_or_default();
     let length = rest.iter().take_while(|byte| in_word(**byte)).count();
     let (word, after) = rest.split_at_checked(length).unwrap_or_default();
-    if BEGINNINGS.may_hold(word) {
+    if BEGINNINGS.may_hold(rest, length) {
         for meaning in meanings(word, after) {
             if meaning != Taken || from > 0 || after.is_empty() {
                 note(meaning, says, || text.get(..from).is_some_and(ended));

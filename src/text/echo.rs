@@ -5,7 +5,7 @@
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
 use super::late::{Late, Reads, Said};
-use super::words::{Runs, runs};
+use super::words::{each_run, runs};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
 
@@ -101,18 +101,17 @@ impl Echo {
         if self.known.is_empty() || answer.len() > LONGEST_ANSWER {
             return false;
         }
-        let (mut all, mut new) = (0_u32, 0_u32);
-        let mut words = runs::<b'_'>(answer);
-        while let Some(Word { hash, .. }) = Word::next(answer.as_bytes(), &mut words) {
+        let (bytes, mut all, mut new, mut hopeless) = (answer.as_bytes(), 0_u32, 0_u32, false);
+        each_run::<b'_'>(answer, |from, to| {
+            let hash = hash(bytes.get(from..).unwrap_or_default(), to - from);
             let bits = self.known.get(hash as usize / 64 % (BITS / 64)).copied().unwrap_or(0);
             all += 1;
             new += u32::from(bits & (1 << (hash % 64)) == 0);
             // Most answers say so much of their own at once that there is no need to read on.
-            if all >= 4 * FEWEST && new * 2 > all {
-                return false;
-            }
-        }
-        all >= FEWEST && new * 5 <= all
+            hopeless = all >= 4 * FEWEST && new * 2 > all;
+            !hopeless
+        });
+        !hopeless && all >= FEWEST && new * 5 <= all
     }
 
     /// Takes the runs in, and tells the words.
@@ -124,34 +123,42 @@ impl Echo {
 
     fn text(&mut self, text: &str, known: &mut Known) {
         let bytes = text.as_bytes();
-        let mut words = runs::<b'_'>(text);
-        let mut next = Word::next(bytes, &mut words);
-        while let Some(begin) = next.filter(|_| known.words < KNOWN) {
-            let (mut count, mut chars, mut hash, mut first) = (0_u8, 0, 0, 0);
-            let mut last = begin;
+        let mut run = Run::default();
+        each_run::<b'_'>(text, |from, to| {
             // As many words as stand in one line.
-            while let Some(word) = next
-                && usize::from(count) < LONGEST
-                && (count == 0 || !bytes.get(last.range_to(&word)).is_some_and(|gap| gap.contains(&b'\n')))
-            {
-                known.add(word.hash);
-                hash = chain(hash, word.hash);
-                first = if count < 2 { hash } else { first };
-                chars += word.end - word.start;
-                last = word;
-                count += 1;
-                next = Word::next(bytes, &mut words);
+            let ends = run.count > 0
+                && (usize::from(run.count) == LONGEST
+                    || bytes
+                        .get(run.end..from)
+                        .unwrap_or_default()
+                        .iter()
+                        .fold(false, |ends, byte| ends | (*byte == b'\n')));
+            if ends {
+                self.keep(bytes, &run);
+                run = Run::default();
             }
-            // A plain word may as well be the error's own.
-            let telling = || {
-                let word = bytes.get(last.start..last.end);
-                !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
-            };
-            if chars >= SHORTEST && self.runs.len() < RUNS && (count > 1 || telling()) {
-                self.runs.push((count, hash));
-                if let Some(bits) = self.first.get_mut(first as usize / 64 % 4) {
-                    *bits |= 1 << (first % 64);
-                }
+            if run.count == 0 && known.words >= KNOWN {
+                return false;
+            }
+            let word = hash(bytes.get(from..).unwrap_or_default(), to - from);
+            known.add(word);
+            run.add(from, to, word);
+            true
+        });
+        self.keep(bytes, &run);
+    }
+
+    /// Remembers a run, where it tells the arguments from the error's own words.
+    fn keep(&mut self, bytes: &[u8], run: &Run) {
+        // A plain word may as well be the error's own.
+        let telling = || {
+            let word = bytes.get(run.start..run.end);
+            !word.unwrap_or_default().iter().all(u8::is_ascii_alphabetic)
+        };
+        if run.chars >= SHORTEST && self.runs.len() < RUNS && (run.count > 1 || telling()) {
+            self.runs.push((run.count, run.hash));
+            if let Some(bits) = self.first.get_mut(run.first as usize / 64 % 4) {
+                *bits |= 1 << (run.first % 64);
             }
         }
     }
@@ -159,19 +166,15 @@ impl Echo {
     /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended. `words`
     /// is a buffer.
     pub(super) fn strip(&self, text: &str, words: &mut Vec<Word>, out: &mut String) -> bool {
-        if self.runs.is_empty() {
-            return false;
-        }
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
-        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-        let mut all = runs::<b'_'>(text);
-        words.clear();
-        while let Some(word) = Word::next(text.as_bytes(), &mut all) {
-            words.push(word);
+        if lengths == 0 {
+            return false;
         }
-        let (mut found, mut copied, mut before) = (false, 0, None);
-        let mut rest = words.as_slice();
+        let Some(first) = self.read(text, lengths, words) else { return false };
+        let (mut found, mut copied) = (false, 0);
+        let (passed, mut rest) = words.split_at_checked(first).unwrap_or_default();
+        let mut before = passed.last().map(|word| word.end);
         while let Some((word, behind)) = rest.split_first() {
             let repeated = if self.begins(word, behind.first(), lengths) { self.longest(rest, lengths) } else { 0 };
             if repeated == 0 {
@@ -194,13 +197,40 @@ impl Echo {
         found
     }
 
+    /// Makes `words` those of a text, and tells the first of them that a run may begin with: most errors have none.
+    fn read(&self, text: &str, lengths: u32, words: &mut Vec<Word>) -> Option<usize> {
+        let (bytes, alone, mut first) = (text.as_bytes(), lengths & 2 != 0, None);
+        words.clear();
+        // What a run adds to that begins with the latest word.
+        let mut one = None;
+        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
+        each_run::<b'_'>(text, |start, end| {
+            let hash = hash(bytes.get(start..).unwrap_or_default(), end - start);
+            if first.is_none()
+                && let Some(one) = one
+                && (self.may_begin(chain(one, hash)) || alone && self.may_begin(one))
+            {
+                first = words.len().checked_sub(1);
+            }
+            one = Some(chain(0, hash));
+            words.push(Word { start, end, hash });
+            true
+        });
+        let last = one.filter(|one| alone && self.may_begin(*one)).and(words.len().checked_sub(1));
+        first.or(last)
+    }
+
     /// Whether a run may be a word alone, or begin with it and the one behind it.
     #[inline]
     fn begins(&self, word: &Word, behind: Option<&Word>, lengths: u32) -> bool {
-        let may =
-            |first: u32| self.first.get(first as usize / 64 % 4).is_some_and(|bits| bits >> (first % 64) & 1 == 1);
         let one = chain(0, word.hash);
-        lengths & 2 != 0 && may(one) || behind.is_some_and(|behind| may(chain(one, behind.hash)))
+        lengths & 2 != 0 && self.may_begin(one) || behind.is_some_and(|behind| self.may_begin(chain(one, behind.hash)))
+    }
+
+    /// Whether a run may begin with two words, or be one alone, of this hash.
+    #[inline]
+    fn may_begin(&self, first: u32) -> bool {
+        self.first.get(first as usize / 64 % 4).is_some_and(|bits| bits >> (first % 64) & 1 == 1)
     }
 
     /// Words of the longest remembered run that `words` begin with; 0 for none.
@@ -219,7 +249,7 @@ impl Echo {
     }
 }
 
-/// A word, where it stands.
+/// A word of an error, where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
     start: usize,
@@ -229,18 +259,28 @@ pub(super) struct Word {
     hash: u32,
 }
 
-impl Word {
-    /// What lies between it and a later one.
-    fn range_to(&self, later: &Self) -> core::ops::Range<usize> {
-        self.end..later.start
-    }
+/// Words that follow each other in a call.
+#[derive(Default)]
+struct Run {
+    count: u8,
+    chars: usize,
+    hash: u32,
+    /// Of the first two, or the only one.
+    first: u32,
+    /// Where the last one is.
+    start: usize,
+    end: usize,
+}
 
-    /// The next of `words`, which are those of `text`.
-    #[inline]
-    fn next(text: &[u8], words: &mut Runs<'_, b'_'>) -> Option<Self> {
-        let (start, end) = words.next()?;
-        let hash = hash(text.get(start..).unwrap_or_default(), end - start);
-        Some(Self { start, end, hash })
+impl Run {
+    fn add(&mut self, start: usize, end: usize, word: u32) {
+        self.hash = chain(self.hash, word);
+        if self.count < 2 {
+            self.first = self.hash;
+        }
+        self.chars += end - start;
+        self.count += 1;
+        (self.start, self.end) = (start, end);
     }
 }
 

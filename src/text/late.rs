@@ -3,7 +3,8 @@
 //! Hardly a result needs the words of its call: an error does, and a short answer to a question. So a waiting call keeps
 //! the text itself, in memory alone and shared by whoever may ask, and a snapshot holds what would have been read of it.
 
-use super::digest::{Key, combine, key};
+use super::digest::{Key, combine, salted};
+use super::mask::{HIGH, ONES};
 use crate::codec::{Codec, Reader};
 use alloc::{borrow::Cow, string::String, sync::Arc, vec::Vec};
 
@@ -56,7 +57,7 @@ impl Said {
 fn quoted(text: &str) -> (Cow<'_, str>, &str) {
     let mut own: Option<String> = None;
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\')) {
+    while let Some(at) = first_of(rest.as_bytes(), [b'"', b'\\']) {
         let Some((plain, tail)) = rest.split_at_checked(at) else { break };
         let mut tail = tail.chars();
         if tail.next() == Some('"') {
@@ -84,6 +85,22 @@ fn quoted(text: &str) -> (Cow<'_, str>, &str) {
         rest = tail.as_str();
     }
     (Cow::Borrowed(rest), "")
+}
+
+/// Where the first of two bytes is; eight at a time.
+fn first_of(bytes: &[u8], [one, other]: [u8; 2]) -> Option<usize> {
+    // The high bit of every byte that is zero, and perhaps of some above the first.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    let (chunks, rest) = bytes.as_chunks();
+    for (index, chunk) in chunks.iter().enumerate() {
+        let word = u64::from_le_bytes(*chunk);
+        let found = zeros(word ^ (ONES * u64::from(one))) | zeros(word ^ (ONES * u64::from(other)));
+        if found != 0 {
+            return Some(8 * index + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let at = rest.iter().position(|byte| *byte == one || *byte == other)?;
+    Some(8 * chunks.len() + at)
 }
 
 /// What may be read of a call's arguments.
@@ -137,10 +154,12 @@ impl<T: Reads> Late<T> {
         }
     }
 
-    /// The key of the text, where that was kept.
-    pub(super) fn text_key(&self) -> Option<Key> {
+    /// The key of the text under a salt, where the text was kept.
+    pub(super) fn text_key(&self, salt: u64) -> Option<Key> {
         match self {
-            Self::Unread(said) => Some(combine("said", &[key("said", said.text.as_bytes()), said.json.into()])),
+            Self::Unread(said) => {
+                Some(combine("said", &[salted("said", salt, said.text.as_bytes()), said.json.into()]))
+            }
             Self::Read(..) => None,
         }
     }
@@ -243,6 +262,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_first_of_two(bytes in prop::collection::vec(prop_oneof![Just(1_u8), 0x7f..0x83_u8, 0..4_u8], 0..40)) {
+            for pair in [[0, 1], [0x80, 2], [0x81, 0x7f], [3, 3]] {
+                prop_assert_eq!(first_of(&bytes, pair), bytes.iter().position(|byte| pair.contains(byte)));
+            }
+        }
+
         #[test]
         fn a_text_holds_what_the_tree_holds(value in value()) {
             let said = Said { text: canonical(&value).into(), json: true };

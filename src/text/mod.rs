@@ -32,6 +32,7 @@ mod root;
 mod safe;
 mod said;
 mod scan;
+mod shapes;
 mod shell;
 mod signature;
 mod similar;

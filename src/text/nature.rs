@@ -2,7 +2,7 @@
 
 use super::digest::{Key, salted};
 use super::mask::{Strength, clip_to, normalise};
-use super::words::{Lexicon, NO_JOINT, listed, runs};
+use super::words::{Lexicon, NO_JOINT, each_run, listed};
 use crate::codec::codec;
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
@@ -120,13 +120,10 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 /// The nature of a failure as its message alone reads.
 pub(crate) fn of_message(message: &str) -> Nature {
     let (mut transient, mut permanent, mut soon) = (false, false, false);
-    let mut last = (0, 0);
-    let mut words = runs::<NO_JOINT>(message);
-    for at in 0..WORDS {
-        let Some(place) = words.next() else { break };
-        let before = core::mem::replace(&mut last, place);
-        if TELLING.may_hold(message.as_bytes().get(place.0..place.1).unwrap_or_default()) {
-            let [before, word] = [before, place].map(|(from, to)| message.get(from..to).unwrap_or_default());
+    let (bytes, mut at, mut last) = (message.as_bytes(), 0, (0, 0));
+    each_run::<NO_JOINT>(message, |from, to| {
+        if TELLING.may_hold(bytes.get(from..).unwrap_or_default(), to - from) {
+            let [before, word] = [last, (from, to)].map(|(from, to)| message.get(from..to).unwrap_or_default());
             transient |= listed(&TRANSIENT, word);
             permanent |= listed(&PERMANENT, word);
             soon |= before.eq_ignore_ascii_case("per")
@@ -142,7 +139,10 @@ pub(crate) fn of_message(message: &str) -> Nature {
                 }
             }
         }
-    }
+        last = (from, to);
+        at += 1;
+        at < WORDS
+    });
     match (permanent, transient, soon) {
         (true, _, false) => Nature::Permanent,
         (true, _, true) | (false, true, _) => Nature::Transient,

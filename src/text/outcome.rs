@@ -253,7 +253,7 @@ pub(crate) fn outcome(
     };
     let raw = salted("output", salt, text.as_bytes());
     let key = if volatile.patterns.is_empty() {
-        Again::key(tool, result, silent_ok, echo.filter(|_| failed), (head, raw))
+        Again::key(tool, result, silent_ok, echo.filter(|_| failed), salt, (head, raw))
     } else {
         None
     };

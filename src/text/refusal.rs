@@ -6,7 +6,7 @@
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
 use super::mutation::Named;
-use super::words::{Lexicon, listed, runs};
+use super::words::{Lexicon, each_run, listed};
 use crate::model::{Outcome, ToolResult};
 
 /// Why a call was turned away.
@@ -77,22 +77,23 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> Option<Refusal> {
 }
 
 fn read(text: &str) -> Option<Refusal> {
-    let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
-    // The latest words, newest first.
+    let (bytes, mut left, mut found) = (text.as_bytes(), WORDS, None);
+    // The latest words, the next to be overwritten first.
     let mut before = [(0, 0); NEAR + 1];
-    let mut words = runs::<b'\''>(text);
-    for _ in 0..WORDS {
-        let Some(place) = words.next() else { break };
-        let here = text.as_bytes().get(place.0..place.1).unwrap_or_default();
-        if LAST_WORDS.may_hold(here)
-            && let Some(found) = ends(word(place), &before.map(word))
-        {
-            return Some(found);
+    each_run::<b'\''>(text, |from, to| {
+        if LAST_WORDS.may_hold(bytes.get(from..).unwrap_or_default(), to - from) {
+            let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
+            let mut newest_first = before;
+            newest_first.rotate_left(left % (NEAR + 1));
+            found = ends(word((from, to)), &newest_first.map(word));
         }
-        let [first, second, third, _] = before;
-        before = [place, first, second, third];
-    }
-    None
+        left -= 1;
+        if let Some(oldest) = before.get_mut(left % (NEAR + 1)) {
+            *oldest = (from, to);
+        }
+        found.is_none() && left > 0
+    });
+    found
 }
 
 /// The words with which [`ends`] finds something.

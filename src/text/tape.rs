@@ -4,11 +4,14 @@
 //! for the next output. What it accepts is what `serde_json` accepts. What a field's name tells is known while it is read:
 //! what goes is marked at once, and what may be volatile is noted, so that nobody walks through all the values for it.
 
-use super::canonical::{escape, number as canonical_number, quoted};
-use super::fields::{MOST, Named, Names, Parts, Told, UNKNOWN};
-use super::mask::{HIGH, ONES, Span, digits_of, end_of_digits, first_digit};
+use super::canonical::escape;
+use super::fields::{Named, Parts, Told};
+use super::mask::{HIGH, ONES, digits_of, end_of_digits};
+use super::shapes::{NONE, START, Shapes};
 use alloc::{string::String, vec::Vec};
 use serde_json::Number;
+
+mod write;
 
 /// Levels of nesting that are read.
 const DEPTH: usize = 127;
@@ -28,21 +31,52 @@ pub(super) enum Tag {
     Time,
 }
 
-/// A value, or the name of a field: its value follows it.
+/// A value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Node {
     pub(super) tag: Tag,
-    /// The text is in the tape's own buffer: it had escapes, or was masked.
-    own: bool,
-    /// A number that is written as it stands; of a text that there are no digits in it; of an object that all of its names
-    /// are numbered.
-    plain: bool,
-    /// A field that is not written.
-    gone: bool,
+    /// Some of the bits below.
+    flags: u8,
+    /// Of an object the shape, where its fields are sorted once for all.
+    shape: u16,
+    /// Where its text is, without quotation marks; of a list or an object the node behind it, and how many values are in it.
     from: u32,
     to: u32,
-    /// The node behind this one and all that is in it; of a name its number.
-    next: u32,
+    /// Of a field's value its step, or the number of its name among those that have none, with [`OTHER`].
+    name: u32,
+}
+
+/// The text is in the tape's own buffer: it had escapes, or was masked.
+const OWN: u8 = 1;
+/// A number that is written as it stands; a text without digits.
+const PLAIN: u8 = 1 << 1;
+/// The value of a field that is not written.
+const GONE: u8 = 1 << 2;
+/// It stands in the source as it is written.
+const VERBATIM: u8 = 1 << 3;
+
+/// A name that is in no step.
+const OTHER: u32 = 1 << 31;
+/// No field's value.
+const NAMELESS: u32 = u32::MAX;
+
+impl Node {
+    fn is(self, flags: u8) -> bool {
+        self.flags & flags == flags
+    }
+
+    fn is_nest(self) -> bool {
+        matches!(self.tag, Tag::List | Tag::Object)
+    }
+
+    /// The node behind the one at a place and all that is in it.
+    fn next(self, at: usize) -> usize {
+        if self.is_nest() { self.from as usize } else { at + 1 }
+    }
+
+    fn is_gone(self) -> bool {
+        self.is(GONE)
+    }
 }
 
 /// The values of a text.
@@ -51,6 +85,8 @@ pub(super) struct Tape {
     nodes: Vec<Node>,
     /// Texts that do not stand in the source as they are.
     own: String,
+    /// Names that are in no step: where their texts are, and whether in the tape's own buffer.
+    others: Vec<(u32, u32, bool)>,
     /// Fields of the objects that are being written, by name.
     fields: Vec<(u64, u32)>,
     /// Values that mean something, as far as their names tell.
@@ -61,33 +97,51 @@ pub(super) struct Tape {
 
 impl Tape {
     /// Reads a whole document; none where `text` is not one.
-    pub(super) fn read<'a>(&'a mut self, text: &'a str, names: &'a mut Names) -> Option<Read<'a>> {
+    pub(super) fn read<'a>(&'a mut self, text: &'a str, shapes: &'a mut Shapes) -> Option<Read<'a>> {
         self.nodes.clear();
         self.own.clear();
+        self.others.clear();
         self.fields.clear();
         self.meant = 0;
         self.doubtful.clear();
-        names.begin();
+        shapes.begin();
         // Places are kept in 32 bits, and a longer text is none that anybody compares.
         u32::try_from(text.len()).ok()?;
-        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, tape: self, names };
-        reader.value(DEPTH)?;
+        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, tape: self, shapes };
+        reader.blanks();
+        reader.value(DEPTH, NAMELESS, START)?;
         reader.blanks();
         (reader.at == text.len()).then_some(())?;
-        Some(Read { text, tape: self, names })
+        Some(Read { text, tape: self, shapes })
     }
 
     fn node(&self, at: usize) -> Node {
         self.nodes.get(at).copied().unwrap_or_default()
     }
 
-    /// Takes a field out, of whose value so many of the values that mean something are, and which are doubtful.
-    fn drop_field(&mut self, name: usize, meant: usize) {
-        if let Some(field) = self.nodes.get_mut(name) {
-            field.gone = true;
+    /// The text of a text or a number that was read of `source`.
+    fn text<'t>(&'t self, source: &'t str, node: Node) -> &'t str {
+        let source = if node.is(OWN) { self.own.as_str() } else { source };
+        source.get(node.from as usize..node.to as usize).unwrap_or_default()
+    }
+
+    /// The name of a field, by its value.
+    fn name<'t>(&'t self, source: &'t str, shapes: &'t Shapes, node: Node) -> &'t str {
+        if node.name & OTHER == 0 {
+            // INVARIANT: a step's number has 16 bits.
+            return shapes.name(node.name as u16);
         }
+        let (from, to, own) = self.others.get((node.name ^ OTHER) as usize).copied().unwrap_or_default();
+        let source = if own { self.own.as_str() } else { source };
+        source.get(from as usize..to as usize).unwrap_or_default()
+    }
+
+    /// Takes a field out, of whose value so many of the values that mean something are, and which are doubtful.
+    fn drop_field(&mut self, value: usize, meant: usize) {
+        let Some(node) = self.nodes.get_mut(value) else { return };
+        node.flags |= GONE;
         self.meant = self.meant.saturating_sub(meant);
-        let (from, to) = (name as u32 + 1, self.node(name + 1).next);
+        let (from, to) = (value as u32, node.next(value) as u32);
         let (first, behind) =
             (self.doubtful.partition_point(|value| *value < from), self.doubtful.partition_point(|value| *value < to));
         self.doubtful.drain(first..behind);
@@ -96,23 +150,25 @@ impl Tape {
     /// How many of the values from one on mean something: of a list or an object those in it.
     fn meaning(&self, at: usize) -> usize {
         let node = self.node(at);
-        if !matches!(node.tag, Tag::List | Tag::Object) || node.to == 0 {
+        if !node.is_nest() || node.to == 0 {
             return 1;
         }
-        let (mut at, end, mut meaning) = (at + 1, node.next as usize, 0);
-        while at < end {
-            if node.tag == Tag::Object {
-                at += 1;
-                if self.node(at - 1).gone {
-                    at = self.node(at).next as usize;
-                    continue;
-                }
-            }
-            meaning += self.meaning(at);
-            at = self.node(at).next as usize;
+        let (mut at, mut meaning) = (at + 1, 0);
+        while at < node.from as usize {
+            let value = self.node(at);
+            meaning += if value.is_gone() { 0 } else { self.meaning(at) };
+            at = value.next(at);
         }
         meaning
     }
+}
+
+/// A field that did not stand as expected, up to its value.
+struct Field {
+    name: u32,
+    step: u16,
+    /// The step that is expected behind it.
+    next: u16,
 }
 
 struct Reader<'a> {
@@ -120,7 +176,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     tape: &'a mut Tape,
-    names: &'a mut Names,
+    shapes: &'a mut Shapes,
 }
 
 impl Reader<'_> {
@@ -139,26 +195,25 @@ impl Reader<'_> {
     }
 
     #[inline]
-    fn push(&mut self, tag: Tag, own: bool, plain: bool, span: (usize, usize)) {
+    fn push(&mut self, tag: Tag, flags: u8, span: (usize, usize), name: u32) {
         // Every place in a text, and with it every node, fits: `Tape::read` sees to it.
-        let next = self.tape.nodes.len() as u32 + 1;
-        self.tape.nodes.push(Node { tag, own, plain, gone: false, from: span.0 as u32, to: span.1 as u32, next });
+        self.tape.nodes.push(Node { tag, flags, shape: NONE, from: span.0 as u32, to: span.1 as u32, name });
     }
 
-    #[inline]
-    fn value(&mut self, depth: usize) -> Option<()> {
-        self.blanks();
+    /// Reads the value that begins here, of a field or of none; `within` is the step of the field that it is in.
+    #[inline(never)]
+    fn value(&mut self, depth: usize, name: u32, within: u16) -> Option<()> {
         match self.byte() {
             b'"' => {
-                let (_, plain) = self.string()?;
+                let plain = self.any_string(name)?;
                 self.means(!plain);
             }
-            b'{' => self.object(depth)?,
-            b'[' => self.list(depth)?,
-            b't' => self.word("true", Tag::True)?,
-            b'f' => self.word("false", Tag::False)?,
-            b'n' => self.word("null", Tag::Null)?,
-            _ => self.number()?,
+            b'{' => self.object(depth, name, within)?,
+            b'[' => self.list(depth, name, within)?,
+            b't' => self.word("true", Tag::True, name)?,
+            b'f' => self.word("false", Tag::False, name)?,
+            b'n' => self.word("null", Tag::Null, name)?,
+            _ => self.any_number(name)?,
         }
         Some(())
     }
@@ -172,90 +227,137 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self, word: &str, tag: Tag) -> Option<()> {
+    #[inline]
+    fn word(&mut self, word: &str, tag: Tag, name: u32) -> Option<()> {
         self.bytes.get(self.at..)?.starts_with(word.as_bytes()).then_some(())?;
         let start = self.at;
         self.at += word.len();
-        self.push(tag, false, true, (start, self.at));
+        self.push(tag, PLAIN | VERBATIM, (start, self.at), name);
         self.means(false);
         Some(())
     }
 
     #[inline(never)]
-    fn list(&mut self, depth: usize) -> Option<()> {
+    fn list(&mut self, depth: usize, name: u32, within: u16) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         self.at += 1;
         let index = self.tape.nodes.len();
-        self.push(Tag::List, false, true, (0, 0));
+        self.push(Tag::List, 0, (0, 0), name);
         let mut length = 0;
         self.blanks();
         while self.byte() != b']' {
             if length > 0 {
                 self.comma()?;
             }
-            self.value(depth)?;
+            self.value(depth, NAMELESS, within)?;
             length += 1;
             self.blanks();
         }
-        self.close(index, length, true)
+        self.close(index, length, NONE)
     }
 
     #[inline(never)]
-    fn object(&mut self, depth: usize) -> Option<()> {
+    fn object(&mut self, depth: usize, name: u32, within: u16) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         self.at += 1;
         let index = self.tape.nodes.len();
-        self.push(Tag::Object, false, true, (0, 0));
-        let (mut length, mut numbered, mut parts) = (0, true, Parts::default());
-        let (mut before, mut expected) = (UNKNOWN, self.names.first(depth));
-        self.blanks();
-        while self.byte() != b'}' {
-            if length > 0 {
-                self.comma()?;
-            }
-            (self.byte() == b'"').then_some(())?;
-            let name = self.tape.nodes.len();
-            length += 1;
-            let start = self.at + 1;
-            let told = if let Some(known) = self.names.stands(expected, self.bytes.get(start..)?) {
-                // Its quotation mark and its colon stand behind it.
-                self.push_name(expected, !known.told.digits, (start, start + known.length));
-                self.at = start + known.length + 2;
-                (before, expected) = (expected, known.next);
-                known.told
+        self.push(Tag::Object, 0, (0, 0), name);
+        let (mut length, mut parts) = (0, Parts::default());
+        let (mut step, mut expected) = (START, self.shapes.first(within));
+        loop {
+            let (name, tells) = if let Some(stands) = self.shapes.stands(expected, self.bytes.get(self.at..)?) {
+                self.at += stands.length;
+                step = expected;
+                expected = stands.next;
+                (u32::from(step), stands.tells)
             } else {
-                let (number, told) = self.other_name()?;
-                self.names.follow(before, depth, number);
-                (before, expected) = (number, self.names.after(number));
-                numbered &= number != UNKNOWN;
-                self.blanks();
-                (self.byte() == b':').then_some(())?;
-                self.at += 1;
-                told
+                if self.byte() == b'}' {
+                    break;
+                }
+                let Some(other) = self.other_field(step, within, length)? else { break };
+                (step, expected) = (other.step, other.next);
+                (other.name, true)
             };
-            let meant = self.tape.meant;
-            self.value(depth)?;
-            if !told.is_plain() {
+            length += 1;
+            let (value, meant) = (self.tape.nodes.len(), self.tape.meant);
+            // What most values are is read without a call.
+            match self.byte() {
+                b'"' => {
+                    let plain = self.string(name)?;
+                    self.means(!plain);
+                }
+                b'0'..=b'9' => self.number(name)?,
+                _ => self.value(depth, name, step)?,
+            }
+            if tells {
+                let told = self.told(name);
                 parts.add(told.part);
                 let goes = match told.named {
                     Named::Content => false,
                     Named::Volatile => true,
                     Named::Id => {
-                        let value = self.tape.node(name + 1);
-                        value.tag == Tag::Text && is_drawn(self.read_text(value))
+                        let value = self.tape.node(value);
+                        value.tag == Tag::Text && is_drawn(self.tape.text(self.text, value))
                     }
                 };
                 if goes {
-                    self.tape.drop_field(name, self.tape.meant - meant);
+                    self.tape.drop_field(value, self.tape.meant - meant);
                 }
             }
-            self.blanks();
         }
-        self.close(index, length, numbered)?;
+        let shape = self.shapes.shape(step);
+        self.close(index, length, shape)?;
         if parts.wrap() {
             self.unwrap(index);
         }
         Some(())
+    }
+
+    /// What the name of a field tells.
+    fn told(&self, name: u32) -> Told {
+        if name & OTHER == 0 {
+            return self.shapes.told(name as u16);
+        }
+        Told::of(self.tape.name(self.text, self.shapes, Node { name, ..Node::default() }))
+    }
+
+    /// Reads on to the value of a field that does not stand as expected, or to the end of its object, where there is none.
+    #[inline(never)]
+    fn other_field(&mut self, before: u16, within: u16, length: u32) -> Option<Option<Field>> {
+        let begin = self.at;
+        if let Some((step, stands)) = self.shapes.other(before, within, self.bytes.get(begin..)?) {
+            self.at += stands.length;
+            return Some(Some(Field { name: u32::from(step), step, next: stands.next }));
+        }
+        self.blanks();
+        if self.byte() == b'}' {
+            return Some(None);
+        }
+        if length > 0 {
+            self.comma()?;
+        }
+        (self.byte() == b'"').then_some(())?;
+        // Read like a value, and taken off again.
+        self.any_string(NAMELESS)?;
+        let read = self.tape.nodes.pop()?;
+        self.blanks();
+        (self.byte() == b':').then_some(())?;
+        self.at += 1;
+        self.blanks();
+        let step = if read.is(OWN) {
+            NONE
+        } else {
+            let told = Told::of(self.tape.text(self.text, read));
+            let name = (read.from as usize - begin, read.to as usize - begin);
+            self.shapes.add(before, within, self.text.get(begin..self.at)?, name, told)
+        };
+        let name = if step == NONE {
+            self.tape.others.push((read.from, read.to, read.is(OWN)));
+            OTHER | (self.tape.others.len() as u32 - 1)
+        } else {
+            u32::from(step)
+        };
+        Some(Some(Field { name, step, next: NONE }))
     }
 
     fn comma(&mut self) -> Option<()> {
@@ -266,73 +368,53 @@ impl Reader<'_> {
     }
 
     /// Ends a list or an object; its length is counted in values.
-    fn close(&mut self, index: usize, length: u32, plain: bool) -> Option<()> {
+    fn close(&mut self, index: usize, length: u32, shape: u16) -> Option<()> {
         self.at += 1;
         // That there is nothing means something.
         self.tape.meant += usize::from(length == 0);
         let next = u32::try_from(self.tape.nodes.len()).ok()?;
         let node = self.tape.nodes.get_mut(index)?;
-        (node.to, node.next, node.plain) = (length, next, plain);
+        (node.from, node.to, node.shape) = (next, length, shape);
         Some(())
     }
 
     /// Takes out of a message's wrapper what numbers the message.
     #[cold]
     fn unwrap(&mut self, index: usize) {
-        let (mut name, end) = (index + 1, self.tape.node(index).next as usize);
-        while name < end {
-            let field = self.tape.node(name);
-            if !field.gone && Parts::numbers(self.read_text(field)) {
-                self.tape.drop_field(name, self.tape.meaning(name + 1));
+        let (mut at, end) = (index + 1, self.tape.node(index).from as usize);
+        while at < end {
+            let value = self.tape.node(at);
+            if !value.is_gone() && Parts::numbers(self.tape.name(self.text, self.shapes, value)) {
+                self.tape.drop_field(at, self.tape.meaning(at));
             }
-            name = self.tape.node(name + 1).next as usize;
+            at = value.next(at);
         }
     }
 
-    /// The text of a name or a text that was read.
-    fn read_text(&self, node: Node) -> &str {
-        let source = if node.own { self.tape.own.as_str() } else { self.text };
-        source.get(node.from as usize..node.to as usize).unwrap_or_default()
-    }
-
-    #[inline]
-    fn push_name(&mut self, number: u32, plain: bool, span: (usize, usize)) {
-        let (from, to) = (span.0 as u32, span.1 as u32);
-        self.tape.nodes.push(Node { tag: Tag::Text, own: false, plain, gone: false, from, to, next: number });
-    }
-
-    /// A field's name that is not the expected one: its number and what it tells.
-    #[inline(never)]
-    fn other_name(&mut self) -> Option<(u32, Told)> {
-        let (own, _) = self.string()?;
-        let node = self.tape.nodes.last().copied()?;
-        let (number, told) = if own {
-            (UNKNOWN, Told::of(self.read_text(node)))
-        } else {
-            self.names.look(self.text.get(node.from as usize..node.to as usize)?)
-        };
-        self.tape.nodes.last_mut()?.next = number;
-        Some((number, told))
-    }
-
-    /// A text or a name; whether it is one in the tape's own buffer, and whether it is plain.
-    #[inline]
-    fn string(&mut self) -> Option<(bool, bool)> {
+    /// A text; whether it is plain: neither digits nor escapes are in it.
+    #[inline(always)]
+    fn string(&mut self, name: u32) -> Option<bool> {
         self.at += 1;
         let start = self.at;
         let (length, digit) = plain(self.bytes.get(start..)?)?;
         self.at = start + length;
         if self.byte() == b'"' {
-            self.push(Tag::Text, false, !digit, (start, self.at));
+            self.push(Tag::Text, if digit { VERBATIM } else { VERBATIM | PLAIN }, (start, self.at), name);
             self.at += 1;
-            return Some((false, !digit));
+            return Some(!digit);
         }
-        self.escaped_string(start)
+        self.escaped_string(start, name)
+    }
+
+    /// The same, where it is not worth while to have it in place.
+    #[inline(never)]
+    fn any_string(&mut self, name: u32) -> Option<bool> {
+        self.string(name)
     }
 
     /// The same of one in which something is escaped, from where it begins and up to where that is.
     #[inline(never)]
-    fn escaped_string(&mut self, start: usize) -> Option<(bool, bool)> {
+    fn escaped_string(&mut self, start: usize, name: u32) -> Option<bool> {
         let from = self.tape.own.len();
         let mut copied = start;
         while self.byte() == b'\\' {
@@ -345,8 +427,8 @@ impl Reader<'_> {
         (self.byte() == b'"').then_some(())?;
         self.tape.own.push_str(self.text.get(copied..self.at)?);
         self.at += 1;
-        self.push(Tag::Text, true, false, (from, self.tape.own.len()));
-        Some((true, false))
+        self.push(Tag::Text, OWN, (from, self.tape.own.len()), name);
+        Some(false)
     }
 
     /// The character that an escape stands for.
@@ -380,14 +462,33 @@ impl Reader<'_> {
         digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
     }
 
-    #[inline]
+    #[inline(never)]
     fn digits(&mut self) -> usize {
         let start = self.at;
         self.at = end_of_digits(self.bytes, start);
         self.at - start
     }
 
-    fn number(&mut self) -> Option<()> {
+    /// An integer of few digits, as most numbers are, or any other.
+    #[inline(always)]
+    fn number(&mut self, name: u32) -> Option<()> {
+        let (start, first) = (self.at, self.byte());
+        let end = end_of_digits(self.bytes, start);
+        let length = end - start;
+        let goes_on = matches!(self.bytes.get(end), Some(b'.' | b'e' | b'E'));
+        // Zero alone may begin with itself; a sign is no digit.
+        if goes_on || length >= SIMPLE || length == 0 || first == b'0' && length > 1 {
+            return self.any_number(name);
+        }
+        self.at = end;
+        self.push(Tag::Number, PLAIN | VERBATIM, (start, end), name);
+        self.means(length >= SHORTEST_EPOCH);
+        Some(())
+    }
+
+    /// A number of any kind.
+    #[inline(never)]
+    fn any_number(&mut self, name: u32) -> Option<()> {
         let start = self.at;
         self.at += usize::from(self.byte() == b'-');
         let leading_zero = self.byte() == b'0';
@@ -410,7 +511,7 @@ impl Reader<'_> {
             parsed(self.text.get(start..self.at)?)?;
         }
         simple &= !(leading_zero && self.at - start > 1);
-        self.push(Tag::Number, false, simple, (start, self.at));
+        self.push(Tag::Number, if simple { PLAIN | VERBATIM } else { 0 }, (start, self.at), name);
         self.means(!simple || self.at - start >= SHORTEST_EPOCH);
         Some(())
     }
@@ -463,7 +564,7 @@ fn parsed(text: &str) -> Option<Number> {
 pub(super) struct Read<'a> {
     text: &'a str,
     tape: &'a mut Tape,
-    names: &'a Names,
+    shapes: &'a Shapes,
 }
 
 impl Read<'_> {
@@ -485,32 +586,23 @@ impl Read<'_> {
     pub(super) fn is_time(&mut self, at: u32) {
         if let Some(node) = self.tape.nodes.get_mut(at as usize) {
             node.tag = Tag::Time;
+            node.flags &= !VERBATIM;
         }
     }
 
     /// Whether a text is known to have no digits in it.
     pub(super) fn is_plain(node: Node) -> bool {
-        node.plain
+        node.is(PLAIN)
     }
 
-    /// The text of a name, a text or a number.
+    /// The text of a text or a number.
     pub(super) fn text(&self, node: Node) -> &str {
-        let source = if node.own { self.tape.own.as_str() } else { self.text };
-        source.get(node.from as usize..node.to as usize).unwrap_or_default()
+        self.tape.text(self.text, node)
     }
 
-    /// The first eight bytes of a name, to be compared at once.
-    fn begins(&self, node: Node) -> u64 {
-        let (source, length) =
-            (if node.own { self.tape.own.as_bytes() } else { self.text.as_bytes() }, (node.to - node.from) as usize);
-        let rest = source.get(node.from as usize..).unwrap_or_default();
-        let bytes = rest.first_chunk().copied().unwrap_or_else(|| {
-            let mut bytes = [0; 8];
-            bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            bytes
-        });
-        // What stands behind a shorter one is none of it.
-        u64::from_be_bytes(bytes) & !u64::MAX.checked_shr(u32::try_from(8 * length).unwrap_or(u32::MAX)).unwrap_or(0)
+    /// The name of a field, by its value.
+    pub(super) fn name(&self, node: Node) -> &str {
+        self.tape.name(self.text, self.shapes, node)
     }
 
     /// Puts another text in the place of one.
@@ -519,229 +611,41 @@ impl Read<'_> {
         self.tape.own.push_str(text);
         let to = self.tape.own.len();
         if let (Some(node), Ok(from), Ok(to)) = (self.tape.nodes.get_mut(at as usize), from.try_into(), to.try_into()) {
-            (node.own, node.plain, node.from, node.to) = (true, false, from, to);
+            node.flags = node.flags & !(PLAIN | VERBATIM) | OWN;
+            (node.from, node.to) = (from, to);
         }
     }
 
-    /// Where the values of a list or an object are: of an object's fields where the names are.
+    /// Where the values of a list or an object are.
     pub(super) fn children(&self, at: u32) -> Children {
         let node = self.node(at);
-        let left = if matches!(node.tag, Tag::List | Tag::Object) { node.to } else { 0 };
-        Children { next: at + 1, left, named: u32::from(node.tag == Tag::Object) }
+        Children { next: at + 1, left: if node.is_nest() { node.to } else { 0 } }
     }
 
     /// Whether a value is `null`, or a list or an object with nothing in it.
     pub(super) fn is_empty(&self, at: u32) -> bool {
         let node = self.node(at);
-        node.tag == Tag::Null || matches!(node.tag, Tag::List | Tag::Object) && node.to == 0
+        node.tag == Tag::Null || node.is_nest() && node.to == 0
     }
 
     /// The integer or number that a value is.
     pub(super) fn number(&self, node: Node) -> Option<Number> {
         (node.tag == Tag::Number).then(|| parsed(self.text(node)))?
     }
-
-    /// Appends a value: with `PLAIN` as text in which nothing is quoted, else as canonical JSON. Adds to `numbers` where
-    /// digits are.
-    pub(super) fn write<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
-        let node = self.node(at);
-        match node.tag {
-            Tag::Null => out.push_str("null"),
-            Tag::True => out.push_str("true"),
-            Tag::False => out.push_str("false"),
-            Tag::Time => out.push_str(if PLAIN { "<time>" } else { "\"<time>\"" }),
-            Tag::Number => {
-                let (start, text) = (out.len(), self.text(node));
-                if node.plain {
-                    out.push_str(text);
-                } else if let Some(number) = parsed(text) {
-                    canonical_number(&number, out);
-                }
-                numbers.push((start, out.len()));
-            }
-            Tag::Text => {
-                self.write_text::<PLAIN>(node, out, numbers);
-            }
-            Tag::List => self.write_list::<PLAIN>(at, out, numbers),
-            Tag::Object => self.write_object::<PLAIN>(at, out, numbers),
-        }
-    }
-
-    fn write_text<const PLAIN: bool>(&self, node: Node, out: &mut String, numbers: &mut Vec<Span>) {
-        let (text, start) = (self.text(node), out.len());
-        if PLAIN {
-            out.push_str(text);
-        } else if node.own {
-            quoted(text, out);
-        } else {
-            // What stands in the source without an escape needs none: it is written together with its quotation marks.
-            out.push_str(self.text.get(node.from as usize - 1..node.to as usize + 1).unwrap_or_default());
-        }
-        // Of what was written: escapes have digits too.
-        if !node.plain
-            && let Some(digit) = out.as_bytes().get(start..).and_then(first_digit)
-        {
-            numbers.push((start + digit, out.len()));
-        }
-    }
-
-    fn write_list<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
-        if !PLAIN {
-            out.push('[');
-        }
-        let mut children = self.children(at);
-        let mut first = true;
-        while let Some(item) = children.next(self) {
-            if !PLAIN && !core::mem::replace(&mut first, false) {
-                out.push(',');
-            }
-            self.write::<PLAIN>(item, out, numbers);
-            if PLAIN {
-                out.push_str(", ");
-            }
-        }
-        if !PLAIN {
-            out.push(']');
-        }
-    }
-
-    /// Fields by name; of several of one name the last.
-    fn write_object<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
-        if !self.node(at).plain {
-            return self.write_unnumbered::<PLAIN>(at, out, numbers);
-        }
-        if !PLAIN {
-            out.push('{');
-        }
-        // By rank: where each name is, and a bit for each that there is.
-        let (mut places, mut there) = ([0; MOST], 0_u64);
-        let mut children = self.children(at);
-        while let Some(name) = children.next(self) {
-            let field = self.node(name);
-            let rank = self.names.rank(field.next) as usize;
-            if !field.gone
-                && let Some(place) = places.get_mut(rank)
-            {
-                *place = name;
-                there |= 1 << rank;
-            }
-        }
-        let mut first = true;
-        while there != 0 {
-            let name = places.get(there.trailing_zeros() as usize).copied().unwrap_or_default();
-            there &= there - 1;
-            self.write_field::<PLAIN>(name, core::mem::replace(&mut first, false), out, numbers);
-        }
-        if !PLAIN {
-            out.push('}');
-        }
-    }
-
-    /// The same, of an object that has a name without a number.
-    fn write_unnumbered<const PLAIN: bool>(&mut self, at: u32, out: &mut String, numbers: &mut Vec<Span>) {
-        let base = self.tape.fields.len();
-        let mut children = self.children(at);
-        while let Some(name) = children.next(self) {
-            let node = self.node(name);
-            if !node.gone {
-                self.insert(base, self.begins(node), name);
-            }
-        }
-        let end = self.tape.fields.len();
-        if !PLAIN {
-            out.push('{');
-        }
-        for index in base..end {
-            let Some((_, name)) = self.tape.fields.get(index).copied() else { break };
-            self.write_field::<PLAIN>(name, index == base, out, numbers);
-        }
-        if !PLAIN {
-            out.push('}');
-        }
-        self.tape.fields.truncate(base);
-    }
-
-    #[inline]
-    fn write_field<const PLAIN: bool>(&mut self, name: u32, first: bool, out: &mut String, numbers: &mut Vec<Span>) {
-        if !PLAIN && !first {
-            out.push(',');
-        }
-        if !PLAIN && self.write_as_it_stands(name, out, numbers) {
-            return;
-        }
-        self.write_text::<PLAIN>(self.node(name), out, numbers);
-        out.push_str(if PLAIN { ": " } else { ":" });
-        self.write::<PLAIN>(name + 1, out, numbers);
-        if PLAIN {
-            out.push_str("; ");
-        }
-    }
-
-    /// Appends a field that is written as it stands in the source, name and value at once; false where it is not.
-    fn write_as_it_stands(&self, name: u32, out: &mut String, numbers: &mut Vec<Span>) -> bool {
-        let (field, value) = (self.node(name), self.node(name + 1));
-        // Of a text the quotation marks as well.
-        let marks = u32::from(value.tag == Tag::Text);
-        let as_it_stands = match value.tag {
-            Tag::Text => true,
-            Tag::Null | Tag::True | Tag::False | Tag::Number => value.plain,
-            Tag::List | Tag::Object | Tag::Time => false,
-        };
-        let beside = field.to + 2 + marks == value.from;
-        if !(as_it_stands && beside && field.plain && !field.own && !value.own) {
-            return false;
-        }
-        let text = self.text.get(field.from as usize - 1..(value.to + marks) as usize).unwrap_or_default();
-        out.push_str(text);
-        let end = out.len();
-        let start = end - (value.to - value.from + 2 * marks) as usize;
-        let digit = match value.tag {
-            Tag::Number => Some(0),
-            Tag::Text if !value.plain => out.as_bytes().get(start..).and_then(first_digit),
-            _ => None,
-        };
-        if let Some(digit) = digit {
-            numbers.push((start + digit, end));
-        }
-        true
-    }
-
-    /// Puts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
-    /// nearly.
-    fn insert(&mut self, base: usize, begins: u64, name: u32) {
-        let known = self.tape.fields.get(base..).unwrap_or_default();
-        let text = |name: u32| self.text(self.node(name));
-        let order = |(other, at): &(u64, u32)| other.cmp(&begins).then_with(|| text(*at).cmp(text(name)));
-        // Few fields are looked through from the end, where most belong.
-        let place = if known.len() <= FEW || known.last().is_none_or(|last| order(last).is_lt()) {
-            known.len() - known.iter().rev().take_while(|entry| order(entry).is_ge()).count()
-        } else {
-            known.partition_point(|entry| order(entry).is_lt())
-        };
-        let same = known.get(place).is_some_and(|entry| order(entry).is_eq());
-        match self.tape.fields.get_mut(base + place) {
-            Some(entry) if same => *entry = (begins, name),
-            _ => self.tape.fields.insert(base + place, (begins, name)),
-        }
-    }
 }
 
-/// Fields that are sorted by looking at each.
-const FEW: usize = 8;
-
-/// The places of the values in a list, or of the names in an object.
+/// The places of the values in a list or an object.
 #[derive(Clone, Copy)]
 pub(super) struct Children {
     next: u32,
     left: u32,
-    named: u32,
 }
 
 impl Children {
     pub(super) fn next(&mut self, read: &Read<'_>) -> Option<u32> {
         self.left = self.left.checked_sub(1)?;
         let at = self.next;
-        self.next = read.node(at + self.named).next;
+        self.next = read.node(at).next(at as usize) as u32;
         Some(at)
     }
 }
@@ -755,11 +659,11 @@ mod tests {
 
     /// Canonical JSON by the tape, and by the library's tree.
     fn both(text: &str) -> (Option<String>, Option<String>) {
-        let (mut tape, mut names) = (Tape::default(), Names::default());
-        let own = tape.read(text, &mut names).map(|mut read| {
+        let (mut tape, mut shapes) = (Tape::default(), Shapes::default());
+        let own = tape.read(text, &mut shapes).map(|mut read| {
             let mut out = String::new();
             let mut numbers = Vec::new();
-            read.write::<false>(0, &mut out, &mut numbers);
+            read.write(0, false, &mut out, &mut numbers);
             for (index, byte) in out.bytes().enumerate() {
                 let told = numbers.iter().any(|(from, to)| (*from..*to).contains(&index));
                 assert!(!byte.is_ascii_digit() || told, "a digit at {index} of {out}");
@@ -839,14 +743,116 @@ mod tests {
 
     #[test]
     fn as_plain_text() {
-        let (mut tape, mut names) = (Tape::default(), Names::default());
+        let (mut tape, mut shapes) = (Tape::default(), Shapes::default());
         let mut out = String::new();
-        let mut read = tape.read(r#"{"b":["x",1.0],"a":"say \"y\""}"#, &mut names).expect("a document");
-        read.write::<true>(0, &mut out, &mut Vec::new());
+        let mut read = tape.read(r#"{"b":["x",1.0],"a":"say \"y\""}"#, &mut shapes).expect("a document");
+        read.write(0, true, &mut out, &mut Vec::new());
         assert_eq!(out, "a: say \"y\"; b: x, 1, ; ");
     }
 
+    /// The canonical form with these shapes known, how many values mean something, and the same as text.
+    fn canonical(text: &str, shapes: &mut Shapes) -> Option<(String, usize, String)> {
+        let mut tape = Tape::default();
+        let mut read = tape.read(text, shapes)?;
+        let (mut out, mut plain, mut numbers) = (String::new(), String::new(), Vec::new());
+        read.write(0, false, &mut out, &mut numbers);
+        for (index, byte) in out.bytes().enumerate() {
+            let told = numbers.iter().any(|(from, to)| (*from..*to).contains(&index));
+            assert!(!byte.is_ascii_digit() || told, "a digit at {index} of {out}");
+        }
+        read.write(0, true, &mut plain, &mut Vec::new());
+        let meant = read.tape.meaning(0);
+        assert_eq!(read.meant(), meant, "{text}");
+        Some((out, meant, plain))
+    }
+
+    /// A field of a list's objects: its name, what may stand there instead, and what it is.
+    type Drawn = (u8, u8, u8);
+
+    /// A list of objects like the first one, each with some of its fields changed; one of `blanks` stands between them.
+    fn alike(fields: &[Drawn], changes: &[(u8, Drawn)], blanks: u8) -> String {
+        const NAMES: [&str; 18] = [
+            "id",
+            "name",
+            "name",
+            "b",
+            "a",
+            "created",
+            "jsonrpc",
+            "tookMs",
+            "taskId",
+            "n\\u0041me",
+            "n2",
+            "é",
+            "",
+            "a name that has more than sixteen bytes",
+            "eightby",
+            "fourteen bytes",
+            "owner",
+            "items",
+        ];
+        const VALUES: [&str; 16] = [
+            "1",
+            "-0",
+            "0",
+            "12.50",
+            "1760000002",
+            "true",
+            "null",
+            "\"\"",
+            "\"plain words of some length\"",
+            "\"part-17\"",
+            "\"f81d4fae7dec11d0\"",
+            "\"a\\nb 5\"",
+            "[]",
+            "{}",
+            "[1,{\"b\":2,\"a\":[{\"b\":2,\"a\":1}]},\"x\"]",
+            "{\"name\":\"n\",\"id\":7,\"b\":{\"b\":1,\"a\":2}}",
+        ];
+        const BLANKS: [(&str, &str); 4] = [("", ""), ("", " "), ("\n    ", " "), (" ", "\t")];
+        let object = |fields: &[Drawn]| {
+            let mut out = String::from("{");
+            for (index, (name, value, blank)) in fields.iter().enumerate() {
+                let (before, behind) = BLANKS[usize::from(if *blank < 8 { *blank % 4 } else { blanks % 4 })];
+                out.push_str(if index > 0 { "," } else { "" });
+                let (name, value) = (NAMES[usize::from(*name) % 18], VALUES[usize::from(*value) % 16]);
+                out.push_str(&alloc::format!("{before}\"{name}\":{behind}{value}"));
+            }
+            out + if blanks % 4 == 2 { "\n}" } else { "}" }
+        };
+        let mut objects = alloc::vec![object(fields)];
+        for (place, (name, value, blank)) in changes {
+            let mut fields = fields.to_vec();
+            let at = usize::from(*place) % (fields.len() + 1);
+            match (place % 5, fields.get(at).copied()) {
+                // One more, one less, another, only its value.
+                (0, _) | (_, None) => fields.insert(at, (*name, *value, *blank)),
+                (1, _) => drop(fields.remove(at)),
+                (2, _) => fields[at] = (*name, *value, *blank),
+                (3, _) => fields.rotate_left(at),
+                (_, Some((name, _, blank))) => fields[at] = (name, *value, blank),
+            }
+            objects.push(object(&fields));
+        }
+        alloc::format!("[{}]", objects.join(","))
+    }
+
     proptest::proptest! {
+        #[test]
+        fn objects_that_are_alike(
+            fields in proptest::collection::vec(proptest::prelude::any::<Drawn>(), 0..8),
+            changes in proptest::collection::vec(proptest::prelude::any::<(u8, Drawn)>(), 0..12),
+            blanks in 0..4_u8,
+        ) {
+            let text = alike(&fields, &changes, blanks);
+            let mut shapes = Shapes::default();
+            let first = canonical(&text, &mut shapes);
+            proptest::prop_assert!(first.is_some(), "{}", text);
+            // What is known by then makes no difference, nor does it that nothing can be known.
+            proptest::prop_assert_eq!(&first, &canonical(&text, &mut shapes));
+            proptest::prop_assert_eq!(&first, &canonical(&text, &mut Shapes::without_room()));
+        }
+
         #[test]
         fn any_text(text in r#"[\[\]{}:,"0-9a-e.\\u+\- \n]{0,40}"#) {
             let (own, tree) = both(&text);

@@ -154,6 +154,11 @@ impl Around<'_> {
     /// Where the name around `start` begins, if it is one in a directory.
     fn directory(&self, start: usize) -> Option<usize> {
         let floor = self.floor.max(start.saturating_sub(64));
+        // Most texts have none.
+        let before = self.bytes.get(floor.saturating_sub(1)..start).unwrap_or_default();
+        if !before.iter().any(|byte| matches!(byte, b'/' | b'\\')) {
+            return None;
+        }
         let mut name = start;
         while name > floor
             && let byte = self.byte(name - 1)
@@ -405,7 +410,10 @@ impl Around<'_> {
         }
         let label = spelled(length);
         // A word without separators is told by one look.
-        if length > 0 && label.iter().all(u8::is_ascii_alphabetic) && !WORDS.may_hold(label) {
+        if length > 0
+            && label.iter().all(u8::is_ascii_alphabetic)
+            && !WORDS.may_hold(self.bytes.get(end - length..).unwrap_or_default(), length)
+        {
             return None;
         }
         let label = core::str::from_utf8(label).ok()?;

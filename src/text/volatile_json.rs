@@ -6,8 +6,8 @@
 //! whatever they are called. An answer that is nothing but volatile (when was this lease renewed?) is kept as it is.
 
 use super::answer::{Says, WAITING_STATES};
-use super::fields::Names;
 use super::mask::{Span, Strength, is_volatile, normalise};
+use super::shapes::Shapes;
 use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
 use super::words::listed_name;
 use alloc::{string::String, vec::Vec};
@@ -61,11 +61,11 @@ pub(super) struct Answer<'a> {
     pub(super) says: Says,
 }
 
-/// Buffers for the next answer, and the names of fields that were looked at already.
+/// Buffers for the next answer, and the shapes of objects that were seen already.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffers {
     tape: Tape,
-    names: Names,
+    shapes: Shapes,
     text: String,
 }
 
@@ -80,8 +80,8 @@ impl<'a> Answer<'a> {
 
     /// The same for any value, however long.
     pub(super) fn of(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
-        let Buffers { tape, names, text: buffer } = buffers;
-        let mut read = tape.read(text, names)?;
+        let Buffers { tape, shapes, text: buffer } = buffers;
+        let mut read = tape.read(text, shapes)?;
         let mut says = Says::default();
         judge(&read, 0, &mut says, buffer, 0);
         (mask(&mut read, buffer) > 0).then_some(Self { read, says })
@@ -89,12 +89,12 @@ impl<'a> Answer<'a> {
 
     /// Appends the canonical form; adds to `numbers` where digits are in it.
     pub(super) fn write(&mut self, out: &mut String, numbers: &mut Vec<Span>) {
-        self.read.write::<false>(0, out, numbers);
+        self.read.write(0, false, out, numbers);
     }
 
     /// Appends the same as text: quotes are for what the answer quotes, not for JSON's own strings.
     pub(super) fn write_text(&mut self, out: &mut String) {
-        self.read.write::<true>(0, out, &mut Vec::new());
+        self.read.write(0, true, out, &mut Vec::new());
     }
 }
 
@@ -151,13 +151,13 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
     }
     let fields = read.children(at);
     let (mut all, mut full) = (fields, false);
-    while let Some(name) = all.next(read) {
-        full |= read.node(name + 1).tag == Tag::List && !read.is_empty(name + 1);
+    while let Some(at) = all.next(read) {
+        full |= read.node(at).tag == Tag::List && !read.is_empty(at);
     }
     let mut fields = fields;
-    while let Some(field) = fields.next(read) {
-        let (name, at) = (read.text(read.node(field)), field + 1);
+    while let Some(at) = fields.next(read) {
         let value = read.node(at);
+        let name = read.name(value);
         match value.tag {
             Tag::List if !full && read.is_empty(at) => says.negative |= listed_name(&LISTS, name),
             Tag::Number if !full && read.text(value) == "0" => says.negative |= listed_name(&COUNTS, name),

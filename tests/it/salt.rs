@@ -194,3 +194,74 @@ fn what_lies_under_a_salt_is_checked_as_well() {
         assert!(Detector::restore(&whole[..at]).is_err(), "cut at {at}");
     }
 }
+
+/// A user tries one PIN until a detector speaks, in as few events as that takes.
+fn tried(detector: &mut Detector, pin: u32) -> Vec<Verdict> {
+    let call = json::event(&format!(r#"{{"type":"tool-call","tool":"login","args":{{"pin":"{pin:06}"}}}}"#)).unwrap();
+    let wrong = r#"{"type":"tool-result","tool":"login","outcome":"error","output":"wrong PIN"}"#;
+    let wrong = json::event(wrong).unwrap();
+    let events = [&call, &wrong, &call, &wrong, &call, &wrong];
+    events.into_iter().map(|event| detector.record(event).unwrap()).collect()
+}
+
+/// All that a user may show to others: verdicts, status, metrics and both reports, but neither state nor configuration.
+fn published(salt: Option<&str>, pin: u32) -> BTreeSet<String> {
+    let mut detector = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap();
+    let mut shown = json::to_string(&tried(&mut detector, pin));
+    shown += &json::status(&detector, "").unwrap();
+    shown += &json::metrics(&detector);
+    for format in ["json", "markdown"] {
+        shown += &json::report(&detector, "", format).unwrap();
+    }
+    assert!(!shown.contains(&format!("{pin:06}")), "in clear");
+    assert!(shown.contains("repeated-"), "{shown}");
+    digests(&shown)
+}
+
+/// Who knows the program, the tool and what it answered, but no secret, tries PINs until one comes to what was published.
+fn found<'a>(
+    salt: Option<&str>,
+    pins: std::ops::Range<u32>,
+    published: &[&'a BTreeSet<String>],
+) -> Vec<Vec<(u32, &'a str)>> {
+    let fresh = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap();
+    let tell = |verdicts: &[Verdict]| {
+        let findings = verdicts.iter().flat_map(|verdict| &verdict.findings);
+        let told = |finding: &loopwarden::model::Finding| {
+            let digests = finding.evidence.iter().map(|seen| seen.digest.to_string());
+            digests.chain([finding.signature.to_string()]).collect::<Vec<_>>().join(" ")
+        };
+        digests(&findings.map(told).collect::<Vec<_>>().join(" "))
+    };
+    // What does not depend on the PIN tells nothing of it.
+    let told = |pin| tell(&tried(&mut fresh.clone(), pin));
+    let constant: BTreeSet<String> = told(999_998).intersection(&told(999_999)).cloned().collect();
+    let mut found = vec![Vec::new(); published.len()];
+    for pin in pins {
+        let told = told(pin);
+        for (texts, found) in published.iter().zip(&mut found) {
+            let known = texts.iter().find(|digest| told.contains(*digest) && !constant.contains(*digest));
+            found.extend(known.map(|digest| (pin, digest.as_str())));
+        }
+    }
+    found
+}
+
+#[test]
+fn nobody_finds_a_pin_in_what_is_published_under_a_salt() {
+    const PIN: u32 = 493_027;
+    let (plain, zeros) = (published(None, PIN), published(Some("00000000"), PIN));
+    let (one, other) = (published(Some("first secret"), PIN), published(Some("other secret"), PIN));
+    // That the search is a good one: without a salt, or with one that can be guessed, it finds the PIN and nothing else.
+    let pins = PIN - 1_500..PIN + 1_500;
+    let [in_plain, in_one, in_other] = &found(None, pins, &[&plain, &one, &other])[..] else { panic!("three answers") };
+    assert_eq!(in_plain.iter().map(|(pin, _)| *pin).collect::<Vec<_>>(), [PIN]);
+    assert_eq!((in_one.as_slice(), in_other.as_slice()), (&[][..], &[][..]));
+    let guessed = found(Some("00000000"), PIN - 100..PIN + 100, &[&zeros, &one, &other]);
+    assert_eq!(guessed.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 0]);
+    // And what two users publish of one call is not the same.
+    let telling: Vec<_> = plain.iter().filter(|digest| !published(None, PIN + 1).contains(*digest)).collect();
+    assert!(!telling.is_empty(), "{telling:?}");
+    let same: Vec<_> = one.intersection(&other).filter(|digest| !plain.contains(*digest)).collect();
+    assert!(same.is_empty() && telling.iter().all(|digest| !one.contains(*digest)), "{same:?}");
+}

@@ -212,6 +212,25 @@ test("a snapshot holds the detector, the round, what waits to be said, open call
   assert.equal(second.snapshot().split(".")[0], "1");
 });
 
+test("a guard that goes on from a state makes no detector beside it and draws no lot", (context) => {
+  const first = guarded();
+  rounds(first, 2);
+  const state = first.snapshot();
+  const drawn = context.mock.method(crypto, "randomUUID");
+  const second = guarded({ state });
+  assert.equal(drawn.mock.callCount(), 0);
+  round(second);
+  assert.match(second.guidance() ?? "", /3 times/);
+  // A wrong configuration is an error all the same, and a state that cannot be read a new start.
+  assert.throws(() => guarded({ state, config: { preset: "none" } as never }), { code: "invalid-config" });
+  const warnings: string[] = [];
+  const third = guarded({ state: "1.?.?", onWarning: (message) => warnings.push(message) });
+  assert.equal(warnings.length, 1, warnings.join("\n"));
+  assert.equal(drawn.mock.callCount(), 1);
+  rounds(third, 3);
+  assert.match(third.guidance() ?? "", /3 times/);
+});
+
 test("a snapshot that cannot be read is a warning, and the guard goes on as it was", () => {
   const foreign = `${guarded().snapshot().split(".").slice(0, 2).join(".")}.${btoa('[["[]",{"round":1}]]')}`;
   for (const state of ["", "2.a.b", "1.AAAA.W10=", "1.?.?", `1.${btoa("x".repeat(50))}.bm8=`, foreign]) {

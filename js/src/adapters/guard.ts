@@ -7,30 +7,23 @@ import {
   type Config,
   type Decision,
   type Finding,
-  type HaltReason,
   LoopDetector,
   type Outcome,
   type Role,
   type Scope,
   type Verdict,
 } from "loopwarden";
+import { LoopHalt, type LoopHaltRecord } from "./halt.ts";
+import { ACTS, NAME, OPEN, packed, SCOPES, type Stand, unpacked } from "./stand.ts";
+
+export { LoopHalt, type LoopHaltRecord };
 
 /** Notes that wait for the next model call, at most. */
 const NOTES = 8;
-/** Calls of a scope that wait for their result, at most; as many as the core pairs. */
-const OPEN = 64;
 /** Calls of a conversation that tell whose it is. */
 const LATEST = 8;
-/** Scopes (sub-agents, tasks) remembered, at most; the oldest goes first. */
-const SCOPES = 256;
-/** Units of a name that the core may accept: 512 characters. */
-const NAME = 1_024;
 /** Units of a call's id that are kept of either end of a longer one. */
 const ID_END = 128;
-/** What a terminal obeys, and what hides. */
-const ACTS = /[^\P{C}\n]/gu;
-/** Units of a text that a snapshot's note may have; the core's own are shorter. */
-const NOTE = 8_192;
 /** Default of {@link GuardOptions.maxRefusals}. */
 const REFUSALS = 4;
 /** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
@@ -122,74 +115,6 @@ export type Ruling =
 
 const CONTINUE: Ruling = { action: "continue" };
 
-/** A halt as data. */
-export interface LoopHaltRecord {
-  status: "loop";
-  /** `gate` asks a human, who answers with {@link Guard.acknowledge}; `halt` is final until a human writes. */
-  level: "gate" | "halt";
-  /** The rule that ended the run; `user-stop` where a human did. */
-  rule: string;
-  /** Absent at a gate. */
-  haltReason?: HaltReason | undefined;
-  message: string;
-  /** The escalation report, in Markdown. */
-  report: string;
-  scope: Scope;
-  /** The finding that led; absent where a human ended the run. */
-  finding?: Finding | undefined;
-}
-
-/** Why a run ended: thrown, or handed over as a reason, and never "completed". */
-export class LoopHalt extends Error {
-  override readonly name = "LoopHalt";
-  /** Never `completed`. */
-  readonly status = "loop";
-  readonly level: "gate" | "halt";
-  /** The rule that ended the run; `user-stop` where a human did. */
-  readonly rule: string;
-  /** Absent at a gate. */
-  readonly haltReason: HaltReason | undefined;
-  /** The escalation report, in Markdown. */
-  readonly report: string;
-  readonly scope: Scope;
-  /** The finding that led; absent where a human ended the run. */
-  readonly finding: Finding | undefined;
-
-  constructor(record: Omit<LoopHaltRecord, "status">) {
-    super(record.message);
-    this.level = record.level;
-    this.rule = record.rule;
-    this.haltReason = record.haltReason;
-    this.report = record.report;
-    this.scope = record.scope;
-    this.finding = record.finding;
-  }
-
-  toJSON(): LoopHaltRecord {
-    const { status, level, rule, haltReason, message, report, scope, finding } = this;
-    return { status, level, rule, haltReason, message, report, scope, finding };
-  }
-}
-
-/** What is remembered of a scope beside the detector's own memory. */
-interface Stand {
-  round: number;
-  notes: string[];
-  /** Calls that wait for their result: the host's id and the round, which together with a number are unique. */
-  open: [id: string, round: string, nth?: number][];
-  /** The ids of the round so far, and how often one of them was given to a call after the call before was answered. */
-  made?: { round: string; ids: string[]; again: number };
-  /** The host's ids of the latest calls: a conversation that goes on somewhere else shows them again. */
-  recent?: string[];
-  /** Whether work was handed on since a human last wrote. */
-  handed: boolean;
-  /** Rounds in a row that were refused, and the last of them. */
-  refused: [rounds: number, last: number];
-  /** What an answer took whose first event is still to come. */
-  spent?: { tokens?: number; costMicros?: number };
-  halt?: LoopHalt;
-}
-
 /** What a guard shares with those of its sub-agents. */
 interface Shared {
   detector: LoopDetector;
@@ -232,9 +157,26 @@ export class Guard {
     };
     this.enabled = options.enabled !== false;
     if (!this.enabled) return;
-    const detector = shared?.detector ?? options.detector ?? new LoopDetector(salted(options.config));
-    this.#shared = shared ?? { detector, own: !options.detector, stands: new Map(), warned: new Set() };
-    if (options.state !== undefined && !shared) this.restore(options.state);
+    this.#shared = shared ?? this.#begin(options);
+  }
+
+  /** What a guard begins with: a state that is given and can be read, or nothing. */
+  #begin({ config, detector, state }: GuardOptions): Shared {
+    const remembered = { stands: new Map(), warned: new Set<string>() };
+    const fresh = (): Shared => {
+      return { detector: detector ?? new LoopDetector(salted(config)), own: !detector, ...remembered };
+    };
+    if (state === undefined) return fresh();
+    // That a configuration is wrong is said whatever the state is. Where there is none, a hook that goes on from a state at
+    // every call has neither a detector to make for nothing nor a salt to draw, which took it longer than the verdict.
+    if (config !== undefined) new LoopDetector(config).free();
+    try {
+      return { own: true, ...remembered, ...unpacked(state) };
+    } catch (cause) {
+      const shared = fresh();
+      this.#warn(shared, cause);
+      return shared;
+    }
   }
 
   /** The detector, for its status, report and metrics; absent while disabled, and another one after a restore. */
@@ -449,8 +391,7 @@ export class Guard {
   snapshot(): string {
     let text = "";
     this.#safely((shared) => {
-      const bytes = shared.detector.snapshot();
-      text = `1.${toBase64(bytes)}.${toBase64(new TextEncoder().encode(JSON.stringify([...shared.stands])))}`;
+      text = packed(shared.detector, shared.stands);
       return CONTINUE;
     });
     return text;
@@ -460,22 +401,14 @@ export class Guard {
   restore(state: string): boolean {
     let restored = false;
     this.#safely((shared) => {
-      const [version, detector, rest] = state.split(".");
-      if (version !== "1" || detector === undefined || rest === undefined) throw new Error("not a guard's snapshot");
-      const entries: [string, Stand][] = JSON.parse(new TextDecoder().decode(fromBase64(rest)));
-      if (!Array.isArray(entries) || entries.length > SCOPES || !entries.every(isEntry))
-        throw new Error("not a guard's snapshot");
-      const stands = entries.map(([key, { halt, ...stand }]): [string, Stand] => [
-        key,
-        { ...stand, ...(halt && { halt: new LoopHalt(halt) }) },
-      ]);
+      const kept = unpacked(state);
       const before = shared.own ? shared.detector : undefined;
-      shared.detector = LoopDetector.restore(fromBase64(detector));
+      shared.detector = kept.detector;
       shared.own = true;
       // A host may restore at every step, and the garbage collector does not see how large a detector is.
       before?.free();
       shared.stands.clear();
-      for (const [key, stand] of stands) shared.stands.set(key, stand);
+      for (const [key, stand] of kept.stands) shared.stands.set(key, stand);
       restored = true;
       return CONTINUE;
     });
@@ -679,18 +612,6 @@ function idOf(id: string | undefined): string | undefined {
   return id.length <= 3 * ID_END ? id : `${id.slice(0, ID_END)}…${id.length}…${id.slice(-ID_END)}`;
 }
 
-/** Whether this is a scope as a guard remembers it. What it says to the model is the guard's own word, and no longer. */
-function isEntry([key, stand]: [string, Stand]): boolean {
-  const scope: unknown = JSON.parse(key);
-  if (!Array.isArray(scope) || scope.length !== 3 || key.length > 8 * NAME) return false;
-  const { round, notes, open, refused, recent = [], made = { ids: [] } } = stand;
-  const lists = [notes, open, refused, recent, made.ids];
-  if (!Number.isSafeInteger(round) || !lists.every((list) => Array.isArray(list) && list.length <= OPEN)) return false;
-  return notes.every(
-    (note) => typeof note === "string" && note.length <= NOTE && note.startsWith("Loopwarden") && !note.match(ACTS),
-  );
-}
-
 /** What the model is told begins with who says it, so that nobody takes it for a human's or a tool's word. */
 function attributed(text: string): string {
   return text.startsWith("Loopwarden") ? text : `Loopwarden (loop detector): ${text}`;
@@ -733,18 +654,4 @@ function shallow(text: string): boolean {
     if (depth > DEPTH) return false;
   }
   return true;
-}
-
-/** `Uint8Array.prototype.toBase64` is not everywhere yet. */
-function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(binary);
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  return bytes;
 }

@@ -66,16 +66,16 @@ export async function judge(values: Values): Promise<void> {
   if (prompts !== "human" && prompts !== "host") throw new UsageError(`--prompts ${prompts}: expected human or host`);
 
   const { input, dialect } = received(standardInput());
-  const config = values.config === undefined ? undefined : await configOf(values.config);
   const folder = values.state ?? defaultState();
   if (input.hook_event_name === "SessionStart") sweep(folder);
   const journal = new Journal<Answer>(join(folder, `${await nameOf(input.session_id)}${SESSION}`));
+  // What a session goes by is settled by its first hook.
+  const config = values.config !== undefined && journal.isNew ? await configOf(values.config) : undefined;
   const entry: Hook = {
     at: Date.now(),
     input,
     options: { prompts, batches: !values["no-batches"] },
-    // What a session goes by is settled by its first hook.
-    ...(config !== undefined && journal.isNew && { config }),
+    ...(config !== undefined && { config }),
   };
   const { output, warnings } = journal.add(entry, fold);
   const answer = dialect.answer(output);
@@ -207,7 +207,7 @@ function patient(operation: () => number): number {
 }
 
 async function configOf(file: string): Promise<Config> {
-  const { configText } = await import("../settings.ts");
+  const { configText } = await import("./settings.ts");
   return JSON.parse(await configText(file));
 }
 

@@ -1,0 +1,421 @@
+//! Shapes of JSON objects: which fields one has, in which order, and what stands between their values.
+//!
+//! The objects of a list are mostly alike to the byte but for their values, and so are the next answers of a tool. So what
+//! stands between two values - comma, name, colon and blanks - is kept as a *step* behind the one before it, and expected
+//! where it stood the last time: a compare of sixteen bytes reads all of it, and what the name tells of its value is known.
+//! Steps are a tree, so the last one of an object tells all of its fields and with them how they are sorted, which is found
+//! out once.
+
+use super::fields::{Named, Told};
+use alloc::{string::String, vec::Vec};
+
+/// The step that objects begin at: no field yet.
+pub(super) const START: u16 = 0;
+/// No step that is kept.
+pub(super) const NONE: u16 = u16::MAX;
+
+/// Steps that are kept.
+const MOST: usize = 384;
+/// Fields of an object that are kept.
+pub(super) const FIELDS: usize = 64;
+/// Bytes of a step's text: what is longer has no name but a key of its own.
+const LONGEST: usize = 128;
+/// Steps behind one that are looked through; behind the start, where every object comes by, there may be more.
+const BRANCHES: usize = 8;
+const BRANCHES_AT_START: usize = 24;
+
+/// Shapes that were seen already.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shapes {
+    /// The first is the start.
+    steps: Vec<Step>,
+    /// What the steps are written as, one behind the other.
+    texts: String,
+    /// Fields, sorted by name, for each shape that an object has ended with.
+    sorted: Vec<Written>,
+    /// There was more than is kept: the next document begins with nothing.
+    full: bool,
+}
+
+/// A field behind others, with what stands between the value before it, or the object's begin, and its own value.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The first sixteen bytes of the text, and which of them there are.
+    begins: [u64; 2],
+    masks: [u64; 2],
+    /// Where the text is, and the name in it.
+    text: (u32, u32),
+    name: (u32, u32),
+    told: Told,
+    tells: bool,
+    /// How it is written.
+    written: Written,
+    /// Fields of an object that has come this far.
+    fields: u8,
+    /// The step behind this one that was added last, and the one that was added before this behind the same.
+    child: u16,
+    sibling: u16,
+    /// The step that came behind this one the last time, and that with which an object in its value began.
+    next: u16,
+    inside: u16,
+    before: u16,
+    sorted: Sorted,
+}
+
+/// Fields of a shape by name, without those that always go.
+#[derive(Clone, Copy, Debug)]
+enum Sorted {
+    /// No object has ended here yet.
+    Unknown,
+    /// A name is there twice.
+    Never,
+    /// Where the list of their places begins, and its length.
+    At(u32, u8),
+}
+
+/// How a field of a shape is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    /// The field's place in its object.
+    pub(super) place: u8,
+    /// Bytes between the begin of the name's quotation mark and the value; 0 where that is not as canonical JSON has it.
+    pub(super) back: u8,
+    /// A comma stands before them.
+    pub(super) comma: bool,
+}
+
+/// A step that stands where it is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stands {
+    /// Bytes of its text.
+    pub(super) length: usize,
+    /// Its name tells something.
+    pub(super) tells: bool,
+    /// The step that is expected behind it.
+    pub(super) next: u16,
+}
+
+impl Step {
+    const START: Self = Self {
+        begins: [0; 2],
+        masks: [u64::MAX; 2],
+        text: (0, 0),
+        name: (0, 0),
+        told: Told::NOTHING,
+        tells: false,
+        written: Written { place: 0, back: 0, comma: false },
+        fields: 0,
+        child: NONE,
+        sibling: NONE,
+        next: NONE,
+        inside: NONE,
+        before: NONE,
+        sorted: Sorted::At(0, 0),
+    };
+}
+
+/// The first sixteen bytes of a text, and which of them there are.
+fn beginning(text: &str) -> ([u64; 2], [u64; 2]) {
+    let (mut bytes, mut mask) = ([0; 16], [0; 16]);
+    for ((byte, mask), from) in bytes.iter_mut().zip(&mut mask).zip(text.bytes()) {
+        (*byte, *mask) = (from, u8::MAX);
+    }
+    (halves(bytes), halves(mask))
+}
+
+#[inline]
+fn halves(bytes: [u8; 16]) -> [u64; 2] {
+    let both = u128::from_le_bytes(bytes);
+    [both as u64, (both >> 64) as u64]
+}
+
+impl Shapes {
+    /// Begins another document.
+    pub(super) fn begin(&mut self) {
+        if core::mem::take(&mut self.full) {
+            self.steps.clear();
+            self.texts.clear();
+            self.sorted.clear();
+        }
+        if self.steps.is_empty() {
+            self.steps.push(Step::START);
+        }
+    }
+
+    fn step(&self, step: u16) -> Option<&Step> {
+        self.steps.get(usize::from(step))
+    }
+
+    /// The step that an object in the value of one is expected to begin with; in no field, that of the document.
+    #[inline]
+    pub(super) fn first(&self, within: u16) -> u16 {
+        match self.step(within) {
+            Some(step) => step.inside,
+            // In a field that is not kept, as the latest object of all did.
+            None => self.step(START).map_or(NONE, |start| start.next),
+        }
+    }
+
+    /// Notes what came behind a step, of an object in the value of another.
+    fn expect(&mut self, before: u16, within: u16, step: u16) {
+        if let Some(before) = self.steps.get_mut(usize::from(before)) {
+            before.next = step;
+        }
+        if before == START
+            && let Some(within) = self.steps.get_mut(usize::from(within))
+        {
+            within.inside = step;
+        }
+    }
+
+    /// Whether a step stands where `rest` begins, and what is known of it.
+    #[inline]
+    pub(super) fn stands(&self, step: u16, rest: &[u8]) -> Option<Stands> {
+        let known = self.step(step)?;
+        let length = (known.text.1 - known.text.0) as usize;
+        let begins = |bytes: [u64; 2]| {
+            bytes[0] & known.masks[0] == known.begins[0] && bytes[1] & known.masks[1] == known.begins[1]
+        };
+        let same = match rest.first_chunk() {
+            Some(chunk) if !begins(halves(*chunk)) => false,
+            Some(_) if length <= 16 => true,
+            _ => rest.get(..length) == self.texts.as_bytes().get(known.text.0 as usize..known.text.1 as usize),
+        };
+        // With more blanks behind it, it is another.
+        let same = same && rest.get(length).is_some_and(|byte| *byte > b' ');
+        same.then_some(Stands { length, tells: known.tells, next: known.next })
+    }
+
+    /// What the name of a step's field tells.
+    pub(super) fn told(&self, step: u16) -> Told {
+        self.step(step).map_or(Told::NOTHING, |step| step.told)
+    }
+
+    /// The step behind one that stands where `rest` begins; it is expected there from now on.
+    pub(super) fn other(&mut self, before: u16, within: u16, rest: &[u8]) -> Option<(u16, Stands)> {
+        let mut step = self.step(before)?.child;
+        while step != NONE {
+            if let Some(found) = self.stands(step, rest) {
+                self.expect(before, within, step);
+                return Some((step, found));
+            }
+            step = self.step(step)?.sibling;
+        }
+        None
+    }
+
+    /// Adds a step behind one that is kept: how it is written, and where in that its name is. [`NONE`] where there is no
+    /// room.
+    pub(super) fn add(&mut self, before: u16, within: u16, text: &str, name: (usize, usize), told: Told) -> u16 {
+        let Some(parent) = self.step(before).copied() else { return NONE };
+        if self.steps.len() >= MOST || text.len() > LONGEST || usize::from(parent.fields) >= FIELDS {
+            self.full |= self.steps.len() >= MOST;
+            return NONE;
+        }
+        let most = if before == START { BRANCHES_AT_START } else { BRANCHES };
+        let mut branches = core::iter::successors(self.step(parent.child), |step| self.step(step.sibling));
+        if branches.nth(most - 1).is_some() {
+            // Where names are keys, there are always others.
+            self.full = true;
+            return NONE;
+        }
+        let (begins, masks) = beginning(text);
+        let from = self.texts.len() as u32;
+        self.texts.push_str(text);
+        // INVARIANT: a text is short, and there are few of them.
+        let place = |at: usize| from + at as u32;
+        let canonical = !told.digits && text.ends_with("\":") && name.1 + 2 == text.len();
+        let number = self.steps.len() as u16;
+        self.steps.push(Step {
+            begins,
+            masks,
+            text: (from, place(text.len())),
+            name: (place(name.0), place(name.1)),
+            told,
+            tells: !told.is_plain(),
+            written: Written {
+                place: parent.fields,
+                back: if canonical { (name.1 - name.0 + 3) as u8 } else { 0 },
+                comma: text.as_bytes().get(name.0.wrapping_sub(2)) == Some(&b','),
+            },
+            fields: parent.fields + 1,
+            child: NONE,
+            sibling: parent.child,
+            next: NONE,
+            inside: NONE,
+            before,
+            sorted: Sorted::Unknown,
+        });
+        if let Some(parent) = self.steps.get_mut(usize::from(before)) {
+            parent.child = number;
+        }
+        self.expect(before, within, number);
+        number
+    }
+
+    /// The shape of an object that ended with a step; [`NONE`] where its fields have to be sorted each time.
+    #[inline]
+    pub(super) fn shape(&mut self, last: u16) -> u16 {
+        match self.step(last).map(|step| step.sorted) {
+            Some(Sorted::At(..)) => last,
+            Some(Sorted::Unknown) => self.sort(last),
+            Some(Sorted::Never) | None => NONE,
+        }
+    }
+
+    #[inline(never)]
+    fn sort(&mut self, last: u16) -> u16 {
+        // By place.
+        let mut fields = [NONE; FIELDS];
+        let mut at = last;
+        while let Some(step) = self.step(at).filter(|_| at != START) {
+            if let Some(field) = fields.get_mut(usize::from(step.fields) - 1) {
+                *field = at;
+            }
+            at = step.before;
+        }
+        let named = |field: &Written| fields.get(usize::from(field.place)).map_or("", |field| self.name(*field));
+        let mut sorted = Vec::new();
+        for field in &fields {
+            let Some(step) = self.step(*field) else { break };
+            if step.told.named == Named::Volatile {
+                continue;
+            }
+            let behind = sorted.partition_point(|other| named(other) < self.name(*field));
+            if sorted.get(behind).is_some_and(|other| named(other) == self.name(*field)) {
+                self.settle(last, Sorted::Never);
+                return NONE;
+            }
+            sorted.insert(behind, step.written);
+        }
+        // INVARIANT: an object has at most 64 fields, and there are few of them.
+        let settled = Sorted::At(self.sorted.len() as u32, sorted.len() as u8);
+        self.sorted.extend_from_slice(&sorted);
+        self.settle(last, settled);
+        last
+    }
+
+    fn settle(&mut self, last: u16, sorted: Sorted) {
+        if let Some(step) = self.steps.get_mut(usize::from(last)) {
+            step.sorted = sorted;
+        }
+    }
+
+    /// The fields of a shape, sorted by name; those that always go are not among them.
+    pub(super) fn sorted(&self, shape: u16) -> &[Written] {
+        match self.step(shape).map(|step| step.sorted) {
+            Some(Sorted::At(from, length)) => {
+                self.sorted.get(from as usize..from as usize + usize::from(length)).unwrap_or_default()
+            }
+            _ => &[],
+        }
+    }
+
+    /// The name of a step's field.
+    pub(super) fn name(&self, step: u16) -> &str {
+        let name = self.step(step).map(|step| step.name).unwrap_or_default();
+        self.texts.get(name.0 as usize..name.1 as usize).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+impl Shapes {
+    /// Shapes in which there is no room for one, and will be none.
+    pub(super) fn without_room() -> Self {
+        let mut shapes = Self::default();
+        shapes.steps.resize(MOST, Step::START);
+        shapes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, string::ToString};
+
+    /// Adds a field as it stands in a text behind others.
+    fn add(shapes: &mut Shapes, before: u16, name: &str) -> u16 {
+        let begin = if before == START { "\"" } else { ",\"" };
+        let text = format!("{begin}{name}\":");
+        let at = (begin.len(), begin.len() + name.len());
+        shapes.add(before, START, &text, at, Told::of(name))
+    }
+
+    #[test]
+    fn a_step_is_known_where_it_stands() {
+        let mut shapes = Shapes::default();
+        shapes.begin();
+        for name in ["", "a", "four", "fiveb", "twelve bytes", "thirteen byte", "a name of many bytes", "é"] {
+            for (before, begin) in [(START, "\""), (shapes.first(START), ",\"")] {
+                let step = add(&mut shapes, before, name);
+                if step == NONE {
+                    continue;
+                }
+                assert_eq!(shapes.name(step), name);
+                for (rest, stands) in [
+                    (format!("{begin}{name}\":1"), true),
+                    (format!("{begin}{name}\":\"and more than sixteen bytes"), true),
+                    (format!("{begin}{name}\": 1 and more than sixteen bytes"), false),
+                    (format!("{begin}{name}\" :1 and more than sixteen bytes"), false),
+                    (format!("{begin}{name}x\":1 and more than sixteen bytes"), false),
+                    (format!("{begin}x{name}\":1 and more than sixteen bytes"), false),
+                    (format!("{begin}{name}\":"), false),
+                    (name.to_string(), false),
+                ] {
+                    let found = shapes.stands(step, rest.as_bytes());
+                    let length = begin.len() + name.len() + 2;
+                    assert_eq!(found.map(|found| found.length), stands.then_some(length), "{name}: {rest}");
+                }
+            }
+        }
+        assert!(shapes.stands(NONE, b"\"").is_none());
+    }
+
+    #[test]
+    fn fields_are_sorted_once() {
+        let mut shapes = Shapes::default();
+        shapes.begin();
+        let mut last = START;
+        let names: Vec<String> = (0..FIELDS).map(|n| format!("{}-{}", n * 37 % FIELDS, "x".repeat(n % 11))).collect();
+        for name in &names {
+            last = add(&mut shapes, last, name);
+            assert_ne!(last, NONE, "{name}");
+        }
+        assert_eq!(add(&mut shapes, last, "one more"), NONE);
+        let shape = shapes.shape(last);
+        let mut sorted: Vec<u8> = (0..FIELDS as u8).collect();
+        sorted.sort_unstable_by_key(|place| &names[usize::from(*place)]);
+        let places = |shapes: &Shapes, shape| shapes.sorted(shape).iter().map(|field| field.place).collect::<Vec<_>>();
+        assert_eq!(places(&shapes, shape), sorted);
+        // One that always goes is not there, and a name that is there twice spoils it.
+        let mut last = START;
+        for name in ["b", "tookMs", "a"] {
+            last = add(&mut shapes, last, name);
+        }
+        let shape = shapes.shape(last);
+        assert_eq!(places(&shapes, shape), [2, 0]);
+        let last = add(&mut shapes, last, "b");
+        assert_eq!((shapes.shape(last), shapes.shape(last)), (NONE, NONE));
+    }
+
+    #[test]
+    fn what_is_full_begins_anew() {
+        let mut shapes = Shapes::default();
+        shapes.begin();
+        let mut kept = 0;
+        for number in 0..MOST {
+            let mut before = START;
+            for field in 0..40 {
+                before = add(&mut shapes, before, &format!("{number}.{field}"));
+                kept += usize::from(before != NONE);
+                if before == NONE {
+                    break;
+                }
+            }
+        }
+        assert!(kept < MOST && shapes.full);
+        assert_eq!(add(&mut shapes, START, "another"), NONE);
+        shapes.begin();
+        assert_eq!(add(&mut shapes, START, "another"), 1);
+    }
+}
