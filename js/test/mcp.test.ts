@@ -167,6 +167,26 @@ test("everything else passes, both ways: unknown methods, notifications, malform
   assert.match(said((await client.answer(id)).result ?? {}), /the client said \{"role":"assistant","content":"yes"\}/);
 });
 
+test("ids of every kind: what is answered here has the id as it was written", async () => {
+  for (const id of ["9007199254740993", "-12345678901234567890", "1.5e3", '"__proto__"', '"\\u0061"', "0", "null"]) {
+    await using client = new Client();
+    await client.begin();
+    const params = JSON.stringify({ name: "fail", arguments: { same: 1 } });
+    let seen = 0;
+    const answered = () => client.stdout.split("\n").length > seen + 1;
+    for (let step = 0; step < 12 && !client.stdout.includes(`"loopwarden/level":"block"`); step++) {
+      seen = client.stdout.split("\n").length - 1;
+      client.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}\n`);
+      await client.until(answered);
+    }
+    const refusals = client.stdout.split("\n").filter((line) => line.includes('"loopwarden/level":"block"'));
+    assert.ok(
+      refusals.length > 0 && refusals.every((line) => line.startsWith(`{"jsonrpc":"2.0","id":${id},`)),
+      client.stdout,
+    );
+  }
+});
+
 test("progress, cancellation and calls at once", async () => {
   await using client = new Client();
   await client.begin();

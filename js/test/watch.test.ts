@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { notifier } from "../src/cli/alarm.ts";
 import { init } from "../src/core.ts";
 import { complete, Live } from "../src/replay/live.ts";
@@ -304,6 +305,16 @@ test("wrong usage, and what is no text", async () => {
   const { code, stderr } = await run(process.execPath, [cli, "watch", "picture.jsonl"], { cwd: folder });
   assert.equal(code, 1);
   assert.match(stderr, /picture\.jsonl: is no text/);
+});
+
+test("a compressed log that would unpack to more than fits is none", async () => {
+  // Members of a file, one behind the other, are unpacked as one text.
+  const member = gzipSync(Buffer.alloc(32 << 20, " "));
+  await writeFile(join(folder, "bomb.jsonl.gz"), Buffer.concat(Array.from({ length: 12 }, () => member)));
+  const args = [cli, "watch", "bomb.jsonl.gz", "--idle", "1"];
+  const { code, stderr } = await run(process.execPath, args, { cwd: folder });
+  assert.equal(code, 0);
+  assert.match(stderr, /bomb\.jsonl\.gz: .*larger than 268435456 bytes.*; waiting for it/);
 });
 
 test("a session of long ago is taken up when nothing newer is there, and a missing one is waited for", async () => {

@@ -11,6 +11,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { AgentEvent, Verdict } from "loopwarden";
+import { bare } from "../../src/cli/harmless.ts";
 
 export interface TelemetryOptions {
   /** Who counts. Default the global provider, whenever it was registered. */
@@ -147,11 +148,18 @@ function errorType(event: AgentEvent): string | undefined {
   return event.outcome === "error" ? "_OTHER" : event.outcome;
 }
 
-/** Without what is absent. */
+/** Units of a text, at most: names that are kept have no more, ids of calls may be of any length. */
+const LONGEST = 512;
+
+/** Without what is absent, and with nothing in a text that whoever prints it would obey: names are strangers' words. */
 function told(attributes: Record<string, AttributeValue | null | undefined>): Attributes {
   const entries = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== null);
-  return Object.fromEntries(entries) as Attributes;
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, typeof value === "string" ? harmless(value) : value]),
+  ) as Attributes;
 }
+
+const harmless = (text: string): string => bare(text.slice(0, LONGEST)).replaceAll("\n", " ");
 
 function complain(cause: unknown): void {
   try {

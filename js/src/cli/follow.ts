@@ -14,6 +14,8 @@ import { type Session, sessions } from "./sessions.ts";
 const COARSE = 2500;
 /** Milliseconds after which half a document is no document that is just being written. */
 const SETTLED = 5000;
+/** Bytes of a compressed log once it is unpacked: what is longer cannot be a text here, and would take all memory first. */
+const LONGEST = 256 << 20;
 /** How many times as long as it took to look, nothing is looked at: following takes a tenth of a core at most. */
 const REST = 9;
 
@@ -107,7 +109,7 @@ const keyOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} 
 
 /** The text of bytes that may end within a character. */
 function decoded(file: string, bytes: Buffer): string {
-  const plain = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes;
+  const plain = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes, { maxOutputLength: LONGEST }) : bytes;
   // A log that was cut off under a writer that remembers its place begins with zeros.
   let start = 0;
   while (plain[start] === 0) start++;

@@ -8,8 +8,12 @@ export interface Read {
   rest: ReadableStream<Uint8Array> | undefined;
 }
 
-/** Reads a body up to a number of bytes. */
-export async function read(body: ReadableStream<Uint8Array>, most: number): Promise<Read> {
+/** Reads a body up to a number of bytes, and as far as `grant` has room for so many more. */
+export async function read(
+  body: ReadableStream<Uint8Array>,
+  most: number,
+  grant: (bytes: number) => boolean = () => true,
+): Promise<Read> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -18,7 +22,7 @@ export async function read(body: ReadableStream<Uint8Array>, most: number): Prom
     if (done) return { bytes: joined(chunks), rest: undefined };
     chunks.push(value);
     length += value.byteLength;
-    if (length > most) return { bytes: joined(chunks), rest: remaining(reader) };
+    if (length > most || !grant(value.byteLength)) return { bytes: joined(chunks), rest: remaining(reader) };
   }
 }
 

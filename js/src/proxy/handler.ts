@@ -36,6 +36,8 @@ const APIS: readonly Api[] = [openaiChat, openaiResponses, anthropic, gemini];
 /** Headers of one connection, which are not passed on. */
 const HOP_BY_HOP = [
   "connection",
+  // Who asks for it has been told to go on before the request came here.
+  "expect",
   "host",
   "keep-alive",
   "proxy-authenticate",
@@ -50,6 +52,10 @@ const HOP_BY_HOP = [
 const NOT_UNDERSTOOD = [400, 404, 422];
 /** Warnings that are given, at most. */
 const WARNINGS = 32;
+/** How many of the longest requests may be held at once; what comes beyond is passed on unread. */
+const HELD = 8;
+/** Where clients put their keys. */
+const KEYS = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
 /** Characters of a token, about. */
 const TOKEN = 4;
 
@@ -134,7 +140,10 @@ class Handler {
   };
   readonly #options: LoopProxyOptions;
   readonly #settings: Settings;
-  readonly #seed: string;
+  /** What a snapshot has to have in common with a request to be of use to it. */
+  #seeded: string | undefined;
+  /** Bytes of requests that are read and not answered. */
+  #held = 0;
   readonly #warned = new Set<string>();
   /** How the latest requests began. */
   readonly #prefixes = new Map<Api, Prefixes>();
@@ -144,8 +153,16 @@ class Handler {
   constructor(options: LoopProxyOptions) {
     this.#options = options;
     this.#settings = settled(options);
+  }
+
+  /**
+   * Made with the first request: edge runtimes have no random numbers before. Where nobody shares the cache, nobody need
+   * be able to tell its names beforehand either.
+   */
+  get #seed(): string {
     const { config, prompts } = this.#settings;
-    this.#seed = `${version()} ${prompts} ${config}`;
+    this.#seeded ??= `${version()} ${prompts} ${config}${this.#options.cache ? "" : ` ${crypto.randomUUID()}`}`;
+    return this.#seeded;
   }
 
   async handle(request: Request, rest: readonly unknown[]): Promise<Response> {
@@ -163,22 +180,42 @@ class Handler {
       this.#unread("a request is longer than `maxBody`");
       return this.#passed(outgoing, request.method, request.body);
     }
-    const body = await read(request.body, maxBody);
-    if (body.rest) {
-      this.#unread("a request is longer than `maxBody`");
-      return this.#passed(outgoing, request.method, whole(body));
+    let held = 0;
+    const grant = (bytes: number) => {
+      if (this.#held + bytes > HELD * maxBody) return false;
+      this.#held += bytes;
+      held += bytes;
+      return true;
+    };
+    try {
+      const body = await read(request.body, maxBody, grant);
+      if (!body.rest) return await this.#answered(api, outgoing, body.bytes, request.headers, rest);
+      this.#unread("a request, or all of those at hand together, is longer than `maxBody` allows");
+      return await this.#passed(outgoing, request.method, whole(body));
+    } finally {
+      this.#held -= held;
     }
+  }
+
+  /** Answers a request that was read whole. */
+  async #answered(
+    api: Api,
+    outgoing: Outgoing,
+    bytes: Uint8Array<ArrayBuffer>,
+    headers: Headers,
+    rest: readonly unknown[],
+  ): Promise<Response> {
     let answer: Response | undefined;
     try {
       const context = rest.find(isContext);
-      answer = await this.#judged(api, outgoing, body.bytes, request.headers.get("content-encoding"), context);
+      answer = await this.#judged(api, outgoing, bytes, headers.get("content-encoding"), context);
     } catch (error) {
       if (error instanceof Unreachable) return this.#unreachable(error);
       this.#warn("judge", error);
     }
     if (answer === undefined) {
       this.metrics.unread++;
-      return this.#passed(outgoing, "POST", body.bytes);
+      return this.#passed(outgoing, "POST", bytes);
     }
     return answer;
   }
@@ -194,16 +231,18 @@ class Handler {
     const { policy, config, prompts, cache, maxBody } = this.#settings;
     const plain = await unpacked(bytes, coding, maxBody);
     if (plain === undefined) return undefined;
+    const whose = tenant(outgoing);
     const how: How = {
       config,
       hostPrompts: prompts === "host",
       cache,
-      seed: this.#seed,
+      seed: `${this.#seed} ${whose}`,
       warn: (kind: string, cause: unknown) => this.#warn(kind, cause),
       pending: (work: Promise<unknown>) => context?.waitUntil(work),
     };
     const named = (ids: readonly string[]) => names(this.#seed, api, outgoing.headers, ids);
-    const conversation = (await this.#goesOn(how, api, plain)) ?? (await this.#read(how, api, plain, named));
+    const conversation =
+      (await this.#goesOn(how, api, plain, whose)) ?? (await this.#read(how, api, plain, whose, named));
     if (conversation === undefined) return undefined;
     const { body, judged, messages, remember } = conversation;
     const asked: Asked = { url: outgoing.url, body };
@@ -334,6 +373,7 @@ class Handler {
     how: How,
     api: Api,
     plain: Uint8Array<ArrayBuffer>,
+    whose: string,
     named: (ids: readonly string[]) => Promise<string[]>,
   ): Promise<Conversation | undefined> {
     const body = parsed(text(plain));
@@ -344,14 +384,14 @@ class Handler {
     const remember = this.#once(() => {
       const first = opening(plain, api.list);
       const all = first === undefined || judged.places.length === 0 ? undefined : elements(plain, first);
-      if (all?.length === messages.length) this.#remember(api, plain, judged.places, all, 0, all[0]?.start ?? 0);
+      if (all?.length === messages.length) this.#remember(api, plain, whose, judged.places, all, 0, all[0]?.start ?? 0);
     });
     return { body, judged, messages: messages.length, remember };
   }
 
   /** Reads of a request only what comes after what is known; nothing where it begins like none before it. */
-  async #goesOn(how: How, api: Api, plain: Uint8Array<ArrayBuffer>): Promise<Conversation | undefined> {
-    const mark = this.#prefixes.get(api)?.find(plain);
+  async #goesOn(how: How, api: Api, plain: Uint8Array<ArrayBuffer>, whose: string): Promise<Conversation | undefined> {
+    const mark = this.#prefixes.get(api)?.find(plain, whose);
     const from = mark?.recent[0];
     if (mark === undefined || from === undefined) return undefined;
     // The same request without the messages that are known, but for the last ones.
@@ -369,7 +409,7 @@ class Handler {
       // Of what is known only the last end is of use.
       const known = mark.recent.map((start) => ({ start, end: mark.end }));
       if (more && known.length + more.length === messages.length)
-        this.#remember(api, plain, judged.places, [...known, ...more], absent, mark.first);
+        this.#remember(api, plain, whose, judged.places, [...known, ...more], absent, mark.first);
     });
     return { body, judged, messages: absent + messages.length, remember };
   }
@@ -377,6 +417,7 @@ class Handler {
   #remember(
     api: Api,
     plain: Uint8Array,
+    whose: string,
     places: readonly Between[],
     at: readonly { start: number; end: number }[],
     absent: number,
@@ -390,7 +431,7 @@ class Handler {
       const recent = at.slice(Math.max(0, messages - absent - RECENT), messages - absent).map(({ start }) => start);
       return [{ first, end: last.end, messages, recent, digest, before }];
     });
-    prefixes.keep(plain, marks);
+    prefixes.keep(plain, whose, marks);
   }
 
   /** Follows an answer that streams. */
@@ -452,7 +493,8 @@ class Handler {
   ): Promise<Response> {
     const own = new Headers(headers);
     // The runtimes' own `fetch` tells the length of bytes itself, and takes no other word for it.
-    if (!this.#settings.packed) own.delete("content-length");
+    // A length without a body would have upstream take the next request on the connection for it.
+    if (!this.#settings.packed || body === null) own.delete("content-length");
     else if (body instanceof Uint8Array) own.set("content-length", `${body.byteLength}`);
     const init: RequestInit & { duplex: "half" } = {
       method,
@@ -568,9 +610,18 @@ function told(verdict: Verdict): Record<string, string> {
   };
 }
 
+/**
+ * Whose a conversation is: his who has the key. The digests of conversations can be met by who looks for it, and what one
+ * tenant sends must not be taken for what is known of another's.
+ */
+function tenant({ url, headers }: Outgoing): string {
+  const keys = KEYS.map((name) => headers.get(name) ?? "");
+  return new Digest([...keys, url.searchParams.get("key") ?? ""].join("\n")).value;
+}
+
 /** Names of what the vendor keeps. They are nobody's but those of who has the key: it is a part of the digest. */
 async function names(seed: string, api: Api, headers: Headers, ids: readonly string[]): Promise<string[]> {
-  const key = ["authorization", "api-key", "x-api-key"].map((name) => headers.get(name) ?? "").join("\n");
+  const key = KEYS.map((name) => headers.get(name) ?? "").join("\n");
   const digest = new Digest(`${seed} ${api.name}`).value;
   return Promise.all(
     ids.map(async (id) => {

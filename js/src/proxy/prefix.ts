@@ -30,17 +30,17 @@ const BEGINNINGS = 4096;
 
 /** Remembers how requests began. */
 export class Prefixes {
-  /** By the length and the hash of a beginning whose length is a power of two. */
+  /** By whose it is, and by the length and the hash of a beginning whose length is a power of two. */
   readonly #marks = new Map<string, Remembered[]>();
 
-  /** The longest known beginning of a request. */
-  find(bytes: Uint8Array): Mark | undefined {
+  /** The longest known beginning of a request of this tenant. */
+  find(bytes: Uint8Array, whose: string): Mark | undefined {
     const stops = new Map<number, Remembered[]>();
     let found: Mark | undefined;
     hashed(bytes, powers(bytes.length), (length, hash) => {
       for (const mark of stops.get(length) ?? []) if (mark.hash === hash) found = mark;
       if (!isPower(length)) return [];
-      const key = `${length} ${hash}`;
+      const key = `${whose} ${length} ${hash}`;
       const marks = this.#marks.get(key) ?? [];
       const more: number[] = [];
       for (const mark of marks) {
@@ -57,13 +57,13 @@ export class Prefixes {
   }
 
   /** Remembers places of a request, in any order. */
-  keep(bytes: Uint8Array, marks: readonly Mark[]): void {
+  keep(bytes: Uint8Array, whose: string, marks: readonly Mark[]): void {
     const known = marks.filter(({ end }) => end >= LEAST);
     if (known.length === 0) return;
     const beginnings = new Map<number, string>();
     const hashes = new Map<number, number>();
     hashed(bytes, [...powers(bytes.length), ...known.map(({ end }) => end)], (length, hash) => {
-      if (isPower(length)) beginnings.set(length, `${length} ${hash}`);
+      if (isPower(length)) beginnings.set(length, `${whose} ${length} ${hash}`);
       hashes.set(length, hash);
       return [];
     });

@@ -103,10 +103,11 @@ export class McpJudge {
   failed(text: string, reason: string): string[] {
     const answers: string[] = [];
     this.#safely(text, (message) => {
-      for (const one of listed(message)) {
-        if (typeof one["method"] !== "string" || one["id"] === undefined) continue;
-        const error = { code: -32000, message: reason };
-        const answer = JSON.stringify({ jsonrpc: "2.0", id: one["id"], error });
+      for (const own of Array.isArray(message) ? [...parts(text)].map(({ value }) => value) : [text]) {
+        const one: unknown = JSON.parse(own);
+        if (!isObject(one) || typeof one["method"] !== "string" || one["id"] === undefined) continue;
+        const error = JSON.stringify({ code: -32000, message: reason });
+        const answer = `{"jsonrpc":"2.0","id":${member(own, "id") ?? "null"},"error":${error}}`;
         answers.push(this.fromServer(answer)?.toClient[0] ?? answer);
       }
       return undefined;
@@ -208,15 +209,15 @@ export class McpJudge {
       this.counts.refused++;
       // What is said here need not be said again.
       if (ruling.action === "block") this.#guard.guidance();
-      return { toServer: [], toClient: [this.#refusal(id, ruling), ...asks] };
+      return { toServer: [], toClient: [this.#refusal(member(text, "id"), ruling), ...asks] };
     }
     this.#open++;
     this.#wait(id, { kind: "call", tool: name, callId });
     return asks.length === 0 ? undefined : { toServer: [text], toClient: asks };
   }
 
-  /** What answers a call that is not to run. */
-  #refusal(id: unknown, ruling: Ruling & { action: "block" | "halt" }): string {
+  /** What answers a call that is not to run. Its id stays as it was written: a number may be longer than ours are exact. */
+  #refusal(id: string | undefined, ruling: Ruling & { action: "block" | "halt" }): string {
     const minutes = Math.round(this.#options.pause / 60_000);
     const pause = this.#options.pause > 0 ? `, or nothing was called for ${minutes} minutes` : "";
     const asked = this.#asked.size > 0 ? " A person is being asked." : "";
@@ -228,7 +229,7 @@ export class McpJudge {
     const finding = halts ? ruling.halt.finding : ruling.finding;
     const level = halts ? ruling.halt.level : "block";
     const result = { content: [{ type: "text", text }], isError: true, _meta: meta(level, finding?.rule) };
-    return JSON.stringify({ jsonrpc: "2.0", id, result });
+    return `{"jsonrpc":"2.0","id":${id ?? "null"},"result":${JSON.stringify(result)}}`;
   }
 
   #cancelled({ requestId, reason }: Json): void {
@@ -350,8 +351,16 @@ export class McpJudge {
 
   #wait(id: unknown, open: Open): void {
     if (id === undefined) return;
-    this.#waiting.set(JSON.stringify(id), open);
-    if (this.#waiting.size > WAITING) this.#waiting.delete(this.#waiting.keys().next().value as string);
+    const key = JSON.stringify(id);
+    // Nobody answers a call whose id was given again, or that has waited for so long.
+    this.#forget(key);
+    this.#waiting.set(key, open);
+    if (this.#waiting.size > WAITING) this.#forget(this.#waiting.keys().next().value as string);
+  }
+
+  #forget(key: string): void {
+    if (this.#waiting.get(key)?.kind === "call") this.#open = Math.max(0, this.#open - 1);
+    this.#waiting.delete(key);
   }
 }
 
@@ -398,5 +407,3 @@ function put(text: string, name: string, value: string): string {
 function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-
-const listed = (message: unknown): Json[] => (Array.isArray(message) ? message : [message]).filter(isObject);

@@ -21,7 +21,8 @@ carries the headers loopwarden-level and, where something was found, loopwarden-
   --upstream URL   where requests go: https://api.openai.com, https://api.anthropic.com,
                    https://generativelanguage.googleapis.com, or any server that speaks like one of them
   --port N         the port to listen on, 8787 where absent; 0 takes a free one
-  --host ADDRESS   the address to listen on, 127.0.0.1 where absent; on others whoever reaches it can use it
+  --host ADDRESS   the address to listen on, 127.0.0.1 where absent: only requests for an address, localhost, *.localhost or
+                   *.internal are answered there; on others whoever reaches it can use it
   --config FILE    the configuration; loopwarden.json of this folder where absent, if there is one; --no-config does
                    without that file
   --observe        changes nothing: only headers and this log tell what was found
@@ -77,13 +78,14 @@ export async function run(args: string[]): Promise<number> {
     onWarning: (message) => tell(message),
   };
   const proxy = createLoopProxy(proxyOptions);
-  const server = served(proxy, (error) => tell(`loopwarden: ${reasonOf(error)}`));
+  const isLocal = LOOPBACK.includes(values.host);
+  // A page whose own name is made to lead to this machine would be let in: the browser takes it for the same origin.
+  const server = served(proxy, (error) => tell(`loopwarden: ${reasonOf(error)}`), isLocal ? { host: values.host } : {});
   const address = await listening(server, port, values.host);
   if (values.json) printJson({ listening: address, upstream: values.upstream });
   else {
     print(`${address} → ${values.upstream}`);
-    if (!LOOPBACK.includes(values.host))
-      tell(`whoever reaches ${values.host} can use this proxy with a key of their own`);
+    if (!isLocal) tell(`whoever reaches ${values.host} can use this proxy with a key of their own`);
   }
   await stopped();
   await new Promise<void>((resolve) => {

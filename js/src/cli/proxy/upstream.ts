@@ -8,7 +8,7 @@ import type { ReadableStream as WebStream } from "node:stream/web";
 import type { LoopProxyOptions } from "loopwarden/proxy";
 
 /** Answers that have no body. */
-const EMPTY = [101, 204, 205, 304];
+const EMPTY = [204, 205, 304];
 
 /** Upstream, as a `fetch` that leaves bodies as they are. */
 export function upstream(): { fetch: NonNullable<LoopProxyOptions["fetch"]>; close: () => void } {
@@ -45,6 +45,11 @@ async function ask(
   outgoing.setNoDelay(true);
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on("response", resolve);
+    // Nobody asked for it: `upgrade` is not passed on.
+    outgoing.on("upgrade", (_, socket) => {
+      socket.destroy();
+      reject(new Error("upstream answered with the status 101"));
+    });
     outgoing.on("error", (cause) => {
       const { code } = cause as NodeJS.ErrnoException;
       const stale = outgoing.reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
@@ -65,6 +70,11 @@ async function ask(
   const own = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) own.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   const init = { status: statusCode, statusText: statusMessage, headers: own };
+  // No server speaks like this, and the Fetch standard knows no such answer.
+  if (statusCode < 200 || statusCode > 599) {
+    incoming.destroy();
+    throw new Error(`upstream answered with the status ${statusCode}`);
+  }
   if (EMPTY.includes(statusCode) || request.method === "HEAD") {
     incoming.resume();
     return new Response(null, init);
