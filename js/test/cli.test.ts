@@ -541,6 +541,17 @@ test("what is no log is told in a line", async () => {
   assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
 });
 
+test("a value that is missing or too much is told of by the option's name", async () => {
+  for (const [args, words] of [
+    [["replay", "--config"], "--config: its value is missing"],
+    [["replay", "--config", "--json"], "--config: its value is missing, or begins with a dash: --config=-VALUE"],
+    [["replay", "--json=yes"], "--json: takes no value"],
+  ] as const) {
+    const { code, stderr } = await loopwarden(...args);
+    assert.deepEqual([code, stderr.split("\n")[0]], [2, `loopwarden: ${words}`]);
+  }
+});
+
 test("completion knows every command and option", async () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout } = await loopwarden("completion", shell);
@@ -551,7 +562,8 @@ test("completion knows every command and option", async () => {
   const script = (await loopwarden("completion", "bash")).stdout;
   const asked = `${script}\nCOMP_WORDS=(loopwarden replay --rep); COMP_CWORD=2; _loopwarden; echo "\${COMPREPLY[@]}"`;
   assert.equal((await run("bash", ["-c", asked])).stdout.trim(), "--reporter");
-  assert.equal((await loopwarden("completion", "csh")).code, 2);
+  const csh = await loopwarden("completion", "csh");
+  assert.deepEqual([csh.code, /loopwarden: completion csh/.test(csh.stderr)], [2, true], csh.stderr);
 });
 
 test("doctor: a hook that calls what is not there is wrong", async () => {

@@ -24,11 +24,21 @@ export function parse<const T extends Options>(args: string[], options: T): Pars
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
-    if (unknown === undefined) throw new UsageError(message.split(". ")[0]);
+    if (unknown === undefined) throw new UsageError(inOurWords(message));
     const known = Object.keys(options).map((name) => `--${name}`);
     const near = nearest(unknown, known);
     throw new UsageError(`unknown option ${unknown}${near ? `, did you mean ${near}?` : ""}`);
   }
+}
+
+/** What Node says of the value of an option, said as the rest is. */
+function inOurWords(message: string): string {
+  const [, option, wrong] =
+    /^Option '(-[^' ]*)[^']*' (argument missing|argument is ambiguous|does not take an)/.exec(message) ?? [];
+  if (option === undefined) return message.split(". ")[0] ?? message;
+  if (wrong === "argument missing") return `${option}: its value is missing`;
+  if (wrong === "does not take an") return `${option}: takes no value`;
+  return `${option}: its value is missing, or begins with a dash: ${option}=-VALUE`;
 }
 
 /** Reads a level from an option. */
@@ -38,13 +48,13 @@ export function level(text: string): Level {
   throw new UsageError(`--level ${text}: expected one of ${LEVELS.slice(1).join(", ")}`);
 }
 
-/** Reads one of a few words from an option; absent, it is none. */
-export function oneOf<T extends string>(option: string, text: string | undefined, known: readonly T[]): T | undefined {
+/** Reads one of a few words, given as `what`, such as an option; absent, it is none. */
+export function oneOf<T extends string>(what: string, text: string | undefined, known: readonly T[]): T | undefined {
   const found = known.find((name) => name === text);
   if (text === undefined || found !== undefined) return found;
   const near = nearest(text, known);
   const meant = near ? `, did you mean ${near}?` : `: expected one of ${known.join(", ")}`;
-  throw new UsageError(`--${option} ${text}${meant}`);
+  throw new UsageError(`${what} ${text}${meant}`);
 }
 
 /** The known word that takes the fewest edits, where that is few. */

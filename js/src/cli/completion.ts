@@ -35,7 +35,7 @@ export function complete(args: string[], commands: Readonly<Record<string, Comma
   const { positionals } = parse(args, OWN);
   const [name, ...more] = positionals;
   if (name === undefined || more.length > 0) throw new UsageError(`completion: expected one of ${SHELLS.join(", ")}`);
-  const shell = oneOf("shell", name, SHELLS);
+  const shell = oneOf("completion", name, SHELLS);
   printRaw(shell === "fish" ? fish(commands) : shell === "zsh" ? zsh(commands) : bash(commands));
   return 0;
 }

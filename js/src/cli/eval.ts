@@ -83,7 +83,7 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
   if (positionals.length === 0) throw new UsageError("eval: which files or folders?");
   const least = level(values.level);
-  const reporter = oneOf("reporter", values.reporter, REPORTERS);
+  const reporter = oneOf("--reporter", values.reporter, REPORTERS);
   if (reporter !== undefined && values.json) throw new UsageError("eval: --json or --reporter, not both");
   const config = (await settings(values))?.text ?? "";
   const files = await filesOf(positionals);

@@ -10,6 +10,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   EROFS: "the disk is read-only",
   EMFILE: "too many files are open",
+  EADDRINUSE: "something listens there already",
+  EADDRNOTAVAIL: "this machine has no such address",
+  ENOTFOUND: "there is no such host",
   Z_DATA_ERROR: "not a sound gzip file",
   Z_BUF_ERROR: "the gzip file is cut off",
 };

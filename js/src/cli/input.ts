@@ -204,7 +204,7 @@ async function replace(file: string, content: string, mode: number | undefined):
 
 /** Reads the name of a transcript's format; absent, it is recognised. */
 export const transcriptFormat = (name: string | undefined): TranscriptFormat | undefined =>
-  oneOf("format", name, FORMATS);
+  oneOf("--format", name, FORMATS);
 
 /** How many complaints about one file are printed; the rest is counted. */
 const COMPLAINTS = 20;

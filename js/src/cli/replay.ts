@@ -63,7 +63,7 @@ export async function run(args: string[]): Promise<number> {
     throw new UsageError("replay: expected one file, or - for the standard input, or --last");
   const least = level(values.level);
   const wanted = transcriptFormat(values.format);
-  const reporter = oneOf("reporter", values.reporter, REPORTERS);
+  const reporter = oneOf("--reporter", values.reporter, REPORTERS);
   if (reporter !== undefined && values.json) throw new UsageError("replay: --json or --reporter, not both");
   const found = await settings(values);
   const file = named ?? (await last());

@@ -114,7 +114,7 @@ export async function run(args: string[]): Promise<number> {
   if (positionals.length === 0) throw new UsageError("tune: which files or folders?");
   const rate = share(values.rate);
   const least = level(values.level);
-  let unlabelled = oneOf("unlabelled", values.unlabelled, UNLABELLED);
+  let unlabelled = oneOf("--unlabelled", values.unlabelled, UNLABELLED);
   const config = (await settings(values))?.config ?? {};
   const runs: Run[] = [];
   for (const { file } of await filesOf(positionals)) {

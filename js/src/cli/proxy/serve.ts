@@ -57,7 +57,7 @@ export async function run(args: string[]): Promise<number> {
     throw new UsageError(`--max-body ${values["max-body"]}: expected 0 to 512`);
   if (!URL.canParse(values.upstream) || !/^https?:/.test(values.upstream))
     throw new UsageError(`--upstream ${values.upstream}: expected an address that begins with https:// or http://`);
-  const prompts = oneOf("prompts", values.prompts, ["human", "host"]);
+  const prompts = oneOf("--prompts", values.prompts, ["human", "host"]);
   const found = await settings(values);
   // Read only here, so that hooks do not wait for a server that they do not need.
   const [{ createLoopProxy }, { served }, { upstream }] = await Promise.all([
@@ -100,7 +100,10 @@ export async function run(args: string[]): Promise<number> {
 
 function listening(server: Server, port: number, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error) => reject(new InputError(`cannot listen on ${host}:${port}: ${reasonOf(error)}`)));
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const other = error.code === "EADDRINUSE" ? "; --port 0 takes a port that is free" : "";
+      reject(new InputError(`cannot listen on ${host}:${port}: ${reasonOf(error)}${other}`));
+    });
     server.listen(port, host, () => {
       const { port: own } = server.address() as AddressInfo;
       resolve(`http://${host.includes(":") ? `[${host}]` : host}:${own}`);
