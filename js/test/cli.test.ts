@@ -154,6 +154,37 @@ test("replay --json: one verdict a line, gzip and standard input alike", async (
   }
 });
 
+test("names that JavaScript gives a meaning are names like others", async () => {
+  // Written by hand: of an object with `__proto__` nothing is printed.
+  const steps = (name: string): string => {
+    const args = `{ "${name}": { "polluted": 1 }, "path": "${name}" }`;
+    const whose = `"run": "${name}", "agent": "${name}", "task": "${name}"`;
+    const calls = Array.from({ length: 6 }, (_, step) => [
+      `{ "type": "tool-call", "tool": "${name}", "args": ${args}, "callId": "${name}-${step}", ${whose} }`,
+      `{ "type": "tool-result", "tool": "${name}", "outcome": "error", "output": "no such row", "callId": "${name}-${step}", ${whose} }`,
+    ]);
+    return `${calls.flat().join("\n")}\n`;
+  };
+  const levels = async (name: string): Promise<string[]> => {
+    const path = await file(`names-${name}.jsonl`, steps(name));
+    for (const command of [["explain"], ["tune"], ["view", "-o", `names-${name}.html`]]) {
+      const told = await loopwarden(...command, path);
+      assert.ok(told.code === 0 || told.code === 3, `${command[0]} ${name}: ${told.code} ${told.stderr}`);
+      assert.doesNotMatch(told.stderr, /internal|TypeError| {4}at /);
+    }
+    const { stdout } = await loopwarden("replay", path, "--json");
+    return stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).level);
+  };
+  const usual = await levels("fetch_rows");
+  assert.ok(usual.includes("block"));
+  for (const name of ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
+    assert.deepEqual(await levels(name), usual, name);
+  }
+});
+
 /** A conversation in which one edit fails again and again, as the messages of an API. */
 const chat = (times: number) => [
   { role: "user", content: "Fix the cart." },

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { appendFile, mkdir, mkdtemp, readFile, rename, rm, truncate, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -305,6 +316,20 @@ test("wrong usage, and what is no text", async () => {
   const { code, stderr } = await run(process.execPath, [cli, "watch", "picture.jsonl"], { cwd: folder });
   assert.equal(code, 1);
   assert.match(stderr, /picture\.jsonl: is no text/);
+});
+
+test("what has no end is not followed, and a link in a circle is no file", async (t) => {
+  if (process.platform === "win32") return t.skip("Windows has no pipes and devices among its files");
+  assert.equal((await run("mkfifo", ["pipe.jsonl"], { cwd: folder })).code, 0);
+  for (const path of ["pipe.jsonl", "/dev/zero"]) {
+    const { code, stderr } = await run(process.execPath, [cli, "watch", path], { cwd: folder });
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /: is no file and no folder/);
+  }
+  await symlink("ring.jsonl", join(folder, "ring.jsonl"));
+  const { code, stderr } = await run(process.execPath, [cli, "watch", "ring.jsonl", "--idle", "1"], { cwd: folder });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /ring\.jsonl: .*; waiting for it/);
 });
 
 test("a compressed log that would unpack to more than fits is none", async () => {

@@ -85,7 +85,10 @@ export class Followed {
 
   async #files(): Promise<string[]> {
     const info = await stat(this.path);
-    return info.isDirectory() ? ((await eventFiles(this.path)) ?? []) : [this.path];
+    if (info.isDirectory()) return (await eventFiles(this.path)) ?? [];
+    // Of a pipe there is no end to wait for, nor of a device.
+    if (!info.isFile()) throw new InputError(`${this.path}: is no file and no folder, so it cannot be followed`);
+    return [this.path];
   }
 
   /** The events of a folder, one a line. */

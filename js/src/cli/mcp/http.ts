@@ -70,6 +70,7 @@ export function connect(
   return {
     ended,
     end: () => void end(),
+    stop: () => void end(),
     async *lines() {
       for (;;) {
         const next = ready.shift();

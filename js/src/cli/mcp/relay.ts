@@ -1,6 +1,7 @@
 // Lines between the client, which started this program, and a server.
 
 import { setImmediate } from "node:timers/promises";
+import { InputError, reasonOf } from "../failure.ts";
 import { tell } from "../print.ts";
 import type { McpJudge } from "./judge.ts";
 
@@ -12,23 +13,35 @@ export interface Server {
   lines(): AsyncIterable<Uint8Array>;
   /** The client has said its last word. */
   end(): void;
+  /** What it says cannot be read: it is to end, whatever it is doing. */
+  stop(): void;
   /** Ends with the exit code that this program is to have. */
   ended: Promise<number>;
 }
 
 const NEWLINE = 10;
+/** Bytes of a line: what goes on for longer is no message, and would take all memory before it ends. */
+const LONGEST = 64 << 20;
 
-/** Cuts bytes into lines, each with its end. What has no end comes last. */
+/**
+ * Cuts bytes into lines, each with its end. What has no end comes last.
+ *
+ * @throws {InputError} for a line of more than 64 MiB, before all of it is there.
+ */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest: Uint8Array[] = [];
+  let length = 0;
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       yield Buffer.concat([...rest, chunk.subarray(start, end + 1)]);
       rest = [];
+      length = 0;
       start = end + 1;
     }
     if (start < chunk.length) rest.push(chunk.subarray(start));
+    length += chunk.length - start;
+    if (length > LONGEST) throw new InputError("a line goes on for more than 64 MiB");
   }
   if (rest.length > 0) yield Buffer.concat(rest);
 }
@@ -69,12 +82,17 @@ export async function relay(server: Server, judge: McpJudge): Promise<number> {
   })();
   // A client that goes away in the middle of a line has ended as well.
   up.catch((error: unknown) => {
-    tell(`loopwarden: the client cannot be read: ${String(error)}`);
+    tell(`loopwarden: the client cannot be read: ${reasonOf(error)}`);
     server.end();
   });
   try {
-    await down;
-    return await server.ended;
+    let unread = 0;
+    await down.catch((error: unknown) => {
+      tell(`loopwarden: the server cannot be read: ${reasonOf(error)}`);
+      unread = 1;
+      server.stop();
+    });
+    return (await server.ended) || unread;
   } finally {
     // Otherwise what is still to come from the client would keep the program alive.
     process.stdin.destroy();

@@ -40,6 +40,7 @@ export function start(command: string, args: readonly string[]): Server {
     ended,
     lines: () => linesOf(stdout),
     end: () => void stdin.end(),
+    stop: () => signalled("SIGTERM"),
     send: async (line) => {
       if (stdin.destroyed || stdin.writableEnded || stdin.write(line)) return;
       await new Promise<void>((resolve) => {
