@@ -96,30 +96,38 @@ fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
     named.or_else(|| arguments?.values().filter_map(Value::as_str).find_map(table).map(Cow::Owned))
 }
 
-/// First words of statements of SQL that act upon a table.
-const STATEMENTS: [&str; 6] = ["alter", "delete", "insert", "select", "update", "with"];
 /// Words of a statement that are looked at.
 const STATEMENT: usize = 256;
+/// What stands before a noun in prose, and is no table: "Update the page", "Select one from each list".
+const DETERMINERS: [&str; 12] = ["a", "all", "an", "any", "each", "every", "my", "our", "that", "the", "this", "your"];
 
 /// The first table that a statement of SQL names.
 fn table(statement: &str) -> Option<String> {
     let is = |word: &str, keyword: &str| word.eq_ignore_ascii_case(keyword);
-    let mut words = statement.split_ascii_whitespace().take(STATEMENT).peekable();
-    if !STATEMENTS.iter().any(|first| words.peek().is_some_and(|word| is(word, first))) {
-        return None;
-    }
-    while let Some(word) = words.next() {
-        if ["from", "into", "table", "update"].iter().any(|before| is(word, before)) {
-            let quotes = |char: char| !char.is_alphanumeric() && char != '_';
-            let name =
-                words.next()?.trim_start_matches(quotes).split(['(', ')', ',', ';']).next()?.trim_end_matches(quotes);
-            // Of `(SELECT` the table comes later.
-            if !name.is_empty() && !is(name, "select") {
-                return Some(alloc::format!("table={}", name.to_lowercase()));
-            }
+    let mut words = statement.split_ascii_whitespace().take(STATEMENT);
+    let first = words.next()?;
+    let mut after = |keyword: &str| words.next().filter(|word| is(word, keyword)).and_then(|_| words.next());
+    let name = match () {
+        () if is(first, "insert") => after("into")?,
+        () if is(first, "delete") => after("from")?,
+        () if is(first, "alter") => after("table")?,
+        () if is(first, "update") => {
+            let name = words.next()?;
+            words.next().filter(|word| is(word, "set"))?;
+            name
         }
-    }
-    None
+        () if is(first, "select") || is(first, "with") => loop {
+            let from = words.find(|word| is(word, "from")).and_then(|_| words.next())?;
+            // Of `(SELECT` the table comes later.
+            if !is(from.trim_start_matches('('), "select") {
+                break from;
+            }
+        },
+        () => return None,
+    };
+    let mark = |char: char| !char.is_alphanumeric() && char != '_';
+    let name = name.trim_start_matches(mark).split(['(', ')', ',', ';']).next()?.trim_end_matches(mark).to_lowercase();
+    (!name.is_empty() && !DETERMINERS.contains(&name.as_str())).then(|| alloc::format!("table={name}"))
 }
 
 /// Paths and URLs before elements before ids: a click on a page is about the page's element where no page is named.
@@ -359,7 +367,12 @@ mod tests {
             ("query", json!({"sql": " select a\nfrom (select b from x.carts) c"}), Some("table=x.carts")),
             ("query", json!({"statement": "INSERT INTO seats(a) VALUES (1)"}), Some("table=seats")),
             ("query", json!({"statement": "UPDATE seats SET a = 1"}), Some("table=seats")),
-            ("ask", json!({"question": "select one from each"}), Some("table=each")),
+            ("query", json!({"statement": "DELETE FROM seats WHERE a = 1"}), Some("table=seats")),
+            ("query", json!({"sql": "with x as (select a from carts) select a from x"}), Some("table=carts")),
+            ("ask", json!({"question": "Select one from each list"}), None),
+            ("delegate", json!({"task": "Update the page and move it into place"}), None),
+            ("delegate", json!({"task": "Insert a table into the report"}), None),
+            ("delegate", json!({"task": "Delete what came from yesterday"}), None),
             ("ask", json!({"question": "Where do these come from?"}), None),
             ("query", json!({"sql": "SELECT 1"}), None),
             ("query", json!({"sql": "SELECT 1 FROM"}), None),
