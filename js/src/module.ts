@@ -32,7 +32,7 @@ export class Module<Exports> {
     try {
       this.#exports = this.#start({ module });
     } catch (cause) {
-      const message = `not the WebAssembly module of this package (${this.#name})`;
+      const message = `not the WebAssembly module of this package (${this.#name}), or an engine without SIMD, which it needs`;
       throw new LoopwardenError({ code: "invalid-argument", message, field: "module" }, { cause });
     }
     const stack = stackOf(this.#exports);

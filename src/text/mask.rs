@@ -8,7 +8,7 @@
 //! The pass is linear: every byte is looked at a bounded number of times, whatever the text. Most of them once, together
 //! with sixty-three others: only where something can change is a byte looked at by itself.
 
-use super::scan::{BLOCK, stops};
+use super::scan::{self, BLOCK, stops};
 use super::terminal::sequence_end;
 use super::token::{Around, BLANK, CONTROL, DIGIT, LETTER, PATH, QUOTE, WORD, is};
 use alloc::{string::String, vec::Vec};
@@ -97,17 +97,9 @@ pub(super) const fn digits_of(word: u64) -> u64 {
     (seven + ONES * 0x50) & !(seven + ONES * 0x46) & !word & HIGH
 }
 
-/// The letters of `text`, counted up to [`LETTERS_COUNTED`]; many at a time, for a compiler to look at them together.
+/// The letters of `text`, counted up to [`LETTERS_COUNTED`].
 pub(crate) fn letters(text: &str) -> u32 {
-    let mut letters = 0;
-    for some in text.as_bytes().chunks(BLOCK) {
-        let is_letter = |byte: u8| ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte >= 0xc0);
-        letters += u32::from(some.iter().fold(0_u8, |letters, byte| letters + u8::from(is_letter(*byte))));
-        if letters >= LETTERS_COUNTED {
-            return LETTERS_COUNTED;
-        }
-    }
-    letters
+    scan::letters(text.as_bytes(), LETTERS_COUNTED)
 }
 
 /// Appends `text` to `out`, normalised: escape sequences and control characters gone, white space folded to single

@@ -13,6 +13,7 @@ use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits,
 use super::mutation::Names;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
+use super::scan::may_mark_progress;
 use super::volatile_json::{Answer, Buffers};
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
@@ -531,17 +532,6 @@ fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> 
         out.push_str(text.get(copied..).unwrap_or_default());
     }
     progress_mark
-}
-
-/// Whether a text holds what has to stand behind a number that tells how far something is; looked at as a whole, so that a
-/// compiler can look at several bytes at once.
-fn may_mark_progress(text: &[u8]) -> bool {
-    let tells = |byte: u8| (byte == b'%') | (byte == b'/');
-    let behind = text.get(1..).unwrap_or_default();
-    let pairs = text.iter().zip(behind);
-    let found =
-        pairs.fold(0_u8, |found, (byte, next)| found | u8::from(tells(*byte) | (*byte == b'f') & (*next == b' ')));
-    found != 0 || text.last().is_some_and(|last| tells(*last))
 }
 
 /// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.

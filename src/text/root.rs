@@ -4,6 +4,7 @@ use super::canonical::canonical_json;
 use super::digest::Key;
 use super::late::{Reads, Said};
 use super::nature::mistake;
+use super::scan::holds_triple;
 use super::words::{listed, runs};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -61,48 +62,13 @@ fn is_label(line: &str) -> bool {
 
 fn is_marked(line: &str) -> bool {
     // A word that marks has one of these in it, and hardly a line does.
-    if !holds_any(line.as_bytes(), [*b"rro", *b"xce", *b"fat", *b"fai"]) {
+    if !holds_triple(line.as_bytes(), &[*b"rro", *b"xce", *b"fat", *b"fai"]) {
         return false;
     }
     runs::<b'_'>(line).any(|(from, to)| {
         let word = line.get(from..to).unwrap_or_default();
         word.ends_with("Error") || word.ends_with("Exception") || listed(&MARKS, word)
     })
-}
-
-/// Whether one of the lower-case triples stands in a text, whatever its case; in blocks, that a compiler can look at
-/// several bytes at once.
-fn holds_any(bytes: &[u8], triples: [[u8; 3]; 4]) -> bool {
-    let mut rest = bytes;
-    while rest.len() >= 3 {
-        let mut block = [0; BLOCK + 2];
-        let block = rest.first_chunk().unwrap_or_else(|| {
-            block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            &block
-        });
-        if begin_any(block, &triples) {
-            return true;
-        }
-        rest = rest.get(BLOCK..).unwrap_or_default();
-    }
-    false
-}
-
-/// Bytes looked at together.
-const BLOCK: usize = 64;
-
-/// Whether one of the triples begins at one of the block's bytes.
-fn begin_any(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
-    let at = |skip: usize| block.get(skip..).and_then(<[u8]>::first_chunk::<BLOCK>);
-    let (Some(firsts), Some(seconds), Some(thirds)) = (at(0), at(1), at(2)) else { return false };
-    let mut found = [0_u8; BLOCK];
-    for (((found, first), second), third) in found.iter_mut().zip(firsts).zip(seconds).zip(thirds) {
-        let (first, second, third) = (*first | 0x20, *second | 0x20, *third | 0x20);
-        for [one, two, three] in triples {
-            *found |= u8::from((first == *one) & (second == *two) & (third == *three));
-        }
-    }
-    found.iter().fold(0, |all, found| all | found) != 0
 }
 
 /// The tokens of what a call was given, with how often each stands there.

@@ -1,7 +1,14 @@
 //! Where a text has to be looked at, sixty-four bytes at a time.
 //!
-//! Plain compares of whole blocks, which compilers turn into vector instructions where there are any. Everything between
-//! two stops is copied, hashed or stepped over as it is.
+//! Everything between two stops is copied, hashed or stepped over as it is. What is asked of a block is there twice: with
+//! WebAssembly's vectors, and for every other target. Both answer alike; `cargo xtask test` compares them by every verdict.
+
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+#[path = "scan/plain.rs"]
+mod blocks;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[path = "scan/vectors.rs"]
+mod blocks;
 
 /// Bytes looked at together.
 pub(super) const BLOCK: usize = 64;
@@ -16,68 +23,73 @@ pub(super) fn stops<const HEAVY: bool>(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
     let ahead = at.checked_sub(1).and_then(|before| bytes.get(before..)).unwrap_or_default();
     if let (Some(block), Some(before)) = (rest.first_chunk::<BLOCK>(), ahead.first_chunk::<BLOCK>()) {
-        return marks::<HEAVY>(block, before);
+        return blocks::marks::<HEAVY>(block, before);
     }
     let (mut block, mut before) = ([FILLER; BLOCK], [FILLER; BLOCK]);
     block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
     let skipped = usize::from(at == 0);
     before.iter_mut().skip(skipped).zip(if at == 0 { rest } else { ahead }).for_each(|(to, from)| *to = *from);
-    marks::<HEAVY>(&block, &before)
-}
-
-#[inline]
-fn marks<const HEAVY: bool>(block: &[u8; BLOCK], before: &[u8; BLOCK]) -> u64 {
-    let mut marked = [0_u8; BLOCK];
-    for ((mark, byte), before) in marked.iter_mut().zip(block).zip(before) {
-        let digit = byte.wrapping_sub(b'0') < 10;
-        let pair = (*byte == b' ') & (*before == b' ');
-        let mut stop = digit | (*byte < 0x20) | (*byte == 0x7f) | pair;
-        if HEAVY {
-            stop |= (*byte == b'/') | (*byte == b'\\') | (*byte == b'.');
-            stop |= (*byte == b'"') | (*byte == b'\'') | (*byte == b'`');
-        }
-        *mark = u8::from(stop);
-    }
-    gather(&marked)
+    blocks::marks::<HEAVY>(&block, &before)
 }
 
 /// One bit for every byte of a block that is an ASCII letter, a digit or `JOINT`, and one for every byte beyond ASCII.
 #[inline]
 pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
-    let mut marked = [0_u8; BLOCK];
-    let mut seen = 0;
-    for (mark, byte) in marked.iter_mut().zip(block) {
-        let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-        let digit = byte.wrapping_sub(b'0') < 10;
-        *mark = u8::from(letter | digit | (*byte == JOINT));
-        seen |= byte;
+    blocks::parts::<JOINT>(block)
+}
+
+/// Letters of a text, counted up to a limit: those of ASCII, and characters beyond Latin's supplements by their first byte.
+pub(super) fn letters(text: &[u8], limit: u32) -> u32 {
+    let mut letters = 0;
+    any(text, |block| {
+        letters += blocks::letters(block);
+        letters >= limit
+    });
+    letters.min(limit)
+}
+
+/// Whether one of the lower-case triples stands in a text, whatever its case.
+pub(super) fn holds_triple(text: &[u8], triples: &[[u8; 3]; 4]) -> bool {
+    any(text, |block| blocks::triples(block, triples))
+}
+
+/// Whether a text holds what has to stand behind a number that tells how far something is: a per cent sign, a slash, or
+/// an `f` before a blank.
+pub(super) fn may_mark_progress(text: &[u8]) -> bool {
+    any(text, blocks::progress)
+}
+
+/// Whether something is said of one of a text's blocks; each comes with as many more bytes as `SEEN` has, and filled up with
+/// zeros where the text ends.
+#[inline]
+fn any<const SEEN: usize>(text: &[u8], mut said: impl FnMut(&[u8; SEEN]) -> bool) -> bool {
+    let (mut rest, mut last) = (text, [0; SEEN]);
+    while !rest.is_empty() {
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            last = padded(rest);
+            &last
+        });
+        if said(block) {
+            return true;
+        }
+        rest = rest.get(BLOCK..).unwrap_or_default();
     }
-    let parts = gather(&marked);
-    if seen < 0x80 {
-        return (parts, 0);
-    }
-    marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = byte >> 7);
-    (parts, gather(&marked))
+    false
+}
+
+/// What is left of a text, filled up with zeros.
+#[inline]
+fn padded<const SEEN: usize>(rest: &[u8]) -> [u8; SEEN] {
+    let mut block = [0; SEEN];
+    block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    block
 }
 
 /// The block that begins at a place, filled up with zeros where the text ends; nothing behind its end.
 #[inline]
 pub(super) fn block(bytes: &[u8], at: usize) -> Option<[u8; BLOCK]> {
     let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
-    Some(rest.first_chunk().copied().unwrap_or_else(|| {
-        let mut padded = [0; BLOCK];
-        padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        padded
-    }))
-}
-
-/// The lowest bit of every byte, in one word.
-#[inline]
-fn gather(marked: &[u8; BLOCK]) -> u64 {
-    // The product's top byte collects the eight bits: byte `i` comes 56 - 7 i places up.
-    const UP: u64 = 0x0102_0408_1020_4080;
-    let bytes = marked.as_chunks::<8>().0.iter().rev();
-    bytes.fold(0, |bits, chunk| bits << 8 | u64::from_le_bytes(*chunk).wrapping_mul(UP) >> 56)
+    Some(rest.first_chunk().copied().unwrap_or_else(|| padded(rest)))
 }
 
 #[cfg(test)]
@@ -120,6 +132,32 @@ mod tests {
                         );
                     }
                 }
+            }
+        }
+    }
+
+    /// What is asked of whole texts, wherever it stands in them.
+    #[test]
+    fn whole_texts() {
+        for length in [0, 1, 2, 63, 64, 65, 66, 67, 127, 128, 129, 130, 200] {
+            let blank = alloc::vec![b'.'; length];
+            assert!(!may_mark_progress(&blank) && !holds_triple(&blank, &[*b"abc"; 4]), "{length}");
+            assert_eq!(letters(&blank, 500), 0, "{length}");
+            for place in 0..length {
+                let with = |part: &[u8]| {
+                    let mut text = blank.clone();
+                    text.splice(place..length.min(place + part.len()), part.iter().copied());
+                    text
+                };
+                assert!(may_mark_progress(&with(b"%")) && may_mark_progress(&with(b"/")), "{place} of {length}");
+                assert!(may_mark_progress(&with(b"f ")) && !may_mark_progress(&with(b"f-")), "{place} of {length}");
+                let triples = [*b"rro", *b"xce", *b"fat", *b"fai"];
+                for part in ["rro", "XCE", "Fat", "faI"] {
+                    assert!(holds_triple(&with(part.as_bytes()), &triples), "{part} at {place} of {length}");
+                }
+                assert!(!holds_triple(&with(b"rr.o"), &triples), "{place} of {length}");
+                assert_eq!(letters(&with("aZ{`é@[".as_bytes()), 500), 3, "{place} of {length}");
+                assert_eq!(letters(&with(b"abcdef"), 4), 4, "{place} of {length}");
             }
         }
     }

@@ -1,0 +1,68 @@
+//! Compares of whole blocks, byte by byte, which compilers turn into vector instructions where they build for speed.
+
+use super::BLOCK;
+
+pub(super) fn marks<const HEAVY: bool>(block: &[u8; BLOCK], before: &[u8; BLOCK]) -> u64 {
+    let mut marked = [0_u8; BLOCK];
+    for ((mark, byte), before) in marked.iter_mut().zip(block).zip(before) {
+        let digit = byte.wrapping_sub(b'0') < 10;
+        let pair = (*byte == b' ') & (*before == b' ');
+        let mut stop = digit | (*byte < 0x20) | (*byte == 0x7f) | pair;
+        if HEAVY {
+            stop |= (*byte == b'/') | (*byte == b'\\') | (*byte == b'.');
+            stop |= (*byte == b'"') | (*byte == b'\'') | (*byte == b'`');
+        }
+        *mark = u8::from(stop);
+    }
+    gather(&marked)
+}
+
+pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
+    let mut marked = [0_u8; BLOCK];
+    let mut seen = 0;
+    for (mark, byte) in marked.iter_mut().zip(block) {
+        let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+        let digit = byte.wrapping_sub(b'0') < 10;
+        *mark = u8::from(letter | digit | (*byte == JOINT));
+        seen |= byte;
+    }
+    let parts = gather(&marked);
+    if seen < 0x80 {
+        return (parts, 0);
+    }
+    marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = byte >> 7);
+    (parts, gather(&marked))
+}
+
+pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
+    let is_letter = |byte: u8| ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte >= 0xc0);
+    block.iter().fold(0_u8, |letters, byte| letters + u8::from(is_letter(*byte))).into()
+}
+
+pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
+    let at = |skip: usize| block.get(skip..).and_then(<[u8]>::first_chunk::<BLOCK>);
+    let (Some(firsts), Some(seconds), Some(thirds)) = (at(0), at(1), at(2)) else { return false };
+    let mut found = [0_u8; BLOCK];
+    for (((found, first), second), third) in found.iter_mut().zip(firsts).zip(seconds).zip(thirds) {
+        let (first, second, third) = (*first | 0x20, *second | 0x20, *third | 0x20);
+        for [one, two, three] in triples {
+            *found |= u8::from((first == *one) & (second == *two) & (third == *three));
+        }
+    }
+    found.iter().fold(0, |all, found| all | found) != 0
+}
+
+pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
+    let pairs = block.iter().zip(block.iter().skip(1));
+    let tells = |byte: u8, next: u8| (byte == b'%') | (byte == b'/') | (byte == b'f') & (next == b' ');
+    pairs.fold(0_u8, |found, (byte, next)| found | u8::from(tells(*byte, *next))) != 0
+}
+
+/// The lowest bit of every byte, in one word.
+#[inline]
+fn gather(marked: &[u8; BLOCK]) -> u64 {
+    // The product's top byte collects the eight bits: byte `i` comes 56 - 7 i places up.
+    const UP: u64 = 0x0102_0408_1020_4080;
+    let bytes = marked.as_chunks::<8>().0.iter().rev();
+    bytes.fold(0, |bits, chunk| bits << 8 | u64::from_le_bytes(*chunk).wrapping_mul(UP) >> 56)
+}

@@ -1,0 +1,95 @@
+//! The same as `plain.rs` with WebAssembly's vectors, sixteen bytes at once: modules are built to be small, and then a
+//! compiler makes no vectors of plain compares.
+
+use super::BLOCK;
+use core::arch::wasm32::{
+    u8x16_bitmask, u8x16_eq, u8x16_ge, u8x16_lt, u8x16_splat, u8x16_sub, u64x2, v128, v128_and, v128_or,
+};
+
+/// Bytes of a vector.
+const WIDTH: usize = 16;
+
+/// Those that begin at a place of a block; all zero where there are not so many.
+#[inline(always)]
+fn bytes(block: &[u8], at: usize) -> v128 {
+    let bytes: Option<&[u8; WIDTH]> = block.get(at..).and_then(<[u8]>::first_chunk);
+    let bytes = bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes));
+    u64x2(bytes as u64, (bytes >> 64) as u64)
+}
+
+#[inline(always)]
+fn are(bytes: v128, byte: u8) -> v128 {
+    u8x16_eq(bytes, u8x16_splat(byte))
+}
+
+/// Which are one of so many from a byte on.
+#[inline(always)]
+fn are_from(bytes: v128, first: u8, many: u8) -> v128 {
+    u8x16_lt(u8x16_sub(bytes, u8x16_splat(first)), u8x16_splat(many))
+}
+
+/// Letters in lower case; other bytes become others, too.
+#[inline(always)]
+fn lower(bytes: v128) -> v128 {
+    v128_or(bytes, u8x16_splat(0x20))
+}
+
+/// One bit for each byte of a block, of what is said of those that begin at a place.
+#[inline(always)]
+fn bits(meant: impl Fn(usize) -> v128) -> u64 {
+    let mut bits = 0;
+    for at in (0..BLOCK).step_by(WIDTH) {
+        bits |= u64::from(u8x16_bitmask(meant(at))) << at;
+    }
+    bits
+}
+
+pub(super) fn marks<const HEAVY: bool>(block: &[u8; BLOCK], before: &[u8; BLOCK]) -> u64 {
+    bits(|at| {
+        let here = bytes(block, at);
+        let pair = v128_and(are(here, b' '), are(bytes(before, at), b' '));
+        let stop = v128_or(v128_or(are_from(here, b'0', 10), are_from(here, 0, 0x20)), v128_or(are(here, 0x7f), pair));
+        if !HEAVY {
+            return stop;
+        }
+        let path = v128_or(v128_or(are(here, b'/'), are(here, b'\\')), are(here, b'.'));
+        let quote = v128_or(v128_or(are(here, b'"'), are(here, b'\'')), are(here, b'`'));
+        v128_or(stop, v128_or(path, quote))
+    })
+}
+
+pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
+    let parts = bits(|at| {
+        let here = bytes(block, at);
+        v128_or(v128_or(are_from(lower(here), b'a', 26), are_from(here, b'0', 10)), are(here, JOINT))
+    });
+    (parts, bits(|at| bytes(block, at)))
+}
+
+pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
+    let letters = bits(|at| {
+        let here = bytes(block, at);
+        v128_or(are_from(lower(here), b'a', 26), u8x16_ge(here, u8x16_splat(0xc0)))
+    });
+    letters.count_ones()
+}
+
+pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
+    let found = bits(|at| {
+        let (first, second, third) =
+            (lower(bytes(block, at)), lower(bytes(block, at + 1)), lower(bytes(block, at + 2)));
+        triples.iter().fold(u8x16_splat(0), |found, [one, two, three]| {
+            v128_or(found, v128_and(v128_and(are(first, *one), are(second, *two)), are(third, *three)))
+        })
+    });
+    found != 0
+}
+
+pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
+    let found = bits(|at| {
+        let here = bytes(block, at);
+        let of = v128_and(are(here, b'f'), are(bytes(block, at + 1), b' '));
+        v128_or(v128_or(are(here, b'%'), are(here, b'/')), of)
+    });
+    found != 0
+}
