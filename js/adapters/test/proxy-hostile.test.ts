@@ -2,39 +2,31 @@
 // tenants that look for each other's conversations.
 import assert from "node:assert/strict";
 import { createServer as createHttpServer } from "node:http";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { test } from "node:test";
 import { createLoopProxy, type LoopProxyOptions, MemoryCache, type ProxyCache } from "loopwarden/proxy";
 import { type Grants, served } from "../../src/cli/proxy/bridge.ts";
 import { upstream } from "../../src/cli/proxy/upstream.ts";
 import { Prefixes } from "../../src/proxy/prefix.ts";
 
-interface Stand extends AsyncDisposable {
-  /** Writes to the proxy, and tells what came back when the connection is closed. */
-  raw(text: string): Promise<string>;
+/** A proxy that listens. */
+interface Front extends AsyncDisposable {
   port: number;
-  /** What upstream was sent, a text a connection. */
-  sent: string[];
   /** What the server told of. */
   failed: string[];
 }
 
-/** A proxy in front of a server that answers whatever looks like a request with the same words. */
-async function stand(
-  grants: Partial<Grants> = {},
-  answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
-): Promise<Stand> {
-  const sent: string[] = [];
+interface Stand extends Front {
+  /** Writes to the proxy, and tells what came back when the connection is closed. */
+  raw(text: string): Promise<string>;
+  /** What upstream was sent, a text a connection. */
+  sent: string[];
+}
+
+/** A proxy in front of a server that is no model of anybody's; both are closed with it, whoever is still connected. */
+async function before(model: Server, grants: Partial<Grants> = {}): Promise<Front> {
   const sockets = new Set<Socket>();
-  const model = createServer((socket) => {
-    const place = sent.push("") - 1;
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.on("data", (chunk) => {
-      sent[place] += chunk.toString("latin1");
-      if (/\r\n\r\n/.test(chunk.toString("latin1"))) socket.write(answer);
-    });
-  });
+  model.on("connection", (socket) => sockets.add(socket));
   await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
   const client = upstream();
   const proxy = createLoopProxy({
@@ -46,21 +38,9 @@ async function stand(
   const failed: string[] = [];
   const server = served(proxy, (error) => failed.push(String(error)), grants);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    port,
-    sent,
+    port: (server.address() as AddressInfo).port,
     failed,
-    raw: (text) =>
-      new Promise((resolve) => {
-        let got = "";
-        const socket = connect(port, "127.0.0.1", () => socket.write(text));
-        socket.on("data", (chunk) => {
-          got += chunk;
-        });
-        socket.on("error", () => {});
-        socket.on("close", () => resolve(got));
-      }),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -68,6 +48,37 @@ async function stand(
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => model.close(resolve));
     },
+  };
+}
+
+/** A proxy in front of a server that answers whatever looks like a request with the same words. */
+async function stand(
+  grants: Partial<Grants> = {},
+  answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+): Promise<Stand> {
+  const sent: string[] = [];
+  const model = createServer((socket) => {
+    const place = sent.push("") - 1;
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => {
+      sent[place] += chunk.toString("latin1");
+      if (/\r\n\r\n/.test(chunk.toString("latin1"))) socket.write(answer);
+    });
+  });
+  const front = await before(model, grants);
+  return {
+    ...front,
+    sent,
+    raw: (text) =>
+      new Promise((resolve) => {
+        let got = "";
+        const socket = connect(front.port, "127.0.0.1", () => socket.write(text));
+        socket.on("data", (chunk) => {
+          got += chunk;
+        });
+        socket.on("error", () => {});
+        socket.on("close", () => resolve(got));
+      }),
   };
 }
 
@@ -321,35 +332,17 @@ test("an upstream that dies in the middle, or never begins, leaves nothing behin
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write('data: {"choices":[]}\n\n', () => response.destroy());
   });
-  await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
-  const client = upstream();
-  const proxy = createLoopProxy({
-    upstream: `http://127.0.0.1:${(model.address() as AddressInfo).port}`,
-    fetch: client.fetch,
-    packed: true,
-    onWarning: () => {},
-  });
-  const failed: unknown[] = [];
-  const server = served(proxy, (error) => failed.push(error));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    const body = JSON.stringify({ stream: true, messages: conversation(1) });
-    const answer = await fetch(`${base}/v1/chat/completions`, { method: "POST", body });
-    await assert.rejects(answer.text());
-    const gone = new AbortController();
-    const asking = fetch(`${base}/v1/never`, { method: "POST", body, signal: gone.signal });
-    await new Promise<void>((resolve) => model.once("request", (request) => request.once("end", resolve)));
-    gone.abort();
-    await assert.rejects(asking);
-    // It still serves.
-    await assert.rejects(fetch(`${base}/v1/chat/completions`, { method: "POST", body }).then((again) => again.text()));
-    assert.deepEqual(failed, []);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-    client.close();
-    model.closeAllConnections();
-    model.close();
-  }
+  await using at = await before(model);
+  const base = `http://127.0.0.1:${at.port}`;
+  const body = JSON.stringify({ stream: true, messages: conversation(1) });
+  const answer = await fetch(`${base}/v1/chat/completions`, { method: "POST", body });
+  await assert.rejects(answer.text());
+  const gone = new AbortController();
+  const asking = fetch(`${base}/v1/never`, { method: "POST", body, signal: gone.signal });
+  await new Promise<void>((resolve) => model.once("request", (request) => request.once("end", resolve)));
+  gone.abort();
+  await assert.rejects(asking);
+  // It still serves.
+  await assert.rejects(fetch(`${base}/v1/chat/completions`, { method: "POST", body }).then((again) => again.text()));
+  assert.deepEqual(at.failed, []);
 });
