@@ -18,7 +18,7 @@ use alloc::{
 use core::fmt;
 use serde::de::{
     Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor,
-    value::{Error as WordError, MapAccessDeserializer, StrDeserializer},
+    value::{MapAccessDeserializer, StrDeserializer},
 };
 use serde_json::{Map, Value};
 
@@ -291,7 +291,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Nested<T> {
 
 /// The case of an enum.
 fn word<T: DeserializeOwned>(name: &str) -> Result<T, Wrong> {
-    T::deserialize(StrDeserializer::<WordError>::new(name)).map_err(|error| Wrong::Word(error.to_string()))
+    T::deserialize(StrDeserializer::<serde_json::Error>::new(name)).map_err(|error| Wrong::Word(error.to_string()))
 }
 
 /// A field that has to be there.
