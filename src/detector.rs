@@ -926,12 +926,15 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
 }
 
 /// What a status says per task: of the scope's task, or of every task where the scope names none.
-fn of_task<T>(mut tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> {
-    if let Some(task) = &scope.task {
-        let shown = task_name(task);
-        tasks.retain(|name, _| *name == shown);
+fn of_task<T>(tasks: BTreeMap<String, T>, scope: &Scope) -> BTreeMap<String, T> {
+    let Some(task) = &scope.task else { return tasks };
+    let (shown, mut kept) = (task_name(task), BTreeMap::new());
+    for (name, of) in tasks {
+        if name == shown {
+            kept.insert(name, of);
+        }
     }
-    tasks
+    kept
 }
 
 /// Every cycle of the workflow as a scope stands.
