@@ -7,7 +7,7 @@
 
 use alloc::{format, string::String, vec, vec::Vec};
 use regex::{Regex, RegexBuilder};
-use regex_syntax::ast::{self, Ast, Flag, parse::ParserBuilder};
+use regex_syntax::ast::{self, Ast, ClassSetItem, Flag, parse::ParserBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind, translate::Translator};
 
 /// Groups within groups that a pattern may have: compiling recurses, and a component's stack is small.
@@ -18,6 +18,8 @@ const STATES: u32 = 8192;
 /// states of a letter. `\w` is six hundred.
 const NARROW: u32 = 2;
 const WIDE: u32 = 12;
+/// As the parser says it.
+const NO_PROPERTY: &str = "not a regular expression: Unicode property not found";
 /// Bytes that no pattern with so many states needs, on any platform: with 64 bits it is a quarter of a megabyte.
 const BYTES: usize = 4 * 1024 * 1024;
 
@@ -114,8 +116,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
     Ok(Pattern { regex, steps, bytes })
 }
 
-/// Refuses what ignores the case of letters beyond ASCII. The tables for that are larger than everything else that patterns
-/// need, so the modules have none; a native build may have them for the sake of another crate, and must not take what they refuse.
+/// Refuses what ignores the case of letters beyond ASCII, and properties of Unicode. The tables for that are larger than everything
+/// else that patterns need, so the modules have none; a native build may have them for the sake of another crate, and must not take
+/// what they refuse.
 struct Cases;
 
 impl ast::Visitor for Cases {
@@ -136,7 +139,11 @@ impl ast::Visitor for Cases {
         if state(Flag::CaseInsensitive) == Some(true) && state(Flag::Unicode) != Some(false) {
             return Err("case is ignored in ASCII alone: write `(?i-u:error)` for `(?i)error`".into());
         }
-        Ok(())
+        if matches!(part, Ast::ClassUnicode(_)) { Err(NO_PROPERTY.into()) } else { Ok(()) }
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), String> {
+        if matches!(item, ClassSetItem::Unicode(_)) { Err(NO_PROPERTY.into()) } else { Ok(()) }
     }
 }
 
@@ -224,6 +231,15 @@ mod tests {
             }
         }
         low
+    }
+
+    /// A native build has tables for them where another crate asks for them, the modules never do.
+    #[test]
+    fn properties_of_unicode_are_refused_everywhere() {
+        for pattern in [r"\p{L}+", r"\PN", r"[a\p{Greek}]", r"x|(\pL)", r"[^\d--\p{Nd}]"] {
+            assert_eq!(compile(pattern).unwrap_err(), super::NO_PROPERTY, "{pattern}");
+        }
+        assert!(compile(r"[\d\w]\s").is_ok());
     }
 
     #[test]
