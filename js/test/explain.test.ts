@@ -291,14 +291,24 @@ test("what comes next is what comes next for what there is", async () => {
   const ask = (tool: string, q: string) => pair(tool, { q }, list);
   const towns = ["Ulm", "Bern", "Linz", "Graz", "Kiel"].map((town) => `trams in ${town}`);
   // What is asked in words is told of at twice as many.
-  const { others } = await explained(await file("words.jsonl", towns.flatMap((q) => ask("web_search", q))), "--at", "9");
+  const { others } = await explained(
+    await file(
+      "words.jsonl",
+      towns.flatMap((q) => ask("web_search", q)),
+    ),
+    "--at",
+    "9",
+  );
   const words = { rule: "same-answer", count: 5, nextThreshold: 8, nextLevel: "block", missing: 3 };
   assert.deepEqual(
     others.find(({ rule }) => rule === "same-answer"),
     words,
   );
   // A view that does not move is told, and no refusal is announced.
-  const clicks = await file("clicks.jsonl", ["a1", "b2", "c3", "d4", "e5"].flatMap((at) => ask("click", at)));
+  const clicks = await file(
+    "clicks.jsonl",
+    ["a1", "b2", "c3", "d4", "e5"].flatMap((at) => ask("click", at)),
+  );
   const { findings } = await explained(clicks, "--at", "9");
   const view = findings.find(({ finding }) => finding.rule === "same-answer");
   assert.deepEqual([view?.rungs, view?.onlyTold], [[{ level: "nudge", threshold: 4, missing: 0 }], true]);

@@ -291,7 +291,9 @@ class Explanation {
       rungs: rungs.flatMap((step) => {
         if (step.level === nextLevel) return [{ ...step, threshold: nextThreshold, missing: nextThreshold - count }];
         // Between what was reached and what comes next there is nothing.
-        return step.missing > 0 && RUNGS.indexOf(step.level) < (RUNGS as readonly Level[]).indexOf(nextLevel) ? [] : [step];
+        return step.missing > 0 && RUNGS.indexOf(step.level) < (RUNGS as readonly Level[]).indexOf(nextLevel)
+          ? []
+          : [step];
       }),
     };
   }
