@@ -4,8 +4,8 @@
 use crate::codec::codec;
 use crate::model::{
     self, Body, BudgetsLeft, Config, Custom, CycleStatus, Decision, Error, ErrorCode, Event, HostKind, Level, Message,
-    Metrics, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status, ToolCall,
-    ToolResult, Verdict,
+    Metrics, NoNext, NodeStanding, Outcome, Payloads, Record, Report, ResetReason, Role, RuleStanding, Scope, Status,
+    ToolCall, ToolResult, Verdict,
 };
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
 use crate::rules::{
@@ -13,7 +13,7 @@ use crate::rules::{
     max_cycle_iterations, max_turns, mismatch, task_name,
 };
 use crate::state::{
-    Asked, Call, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
+    Asked, Call, Flow, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
     is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{self, CallKey, Digests, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
@@ -216,18 +216,7 @@ impl Detector {
         let whose = Whose::of(scope);
         let sum = run.standings.sum(&whose);
         let flow = run.workflow.flow(self.settings.graph.as_ref());
-        let standing = run.evidence(&whose, &flow);
-        let rules = RULES.iter().zip(self.settings.limits()).zip(standing);
-        let rules =
-            rules.filter(|((_, limits), count)| limits.enabled && *count != 0).map(|((rule, limits), count)| {
-                let next = limits.next(count);
-                RuleStanding {
-                    rule: rule.id.to_string(),
-                    count,
-                    next_threshold: next.map(|(_, threshold)| threshold),
-                    next_level: next.map(|(level, _)| level),
-                }
-            });
+        let rules = standings(&self.settings, run, &whose, &flow);
         let (loop_count, loop_reason) = run.rules.loops(whose.task);
         let trend: Vec<String> = sum.trend.iter().map(ToString::to_string).collect();
         let whole = whose.task.is_none() && whose.agent.is_none();
@@ -237,7 +226,7 @@ impl Detector {
             level: sum.level,
             events: if whole { run.events } else { sum.spent.events },
             steps: if whole { run.steps() } else { sum.steps },
-            rules: rules.collect(),
+            rules,
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
             attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
             phases: of_task(run.rules.phases(), scope),
@@ -923,6 +912,34 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
             .then(|| budgets.max_iterations.saturating_sub(run.iterations.count())),
         runtime_ms: (budgets.max_runtime_ms != 0).then(|| budgets.max_runtime_ms.saturating_sub(elapsed)),
     }
+}
+
+/// Every rule that is on and holds evidence about a scope.
+fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> Vec<RuleStanding> {
+    let limits = settings.limits();
+    let of_all = run.outlooks(whose, flow, limits, &settings.config);
+    let mut next = of_all.map(|outlook| Some(outlook.next));
+    let mut enabled = limits.map(|limits| limits.enabled);
+    for table in settings.of_tools() {
+        // What holds whichever tool it is can be said.
+        let of_tool = run.outlooks(whose, flow, &table, &settings.config);
+        next.iter_mut().zip(of_tool).for_each(|(next, own)| *next = next.filter(|next| *next == own.next));
+        enabled.iter_mut().zip(table).for_each(|(enabled, own)| *enabled |= own.enabled);
+    }
+    let all = RULES.iter().zip(of_all).zip(next).zip(enabled);
+    let held = all.filter(|(((_, outlook), _), enabled)| *enabled && outlook.count != 0);
+    held.map(|(((rule, outlook), next), _)| {
+        let only_told = outlook.only_told.then_some(NoNext::OnlyTold);
+        let (next, no_next) = next.map_or((None, Some(NoNext::ByTool)), |next| (next, only_told));
+        RuleStanding {
+            rule: rule.id.to_string(),
+            count: outlook.count,
+            next_threshold: next.map(|(_, threshold)| threshold),
+            next_level: next.map(|(level, _)| level),
+            no_next,
+        }
+    })
+    .collect()
 }
 
 /// What a status says per task: of the scope's task, or of every task where the scope names none.

@@ -38,6 +38,7 @@ interface Explanation {
     unit: string;
     times: number;
     rungs: { level: string; threshold: number; missing: number }[];
+    onlyTold?: true;
     sightings: { seq: number; points?: number; total?: number; outcome?: string }[];
     compared?: {
       first: number;
@@ -46,7 +47,7 @@ interface Explanation {
       outcomes: { first: string; second: string; masked?: string }[];
     };
   }[];
-  others: { rule: string; count: number; missing: number }[];
+  others: { rule: string; count: number; missing?: number; nextThreshold?: number; nextLevel?: string }[];
   tried: number;
   changes: { what: string; level: string; rule?: string; earlier?: { seq: number; level: string } }[];
 }
@@ -283,4 +284,38 @@ test("goals: another object, and what asks nothing", () => {
   assert.ok(other?.moved !== undefined && !other.moved.shared);
   assert.deepEqual([other.moved.added, other.moved.left], [["Stalker"], ["Solaris"]]);
   assert.equal(none, null);
+});
+
+test("what comes next is what comes next for what there is", async () => {
+  const list = "Tram 4 leaves from the town hall every ten minutes.";
+  const ask = (tool: string, q: string) => pair(tool, { q }, list);
+  const towns = ["Ulm", "Bern", "Linz", "Graz", "Kiel"].map((town) => `trams in ${town}`);
+  // What is asked in words is told of at twice as many.
+  const { others } = await explained(
+    await file(
+      "words.jsonl",
+      towns.flatMap((q) => ask("web_search", q)),
+    ),
+    "--at",
+    "9",
+  );
+  const words = { rule: "same-answer", count: 5, nextThreshold: 8, nextLevel: "block", missing: 3 };
+  assert.deepEqual(
+    others.find(({ rule }) => rule === "same-answer"),
+    words,
+  );
+  // A view that does not move is told, and no refusal is announced.
+  const clicks = await file(
+    "clicks.jsonl",
+    ["a1", "b2", "c3", "d4", "e5"].flatMap((at) => ask("click", at)),
+  );
+  const { findings } = await explained(clicks, "--at", "9");
+  const view = findings.find(({ finding }) => finding.rule === "same-answer");
+  assert.deepEqual([view?.rungs, view?.onlyTold], [[{ level: "nudge", threshold: 4, missing: 0 }], true]);
+  const { stdout } = await loopwarden("explain", clicks, "--at", "9");
+  assert.match(stdout, /^ {2}5 different calls: nudge 4 reached \(never more, as long as it stays what it is\)$/m);
+  // Tools with thresholds of their own.
+  await writeFile(join(folder, "own.json"), '{"tools":{"deploy_*":{"rules":{"same-answer":{"block":7}}}}}');
+  const own = await loopwarden("explain", "words.jsonl", "--at", "9", "--config", "own.json");
+  assert.match(own.stdout, /^ {2}same-answer {2,}5, and tools have thresholds of their own$/m);
 });

@@ -39,8 +39,8 @@ pub use profile::{Extends, Profile};
 pub use record::Record;
 pub use report::{
     AgentLoops, AttemptEvidence, AttemptStanding, BudgetsLeft, CycleStatus, Decision, LevelCounts, LoopMetrics,
-    Metrics, NodeStanding, PhaseStanding, Report, ReportFormat, ReportOption, ResetReason, RuleInfo, RuleMetrics,
-    RuleStanding, Status,
+    Metrics, NoNext, NodeStanding, PhaseStanding, Report, ReportFormat, ReportOption, ResetReason, RuleInfo,
+    RuleMetrics, RuleStanding, Status,
 };
 pub use scenario::{Checkpoint, Expectation, Scenario, TraceEvent};
 #[cfg(feature = "schema")]

@@ -80,14 +80,31 @@ pub struct RuleInfo {
 pub struct RuleStanding {
     /// The rule's id.
     pub rule: String,
-    /// The most evidence the rule holds now, in its own unit.
+    /// The evidence the rule holds now of what is furthest up its ladder, in its own unit.
     pub count: u32,
-    /// The next threshold above it.
+    /// The next threshold above it, for one more of the same. A loop that comes back after it was told of may be refused
+    /// before that, and calls that are made again after they were refused count as if they had run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_threshold: Option<u32>,
     /// What happens there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_level: Option<Level>,
+    /// Why no next threshold is given, where there is one; absent as well where the strongest level has been reached, or the
+    /// rule has no thresholds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_next: Option<NoNext>,
+}
+
+/// Why the next threshold of a rule is not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum NoNext {
+    /// What there is is told and never refused, as long as it stays what it is: a search through ever new targets, a view
+    /// that does not move, attempts that are not quite the same.
+    OnlyTold,
+    /// Tools have thresholds of their own, and which of them is meant is not kept.
+    ByTool,
 }
 
 /// What is left of the configured budgets.

@@ -488,10 +488,6 @@ impl Rule for Counters {
         }
     }
 
-    fn standing(_state: &State) -> u32 {
-        0
-    }
-
     fn fits(state: &State) -> bool {
         state.trail.len() <= TRAIL
     }

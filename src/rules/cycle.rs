@@ -9,7 +9,7 @@ mod long;
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable};
 use alloc::{boxed::Box, format, vec::Vec};
@@ -135,7 +135,18 @@ impl Walk {
 
     /// The shortest lap whose count of laps reaches a rung.
     fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
-        self.runs.iter().zip(2_u32..).find_map(|(run, period)| {
+        self.laps(cx.run.new_mutations).find(|(_, laps, scale, _)| cx.limits.reached(*laps, *scale))
+    }
+
+    fn outlook(&self, view: &View<'_>) -> Outlook {
+        let laps = self.laps(view.mutations);
+        Outlook::of_all(laps.map(|(_, laps, scale, _)| view.with(&view.limits.times(scale), laps)))
+    }
+
+    /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it began.
+    /// Each of so many new `mutations` takes one off.
+    fn laps(&self, mutations: u64) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
+        self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
             if run.length < period {
                 return None;
             }
@@ -145,19 +156,10 @@ impl Walk {
                 return None;
             }
             let scale = if lap.clone().any(|seen| seen.patient) { 3 } else { 1 };
-            let news = cx.run.new_mutations.saturating_sub(run.mutations);
+            let news = mutations.saturating_sub(run.mutations);
             let laps = (run.length / period + 1).saturating_sub(u32::try_from(news).unwrap_or(u32::MAX));
-            cx.limits.reached(laps, scale).then_some((period, laps, scale, run.onset))
+            Some((period, laps, scale, run.onset))
         })
-    }
-
-    fn laps(&self) -> u32 {
-        let laps = self
-            .runs
-            .iter()
-            .zip(2_u32..)
-            .map(|(run, period)| if run.length >= period { run.length / period + 1 } else { 0 });
-        laps.max().unwrap_or(0)
     }
 
     /// Takes the next step.
@@ -275,8 +277,8 @@ impl Rule for Cycle {
         }
     }
 
-    fn standing(state: &State) -> u32 {
-        state.walks().map(Walk::laps).max().unwrap_or(0).max(state.long.laps())
+    fn outlook(state: &State, view: &View<'_>) -> Outlook {
+        Outlook::of_all(state.walks().map(|walk| walk.outlook(view))).furthest(state.long.outlook(view))
     }
 
     fn fits(state: &State) -> bool {

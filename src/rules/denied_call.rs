@@ -31,7 +31,10 @@ const DENIED_CALL: Row<Denial> = Row {
     },
     called: |(), _, _| {},
     see,
-    holds: |window, ()| count(window, window.seen.last().and_then(|denial| denial.call)),
+    holds: |window, (), view| {
+        let count = count(window, window.seen.last().and_then(|denial| denial.call));
+        if search(window) { view.told(view.limits, count) } else { view.of(count) }
+    },
     fits: |_| true,
 };
 
@@ -45,6 +48,11 @@ pub(crate) struct Denial {
     seen: Occurrence,
 }
 codec!(struct Denial { call, round, target, by_host, seen });
+
+/// What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
+fn search(window: &Window<Denial>) -> bool {
+    elsewhere(window.seen.iter().map(|denial| (!denial.by_host).then_some(denial.target)))
+}
 
 /// The evidence about one call: its own refusals, or those of the whole tool less one.
 fn count(window: &Window<Denial>, call: Option<Key>) -> u32 {
@@ -96,8 +104,7 @@ fn signal(window: &Window<Denial>, name: &str, call: Option<Key>, cx: &Cx<'_>) -
             recommendation: Recommendation::UnblockAuthority,
             halt_reason: HaltReason::RepeatedError,
         });
-        // What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
-        if elsewhere(window.seen.iter().map(|denial| (!denial.by_host).then_some(denial.target))) {
+        if search(window) {
             return only_told(refused, cx);
         }
         Signal { extra: Extra { each: Some(1), ..Extra::default() }, ..refused }

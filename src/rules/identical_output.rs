@@ -5,8 +5,8 @@
 //! what its second signal asks.
 
 use crate::model::{Body, HaltReason};
-use crate::rules::stall::{Stall, stalled};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::stall::{self, Stall, stalled};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Flow, Task, Whose};
 use crate::text::printable;
 use alloc::format;
@@ -61,6 +61,10 @@ impl Rule for IdenticalOutput {
 
     fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
         flow.most(whose, Task::most_identical)
+    }
+
+    fn outlook_of(state: &u32, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
+        stall::outlook(Self::standing_of(state, whose, flow), view)
     }
 
     fn fits(_: &u32) -> bool {

@@ -43,6 +43,18 @@ impl Limits {
         rungs(self).into_iter().find(|(_, threshold)| *threshold != 0 && count < *threshold)
     }
 
+    /// The same where waiting is expected.
+    pub(crate) fn times(&self, scale: u32) -> Self {
+        let [nudge, block, gate, halt] =
+            [self.nudge, self.block, self.gate, self.halt].map(|threshold| threshold.saturating_mul(scale));
+        Self { nudge, block, gate, halt, ..*self }
+    }
+
+    /// The same for what is never more than advice, where there is advice.
+    pub(crate) fn only_told(&self) -> Self {
+        if self.nudge == 0 { *self } else { Self { block: 0, gate: 0, halt: 0, ..*self } }
+    }
+
     /// The next rung above a level.
     pub(crate) fn rung_above(&self, level: Level) -> Option<Level> {
         rungs(self).into_iter().find(|(rung, threshold)| *threshold != 0 && *rung > level).map(|(rung, _)| rung)

@@ -23,6 +23,7 @@ mod no_new_information;
 mod no_tests;
 mod node_budget;
 mod oscillation;
+mod outlook;
 mod output_signature;
 mod output_similarity;
 mod phase_cycle;
@@ -58,6 +59,7 @@ mod windows;
 pub(crate) use cycle_budget::max_cycle_iterations;
 pub(crate) use limits::Limits;
 pub(crate) use node_budget::max_turns;
+pub(crate) use outlook::{Outlook, View};
 pub(crate) use phases::is_about_phases;
 pub(crate) use settings::{Settings, ToolSettings};
 pub(crate) use task_loop::{Cleared, Totals, mismatch};
@@ -465,13 +467,25 @@ pub(crate) trait Rule: Sized {
     /// with [`Self::OUTLIVES_EVIDENCE`].
     fn forget_task(_state: &mut Self::State, _task: Key) {}
 
-    /// The most evidence held now.
-    fn standing(state: &Self::State) -> u32;
+    /// The most evidence held now. A rule says this, or [`Self::outlook`].
+    fn standing(_state: &Self::State) -> u32 {
+        0
+    }
 
     /// The most evidence held about a scope, lanes apart. What a rule does not keep by task or agent is the run's and
     /// nobody else's.
     fn standing_of(state: &Self::State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
         if !Self::IN_LANE && *whose == Whose::default() { standing::<Self>(state) } else { 0 }
+    }
+
+    /// Where it stands in a lane, for rules whose thresholds are not the same for all that they look at.
+    fn outlook(state: &Self::State, view: &View<'_>) -> Outlook {
+        view.of(standing::<Self>(state))
+    }
+
+    /// Where it stands with a scope, lanes apart.
+    fn outlook_of(state: &Self::State, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
+        view.of(Self::standing_of(state, whose, flow))
     }
 
     /// Whether a restored state is within its caps.
@@ -531,6 +545,9 @@ fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Si
 fn standing<R: Rule>(state: &R::State) -> u32 {
     R::standing(state)
 }
+
+/// Where every rule stands.
+pub(crate) type Outlooks = [Outlook; RULES.len()];
 
 /// Forgets everything: once for each kind of memory, however many occasions there are.
 #[inline(never)]
@@ -681,9 +698,13 @@ macro_rules! registry {
                 Self { $($name: if <$rule>::IN_LANE { Codec::take(from) } else { Default::default() }),* }
             }
 
-            /// The most evidence that each rule holds about the lane at hand.
-            pub(crate) fn lane_standings(&self) -> [u32; RULES.len()] {
-                [$(if <$rule>::IN_LANE { standing::<$rule>(&self.$name) } else { 0 }),*]
+            /// Where each rule stands in a lane: of the view, the limits are the rules' own.
+            pub(crate) fn lane_outlooks(&self, limits: &[Limits; RULES.len()], view: View<'_>) -> Outlooks {
+                let mut limits = limits.iter();
+                [$({
+                    let limits = limits.next().unwrap_or(view.limits);
+                    if <$rule>::IN_LANE { <$rule>::outlook(&self.$name, &View { limits, ..view }) } else { Outlook::default() }
+                }),*]
             }
 
             /// Drops what the work before a step forward is evidence for.
@@ -701,9 +722,19 @@ macro_rules! registry {
                 $(<$rule>::forget_task(&mut self.$name, task);)*
             }
 
-            /// The most evidence each rule holds about a scope.
-            pub(crate) fn standings(&self, whose: &Whose, flow: &Flow<'_>) -> [u32; RULES.len()] {
-                [$(<$rule>::standing_of(&self.$name, whose, flow)),*]
+            /// Where each rule stands with a scope, lanes apart.
+            pub(crate) fn outlooks(
+                &self,
+                whose: &Whose,
+                flow: &Flow<'_>,
+                limits: &[Limits; RULES.len()],
+                view: View<'_>,
+            ) -> Outlooks {
+                let mut limits = limits.iter();
+                [$({
+                    let limits = limits.next().unwrap_or(view.limits);
+                    <$rule>::outlook_of(&self.$name, whose, flow, &View { limits, ..view })
+                }),*]
             }
 
             /// A rule's latest occurrences in words, of one task and agent.

@@ -34,7 +34,7 @@ const NEGATIVE_ANSWERS: Row<Answer, ByName> = Row {
     ahead: |_, _, _| None,
     called: |_, _, _| {},
     see,
-    holds: |window, denied| window.count(window.of_one_thing(denied.as_deref())),
+    holds: |window, denied, view| view.of(window.count(window.of_one_thing(denied.as_deref()))),
     fits: |state| {
         state.more.iter().all(|denied| {
             denied.len() <= MAX_WINDOW as usize && denied.iter().all(|known| known.things.len() <= THINGS)

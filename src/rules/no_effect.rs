@@ -8,7 +8,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Fact, Facts, Limits, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal};
 use crate::state::{Call, Onset, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, printable};
 use alloc::{format, vec::Vec};
@@ -27,9 +27,12 @@ const NO_EFFECT: Row<Seen> = Row {
     ahead: |_, _, _| None,
     called: |_, _, _| {},
     see,
-    holds: |window, ()| {
-        let count = |newest: &Seen| window.seen.iter().filter(|seen| newest.repeats(seen)).count();
-        u32::try_from(window.seen.last().map_or(0, count)).unwrap_or(u32::MAX)
+    holds: |window, (), view| {
+        let Some(newest) = window.seen.last() else { return Outlook::default() };
+        let before = window.seen.iter().take(window.seen.len().saturating_sub(1));
+        let same = before.filter(|seen| newest.repeats(seen));
+        let count = u32::try_from(same.clone().count()).unwrap_or(u32::MAX).saturating_add(1);
+        if newest.is_told(same) { view.told(view.limits, count) } else { view.of(count) }
     },
     fits: |state| state.tools.iter().all(|window| window.seen.iter().all(|seen| seen.state.fits())),
 };
@@ -58,6 +61,11 @@ impl Seen {
             && self.state.act == before.state.act
             && self.state.moved(&before.state) == Moved::No
     }
+
+    /// One answer for different targets is their answer: only at one place, and for one target, it is refused.
+    fn is_told<'a>(&self, mut same: impl Iterator<Item = &'a Self>) -> bool {
+        self.state.place == 0 || same.any(|seen| seen.target != self.target)
+    }
 }
 
 fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
@@ -77,9 +85,10 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, aft
     let count = u32::try_from(same.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!same.is_empty()));
     let signal = cx.limits.reached(count, 1).then(|| {
         let mut signal = signal(step, &newest, same, count, cx);
-        // One answer for different targets is their answer: only at one place, and for one target, it is refused.
-        let elsewhere = window.seen.iter().any(|seen| newest.repeats(seen) && seen.target != newest.target);
-        if (newest.state.place == 0 || elsewhere) && cx.limits.nudge != 0 && count >= cx.limits.nudge {
+        if newest.is_told(window.seen.iter().filter(|seen| newest.repeats(seen)))
+            && cx.limits.nudge != 0
+            && count >= cx.limits.nudge
+        {
             signal.ask = Some(Level::Nudge);
             signal.extra.only_told = true;
             signal.extra.threshold = Some(cx.limits.nudge);

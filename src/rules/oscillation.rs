@@ -3,8 +3,8 @@
 //! Idea: the seed document on loop safety, the fourth signal of a stall.
 
 use crate::model::{Body, HaltReason};
-use crate::rules::stall::{Stall, stalled};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::stall::{self, Stall, stalled};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Flow, Task, Whose};
 use crate::text::printable;
 use alloc::format;
@@ -70,6 +70,10 @@ impl Rule for Oscillation {
 
     fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
         flow.most(whose, Task::most_flips)
+    }
+
+    fn outlook_of(state: &u32, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
+        stall::outlook(Self::standing_of(state, whose, flow), view)
     }
 
     fn fits(_: &u32) -> bool {

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Signal, elsewhere, only_told};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, elsewhere, only_told};
 use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;
@@ -29,9 +29,10 @@ const REJECTED_ARGUMENTS: Row<Outing, Latest> = Row {
     ahead,
     called: |_, _, _| {},
     see,
-    holds: |window, _| {
-        let rejected = window.seen.iter().filter(|call| call.rejected.is_some());
-        u32::try_from(rejected.count()).unwrap_or(u32::MAX)
+    holds: |window, latest, view| {
+        let told = |(count, said): (u32, bool)| if said { view.told(view.limits, count) } else { view.of(count) };
+        let own = [Kind::Arguments, Kind::UnknownTool].into_iter().map(|kind| window.rejections(kind));
+        Outlook::of_all(own.chain(by_several(latest)).map(told))
     },
     fits: |state| state.more.len() <= STEPS as usize,
 };
@@ -101,9 +102,20 @@ impl Window<Outing> {
         true
     }
 
+    fn same(&self, kind: Kind) -> impl Iterator<Item = &Outing> + Clone {
+        self.seen.iter().filter(move |call| call.rejected == Some(kind))
+    }
+
+    /// How many calls were turned away, and whether that is only told: what servers answer for ever new targets in the words of a
+    /// host is a search.
+    fn rejections(&self, kind: Kind) -> (u32, bool) {
+        let same = self.same(kind);
+        let said = elsewhere(same.clone().map(|call| (!call.by_host).then_some(call.target)));
+        (u32::try_from(same.count()).unwrap_or(u32::MAX), said)
+    }
+
     fn signal(&self, name: &str, kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
-        let same = || self.seen.iter().filter(|call| call.rejected == Some(kind));
-        let count = u32::try_from(same().count()).unwrap_or(u32::MAX);
+        let (count, said) = self.rejections(kind);
         if !cx.limits.reached(count, 1) {
             return None;
         }
@@ -120,9 +132,7 @@ impl Window<Outing> {
                 "Choose from the tools that are offered in this run.",
             ),
         };
-        // What servers answer for ever new targets in the words of a host is a search: it is told, and nothing refused.
-        let said = elsewhere(same().map(|call| (!call.by_host).then_some(call.target)));
-        let signal = Streak::of(same().map(|call| call.seen.get())).signal(Told {
+        let signal = Streak::of(self.same(kind).map(|call| call.seen.get())).signal(Told {
             kind: case,
             identity: combine("rejected-arguments", &[self.tool]),
             count,
@@ -138,15 +148,21 @@ impl Window<Outing> {
     }
 }
 
-/// Rejections by several tools in turn: two of them weigh as one of a single tool, from the ninth on each weighs whole.
-fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
+/// Rejections by several tools in turn, and whether that is only told: two of them weigh as one of a single tool, from the ninth
+/// on each weighs whole.
+fn by_several(latest: &Latest) -> Option<(u32, bool)> {
     let times = u32::try_from(latest.len()).unwrap_or(u32::MAX);
     let first = latest.iter().next()?;
     if latest.iter().all(|seen| seen.tool == first.tool) {
         return None;
     }
     let count = if times <= 8 { times / 2 } else { times.saturating_sub(4) };
-    let said = elsewhere(latest.iter().map(|seen| (!seen.by_host).then_some(seen.target)));
+    Some((count, elsewhere(latest.iter().map(|seen| (!seen.by_host).then_some(seen.target)))))
+}
+
+fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
+    let (count, said) = by_several(latest)?;
+    let times = latest.len();
     cx.limits.reached(count, 1).then(|| {
         let signal = Streak::of(latest.iter().map(|rejection| rejection.seen.get())).signal(Told {
             kind: "several-tools",

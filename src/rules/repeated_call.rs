@@ -12,7 +12,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
 use crate::text::{Key, Sketch, combine, mark, printable, transient};
 use alloc::{boxed::Box, format};
@@ -242,9 +242,24 @@ impl Entry {
         self.round = call.round.unwrap_or(0);
     }
 
+    const fn scale(&self) -> u32 {
+        if self.came.patient() { 3 } else { 1 }
+    }
+
+    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its points.
+    fn is_told(&self, loose: u32, limits: &Limits) -> bool {
+        let block = limits.block.saturating_mul(self.scale());
+        loose > 0 && limits.nudge != 0 && self.points.saturating_sub(loose) < block
+    }
+
+    fn outlook(&self, loose: u32, view: &View<'_>) -> Outlook {
+        let limits = view.limits.times(self.scale());
+        if self.is_told(loose, view.limits) { view.told(&limits, self.points) } else { view.with(&limits, self.points) }
+    }
+
     /// `loose` of the points were given by answers with a moving part.
     fn signal(&self, call: &Call, custom: bool, loose: u32, cx: &Cx<'_>) -> Option<Signal> {
-        let scale = if self.came.patient() { 3 } else { 1 };
+        let scale = self.scale();
         if !cx.limits.reached(self.points, scale) {
             return None;
         }
@@ -255,9 +270,8 @@ impl Entry {
             let came = outcome_words(self.came.outcome(), self.came.failed());
             format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times)
         };
-        let Limits { nudge, block, .. } = *cx.limits;
-        let (nudge, block) = (nudge.saturating_mul(scale), block.saturating_mul(scale));
-        let told = loose > 0 && nudge != 0 && self.points.saturating_sub(loose) < block;
+        let nudge = cx.limits.nudge.saturating_mul(scale);
+        let told = self.is_told(loose, cx.limits);
         Some(Signal {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
@@ -348,8 +362,13 @@ impl Rule for RepeatedCall {
         }
     }
 
-    fn standing(state: &State) -> u32 {
-        state.all().map(|entry| entry.points).max().unwrap_or(0)
+    fn outlook(state: &State, view: &View<'_>) -> Outlook {
+        let window = u64::from(view.limits.window);
+        let recent = |entry: &Entry| view.steps.saturating_add(1).saturating_sub(entry.index) <= window;
+        let customs = state.customs.iter().flat_map(|customs| customs.iter()).filter(recent);
+        let calls = state.entries.iter().filter(recent);
+        let calls = calls.map(|entry| entry.outlook(entry.loose(state.moving.as_deref()), view));
+        Outlook::of_all(calls.chain(customs.map(|entry| entry.outlook(0, view))))
     }
 
     fn fits(state: &State) -> bool {

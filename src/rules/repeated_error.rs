@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Signal, elsewhere};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Signal, elsewhere};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, backoff, combine, mark, printable, transient};
 use alloc::format;
@@ -40,9 +40,12 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
         }
     },
     see,
-    holds: |window, _| {
-        let counts = window.seen.iter().filter_map(|call| window.evidence(call.class?)).map(|(count, _)| count);
-        counts.max().unwrap_or(0)
+    holds: |window, _, view| {
+        let outlook = |class| {
+            let (count, _) = window.evidence(class)?;
+            Some(if window.is_batch(class) { view.told(view.limits, count) } else { view.of(count) })
+        };
+        Outlook::of_all(window.seen.iter().filter_map(|call| outlook(call.class?)))
     },
     fits: |_| true,
 };
@@ -78,11 +81,20 @@ codec!(struct Outing {
 impl Window<Outing> {
     /// The evidence for one class: weight, first and number of occurrences.
     fn evidence(&self, class: Key) -> Option<(u32, &Outing)> {
-        let same = self.seen.iter().filter(|call| call.class == Some(class));
+        let same = self.same(class);
         let first = same.clone().find(|call| call.weight > 0)?;
         let often = same.clone().count() * 2 >= self.seen.len();
         let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
         often.then_some((weight / u32::from(WHOLE), first))
+    }
+
+    fn same(&self, class: Key) -> impl Iterator<Item = &Outing> + Clone {
+        self.seen.iter().filter(move |call| call.class == Some(class))
+    }
+
+    /// What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
+    fn is_batch(&self, class: Key) -> bool {
+        elsewhere(self.same(class).map(|call| call.looks.then_some(call.target)))
     }
 
     fn signal(&self, name: &str, class: Key, cx: &Cx<'_>) -> Option<Signal> {
@@ -90,11 +102,10 @@ impl Window<Outing> {
         if !cx.limits.reached(count, 1) {
             return None;
         }
-        let same = self.seen.iter().filter(|call| call.class == Some(class));
+        let same = self.same(class);
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
-        // What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
-        let batch = elsewhere(same.clone().map(|call| call.looks.then_some(call.target)));
+        let batch = self.is_batch(class);
         let tool = printable(name, 48);
         let arguments = if different { "different arguments" } else { "the same arguments" };
         let message = if batch {

@@ -8,7 +8,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Step};
 use crate::text::{Key, Late, Tokens, combine, printable, root_error, transient};
 use crate::tuned;
@@ -38,8 +38,45 @@ struct Attempt {
     equal: u32,
     /// Something that is no work lay between two of them: a user's word, a thought written down.
     apart: bool,
+    /// The latest error was told in so many words.
+    said: bool,
 }
-codec!(struct Attempt { tool, root, call, light, tokens, attempts, equal, apart });
+codec!(struct Attempt { tool, root, call, light, tokens, attempts, equal, apart, said });
+
+impl Attempt {
+    fn is_equal(&self) -> bool {
+        self.equal >= self.attempts.times
+    }
+
+    /// Whether it was told, and the same came again to the byte, with the same error.
+    fn insists(&self, nudge: u32) -> bool {
+        self.said && self.apart && self.equal >= nudge && self.attempts.times > nudge
+    }
+
+    fn outlook(&self, view: &View<'_>) -> Outlook {
+        let (count, limits) = (self.attempts.times, view.limits);
+        let Limits { nudge, block, .. } = *limits;
+        match (self.is_equal(), self.apart) {
+            // Another rule's.
+            (true, false) => Outlook::default(),
+            (true, true) if self.said && nudge != 0 && block != 0 => {
+                // One would be one too many.
+                let block = block.saturating_sub(1);
+                view.with(&Limits { block, nudge: if nudge < block { nudge } else { 0 }, ..*limits }, count)
+            }
+            (true, true) => view.of(count),
+            (false, _) if nudge == 0 && block == 0 => view.of(count),
+            // Once it was told and comes again to the byte, it is refused; never more than that.
+            (false, true) if self.said && self.equal > 1 && nudge != 0 && block != 0 => {
+                let more = nudge.saturating_sub(self.equal).max(nudge.saturating_add(1).saturating_sub(count));
+                let block = count.saturating_add(more);
+                view.with(&Limits { block, gate: 0, halt: 0, ..*limits }, count)
+            }
+            (false, _) if nudge == 0 => view.with(&Limits { gate: 0, halt: 0, ..*limits }, count),
+            (false, _) => view.told(limits, count),
+        }
+    }
+}
 
 impl State {
     /// Takes a failed attempt in.
@@ -59,6 +96,7 @@ impl State {
             attempts: Streak::default(),
             equal: 1,
             apart: false,
+            said: step.facts.class.is_some(),
         };
         let between = core::mem::take(&mut self.between);
         if let Some(last) = again {
@@ -118,7 +156,7 @@ impl Rule for Resubmission {
                     return None;
                 }
                 let name = printable(&call.name, 48);
-                let equal = attempt.equal >= count;
+                let equal = attempt.is_equal();
                 // Equal ones right after each other are another rule's.
                 if equal && !attempt.apart {
                     return None;
@@ -144,15 +182,13 @@ impl Rule for Resubmission {
                     halt_reason: HaltReason::RepeatedError,
                 });
                 let Limits { nudge, block, .. } = *cx.limits;
-                let insists = attempt.equal >= nudge && attempt.apart && count > nudge;
-                let told = !(equal || insists && said);
+                let told = !(equal || attempt.insists(nudge));
                 if told && nudge != 0 && count >= nudge {
                     // Only what is equal is refused.
                     signal.ask = Some(Level::Nudge);
                     signal.extra.threshold = Some(nudge);
                     signal.extra.only_told = true;
                 } else if !equal && block != 0 {
-                    // It was told, and the same came again to the byte, with the same error.
                     signal.ask = Some(Level::Block);
                     signal.extra.threshold = Some(block);
                 } else if equal && said && block != 0 && count + 1 >= block && count < block {
@@ -174,8 +210,8 @@ impl Rule for Resubmission {
         }
     }
 
-    fn standing(state: &State) -> u32 {
-        state.last.as_ref().map_or(0, |last| last.attempts.times)
+    fn outlook(state: &State, view: &View<'_>) -> Outlook {
+        state.last.as_ref().map_or_else(Outlook::default, |last| last.outlook(view))
     }
 
     fn fits(state: &State) -> bool {

@@ -11,7 +11,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, printable};
 use alloc::format;
@@ -37,6 +37,7 @@ struct Seen {
     /// Tool, agent and answer.
     answer: Key,
     call: Key,
+    asks: Asks,
     target: Option<Key>,
     round: Option<Key>,
     step: u64,
@@ -45,7 +46,7 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Seen { answer, call, target, round, step, mutations, sighting, onset });
+codec!(struct Seen { answer, call, asks, target, round, step, mutations, sighting, onset });
 
 /// Whether an answer says enough to be compared.
 fn substantial(step: &Step, call: &Call, length: usize) -> bool {
@@ -76,6 +77,26 @@ impl State {
             (!counted).then_some(seen)
         })
     }
+
+    fn count(&self, newest: &Seen) -> u32 {
+        u32::try_from(self.same(newest).count()).unwrap_or(u32::MAX)
+    }
+
+    /// One answer for ever new targets is what stands before all of them, not a question asked again.
+    fn elsewhere(&self, newest: &Seen) -> bool {
+        let targets = || self.same(newest).map(|seen| seen.target);
+        targets().all(|target| target.is_some_and(|own| targets().filter(|other| *other == Some(own)).count() == 1))
+    }
+}
+
+/// Thresholds for what is asked: in words about twice as much, at most where it is refused.
+fn limits_of(asks: Asks, limits: &Limits) -> Limits {
+    let Limits { nudge, block, .. } = *limits;
+    match (asks, nudge.saturating_mul(2)) {
+        (Asks::Prose, told) if block != 0 && told >= block => Limits { nudge: 0, ..*limits },
+        (Asks::Prose, told) => Limits { nudge: told, ..*limits },
+        _ => *limits,
+    }
 }
 
 impl Rule for SameAnswer {
@@ -101,6 +122,7 @@ impl Rule for SameAnswer {
         let newest = Seen {
             answer,
             call: call.key,
+            asks: call.asks,
             target: call.target,
             round: call.round,
             step: step.index,
@@ -111,12 +133,9 @@ impl Rule for SameAnswer {
         state.seen.push(newest, cx.limits.window as usize);
         let oldest = step.index.saturating_sub(u64::from(cx.limits.window));
         state.seen.retain(|seen| seen.step > oldest);
-        let count = u32::try_from(state.same(&newest).count()).unwrap_or(u32::MAX);
-        let Limits { nudge, block, .. } = *cx.limits;
-        if call.asks == Asks::Prose && count < nudge.saturating_mul(2) && (block == 0 || count < block) {
-            return None;
-        }
-        cx.limits.reached(count, 1).then(|| {
+        let count = state.count(&newest);
+        let nudge = cx.limits.nudge;
+        limits_of(call.asks, cx.limits).reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
             let told = Told {
                 kind: "unmoved",
@@ -132,10 +151,7 @@ impl Rule for SameAnswer {
             let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
             same.reverse();
             let mut signal = Streak::of(same.into_iter()).signal(told);
-            // One answer for ever new targets is what stands before all of them, not a question asked again.
-            let targets = || state.same(&newest).map(|seen| seen.target);
-            let elsewhere = targets()
-                .all(|target| target.is_some_and(|own| targets().filter(|other| *other == Some(own)).count() == 1));
+            let elsewhere = state.elsewhere(&newest);
             signal.extra.only_told = elsewhere;
             if (call.asks == Asks::View || elsewhere) && nudge != 0 && count >= nudge {
                 signal.ask = Some(Level::Nudge);
@@ -145,9 +161,16 @@ impl Rule for SameAnswer {
         })
     }
 
-    fn standing(state: &State) -> u32 {
-        let counts = state.seen.last().map(|newest| state.same(newest).count());
-        counts.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX))
+    fn outlook(state: &State, view: &View<'_>) -> Outlook {
+        let window = u64::from(view.limits.window);
+        let Some(newest) = state.seen.last().filter(|seen| view.steps.saturating_sub(seen.step) < window) else {
+            return Outlook::default();
+        };
+        let (limits, count) = (limits_of(newest.asks, view.limits), state.count(newest));
+        let told = newest.asks == Asks::View || state.elsewhere(newest);
+        // Where there is no nudge for it, it is told where it would be refused.
+        let told_at = if limits.nudge == 0 && view.limits.nudge != 0 { limits.block } else { limits.nudge };
+        if told { view.told(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }
     }
 
     fn fits(state: &State) -> bool {

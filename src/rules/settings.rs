@@ -6,7 +6,7 @@ use crate::state::Graph;
 use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
 use alloc::{format, string::String, vec::Vec};
 
-type Table = [Limits; RULES.len()];
+pub(crate) type Table = [Limits; RULES.len()];
 
 /// The longest passage that can be found, in ASCII.
 const LONGEST_PASSAGE: u32 = 3072;
@@ -159,6 +159,15 @@ impl Settings {
         &self.limits
     }
 
+    /// The thresholds that tools have for themselves, a table a pattern.
+    pub(crate) fn of_tools(&self) -> impl Iterator<Item = Table> {
+        self.tools.iter().filter(|(.., tool)| !tool.rules.is_empty()).map(|(.., tool)| {
+            let mut table = self.limits;
+            override_with(&mut table, tool);
+            table
+        })
+    }
+
     /// What holds for a tool: every matching entry, the most specific last.
     pub(crate) fn tool(&self, name: &str) -> ToolSettings {
         let mut settings = ToolSettings::default();
@@ -175,15 +184,19 @@ impl Settings {
                 settings.identity_args.clone_from(&tool.identity_args);
             }
             if !tool.rules.is_empty() {
-                let table = settings.limits.get_or_insert_with(|| alloc::boxed::Box::new(self.limits));
-                for (limits, rule) in table.iter_mut().zip(RULES) {
-                    if let Some(rule) = tool.rules.get(rule.id) {
-                        *limits = limits.overridden(rule);
-                    }
-                }
+                override_with(settings.limits.get_or_insert_with(|| alloc::boxed::Box::new(self.limits)), tool);
             }
         }
         settings
+    }
+}
+
+/// Thresholds with those of a tool laid over them.
+fn override_with(table: &mut Table, tool: &ToolConfig) {
+    for (limits, rule) in table.iter_mut().zip(RULES) {
+        if let Some(rule) = tool.rules.get(rule.id) {
+            *limits = limits.overridden(rule);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the rules about stalls share: the halt record, the policy and the document's suggestions.
 
-use crate::model::{HaltReason, Level, OnStall, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Signal};
+use crate::model::{Config, HaltReason, Level, OnStall, Recommendation};
+use crate::rules::{Advice, Cx, Extra, Outlook, Signal, View};
 use crate::state::{Onset, Ring, Sighting, Task};
 use crate::text::{Key, combine, key};
 use alloc::{string::String, string::ToString, vec::Vec};
@@ -32,15 +32,32 @@ pub(super) struct Stall<'a> {
     pub(super) reason: HaltReason,
 }
 
+/// The level that a stall gets where its rung is a gate: what `onStall` says, or what a gate is.
+const fn instead(gate: Level, config: &Config) -> Level {
+    match config.on_stall {
+        OnStall::SpawnReviewer | OnStall::RetryWithNewProvider => Level::Block,
+        OnStall::Pause | OnStall::SwitchToInteractive => gate,
+    }
+}
+
+/// Where a stall stands.
+pub(super) fn outlook(count: u32, view: &View<'_>) -> Outlook {
+    let outlook = view.of(count);
+    let next = view.limits.next(count).map(|(level, _)| level);
+    let gated = |level| if next == Some(Level::Gate) { instead(level, view.config) } else { level };
+    Outlook { next: outlook.next.map(|(level, threshold)| (gated(level), threshold)), ..outlook }
+}
+
 /// The signal of a stall, where its count reaches a threshold. A gate becomes what `onStall` says.
 pub(super) fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
     let (level, threshold) = cx.limits.level(stall.count, 1)?;
-    let (recommendation, unattended) = match cx.config.on_stall {
-        OnStall::Pause => (Recommendation::Escalate, false),
-        OnStall::SwitchToInteractive => (Recommendation::SwitchToInteractive, false),
-        OnStall::SpawnReviewer => (Recommendation::SpawnReviewer, true),
-        OnStall::RetryWithNewProvider => (Recommendation::RetryWithNewProvider, true),
+    let recommendation = match cx.config.on_stall {
+        OnStall::Pause => Recommendation::Escalate,
+        OnStall::SwitchToInteractive => Recommendation::SwitchToInteractive,
+        OnStall::SpawnReviewer => Recommendation::SpawnReviewer,
+        OnStall::RetryWithNewProvider => Recommendation::RetryWithNewProvider,
     };
+    let asked = if level == Level::Gate { instead(level, cx.config) } else { level };
     let actions: Vec<String> = actions().collect();
     // A nudge is advice; from a block on the loop is halted, if only for someone to look at it.
     let halted = level >= Level::Block;
@@ -56,7 +73,7 @@ pub(super) fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Sign
         confidence: u16::try_from(700 + stall.count.min(6) * 45).unwrap_or(1000),
         signature: stall.signature,
         advice: Advice { what: None, instead: stall.instead, recommendation, halt_reason: stall.reason },
-        ask: (unattended && level == Level::Gate).then_some(Level::Block),
+        ask: (asked != level).then_some(asked),
         extra: Extra { threshold: Some(threshold), actions, records, ..Extra::default() },
         message: stall.message,
     })

@@ -15,7 +15,7 @@ pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
-use crate::rules::{Budget, Cx, Fact, Facts, Limits, Signal, only_told};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, View, only_told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String};
@@ -98,13 +98,15 @@ pub(crate) struct Entry {
     pub(super) round: Key,
     pub(super) mark: u64,
     pub(super) part: u32,
+    /// What thresholds are multiplied by.
+    scale: u32,
     pub(super) mixed: bool,
     /// What was looked up lately, a bit for each, and how many were nothing new.
     looked_up: u32,
     old: u16,
     pub(super) streak: Streak,
 }
-codec!(struct Entry { owner, key, what, round, mark, part, mixed, looked_up, old, streak });
+codec!(struct Entry { owner, key, what, round, mark, part, scale, mixed, looked_up, old, streak });
 
 impl One<'_> {
     /// One at this event, without anything that tells it from others.
@@ -137,8 +139,13 @@ impl One<'_> {
 }
 
 impl Entry {
+    /// Some of what was looked up share their bit by chance.
+    fn is_elsewhere(&self) -> bool {
+        u32::from(self.old).saturating_mul(2) < self.streak.times
+    }
+
     fn take(&mut self, one: &One<'_>) {
-        self.mark = one.mark;
+        (self.mark, self.scale) = (one.mark, one.scale);
         let round = one.round.unwrap_or(0);
         if one.counts && (round == 0 || self.round != round) {
             self.streak.add(one.sighting, one.onset);
@@ -200,13 +207,14 @@ impl Row {
         if let Some(what) = words.what {
             signal.advice.what = Some(Cow::Owned(what));
         }
-        // Some share their bit by chance.
-        let elsewhere = u32::from(entry.old).saturating_mul(2) < entry.streak.times;
-        Some(if elsewhere { only_told(signal, cx) } else { signal })
+        Some(if entry.is_elsewhere() { only_told(signal, cx) } else { signal })
     }
 
-    pub(super) fn standing(&self, streaks: &Streaks) -> u32 {
-        streaks.iter().map(|entry| self.count(entry)).max().unwrap_or(0)
+    pub(super) fn outlook(&self, streaks: &Streaks, view: &View<'_>) -> Outlook {
+        Outlook::of_all(streaks.iter().map(|entry| {
+            let (limits, count) = (view.limits.times(entry.scale), self.count(entry));
+            if entry.is_elsewhere() { view.told(&limits, count) } else { view.with(&limits, count) }
+        }))
     }
 
     pub(super) fn fits(&self, streaks: &Streaks) -> bool {
@@ -238,8 +246,18 @@ macro_rules! rows {
                 $row.observe(state, fact, cx)
             }
 
-            fn standing(state: &Self::State) -> u32 {
-                $row.standing(state)
+            fn outlook(state: &Self::State, view: &$crate::rules::View<'_>) -> $crate::rules::Outlook {
+                $row.outlook(state, view)
+            }
+
+            fn outlook_of(
+                state: &Self::State,
+                whose: &$crate::state::Whose,
+                _flow: &$crate::state::Flow<'_>,
+                view: &$crate::rules::View<'_>,
+            ) -> $crate::rules::Outlook {
+                let whole = !Self::IN_LANE && *whose == $crate::state::Whose::default();
+                if whole { $row.outlook(state, view) } else { $crate::rules::Outlook::default() }
             }
 
             fn fits(state: &Self::State) -> bool {

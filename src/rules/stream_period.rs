@@ -7,7 +7,7 @@
 
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, rungs};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, rungs};
 use crate::state::Sighting;
 use crate::text::{Periods, Repetition, combine};
 use alloc::{format, vec};
@@ -39,19 +39,34 @@ fn copies(rung: Level, period: u32) -> u32 {
     }
 }
 
+/// Thresholds for a unit of so many characters: what its copies cover, where that is more.
+fn limits_of(period: u32, limits: &Limits, conventions: &Conventions) -> Limits {
+    let of = |rung: Level, threshold: u32| {
+        let copies = if conventions.stream_copies == 0 { copies(rung, period) } else { conventions.stream_copies };
+        if threshold == 0 { 0 } else { threshold.max(copies.saturating_mul(period)) }
+    };
+    Limits {
+        nudge: of(Level::Nudge, limits.nudge),
+        block: of(Level::Block, limits.block),
+        gate: of(Level::Gate, limits.gate),
+        halt: of(Level::Halt, limits.halt),
+        ..*limits
+    }
+}
+
+/// Whether a unit is longer than any that counts.
+const fn is_too_long(period: u32, conventions: &Conventions) -> bool {
+    conventions.stream_passage != 0 && period > conventions.stream_passage
+}
+
 /// The characters covered, held below every rung that asks for more copies.
 fn weigh(found: &Repetition, limits: &Limits, conventions: &Conventions) -> u32 {
-    if conventions.stream_passage != 0 && found.period > conventions.stream_passage {
+    if is_too_long(found.period, conventions) {
         return 0;
     }
-    let lacking = rungs(limits).into_iter().filter(|(rung, threshold)| {
-        let copies = match conventions.stream_copies {
-            0 => copies(*rung, found.period),
-            copies => copies,
-        };
-        *threshold != 0 && found.covered < copies.saturating_mul(found.period)
-    });
-    lacking.map(|(_, threshold)| threshold.saturating_sub(1)).fold(found.covered, u32::min)
+    let asked = rungs(&limits_of(found.period, limits, conventions));
+    let lacking = rungs(limits).into_iter().zip(asked).filter(|(_, (_, asked))| found.covered < *asked);
+    lacking.map(|((_, threshold), _)| threshold.saturating_sub(1)).fold(found.covered, u32::min)
 }
 
 /// The characters from which the weakest rung can be reached.
@@ -114,8 +129,13 @@ impl Rule for StreamPeriod {
         })
     }
 
-    fn standing(state: &Self::State) -> u32 {
-        state.listeners().map(Periods::covered).max().unwrap_or(0)
+    fn outlook(state: &Self::State, view: &View<'_>) -> Outlook {
+        let conventions = &view.config.conventions;
+        let going_on = state.listeners().flat_map(Periods::going_on);
+        let counts = going_on.filter(|(period, _)| !is_too_long(*period, conventions));
+        Outlook::of_all(
+            counts.map(|(period, covered)| view.with(&limits_of(period, view.limits, conventions), covered)),
+        )
     }
 
     fn fits(state: &Self::State) -> bool {

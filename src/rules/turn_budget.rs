@@ -42,10 +42,6 @@ impl Rule for TurnBudget {
         Some(Signal { onset: cx.onset, sightings: vec![Sighting { key: node, ..cx.here }], ..signal })
     }
 
-    fn standing((): &()) -> u32 {
-        0
-    }
-
     fn fits((): &()) -> bool {
         true
     }

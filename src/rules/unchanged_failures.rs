@@ -5,8 +5,8 @@
 //! is a swing, no progress: 4, 5, 4 has come to nothing.
 
 use crate::model::{Body, HaltReason};
-use crate::rules::stall::{Stall, stalled};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::stall::{self, Stall, stalled};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Flow, Whose};
 use alloc::format;
 
@@ -59,6 +59,10 @@ impl Rule for UnchangedFailures {
 
     fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
         flow.most(whose, |task| task.failing.streak.count)
+    }
+
+    fn outlook_of(state: &u32, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
+        stall::outlook(Self::standing_of(state, whose, flow), view)
     }
 
     fn fits(_: &u32) -> bool {

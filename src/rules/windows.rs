@@ -5,7 +5,7 @@
 //! of its own, with `windows!` above it, its place in the order of checks (`registry!`), its cases.
 
 use crate::codec::{Codec, codec};
-use crate::rules::{Cx, Fact, Facts, Limits, Payload, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Signal, View};
 use crate::state::{Call, Ring};
 use crate::text::Key;
 
@@ -29,8 +29,8 @@ pub(super) struct Row<E: 'static, X: 'static = ()> {
     /// Takes the outcome of a call in: what becomes of the tool's window, and what it says. The window of a tool that is
     /// not watched is empty, and kept where it becomes the newest.
     pub(super) see: See<E, X>,
-    /// The evidence in a window.
-    pub(super) holds: fn(&Window<E>, &X) -> u32,
+    /// The evidence in a window, and what comes next.
+    pub(super) holds: fn(&Window<E>, &X, &View<'_>) -> Outlook,
     /// Whether what was restored is within its caps, beside the windows themselves.
     pub(super) fits: fn(&State<E, X>) -> bool,
 }
@@ -105,8 +105,8 @@ impl<E: Codec, X> Row<E, X> {
         }
     }
 
-    pub(super) fn standing(&self, state: &State<E, X>) -> u32 {
-        state.tools.iter().map(|window| (self.holds)(window, &state.more)).max().unwrap_or(0)
+    pub(super) fn outlook(&self, state: &State<E, X>, view: &View<'_>) -> Outlook {
+        Outlook::of_all(state.tools.iter().map(|window| (self.holds)(window, &state.more, view)))
     }
 
     pub(super) fn fits(&self, state: &State<E, X>) -> bool {
@@ -155,8 +155,8 @@ macro_rules! windows {
                 ($row.called)(&mut state.more, call, payload);
             }
 
-            fn standing(state: &Self::State) -> u32 {
-                $row.standing(state)
+            fn outlook(state: &Self::State, view: &$crate::rules::View<'_>) -> $crate::rules::Outlook {
+                $row.outlook(state, view)
             }
 
             fn fits(state: &Self::State) -> bool {

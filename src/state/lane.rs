@@ -252,11 +252,15 @@ impl Tasks {
     }
 
     /// The evidence of every lane, with its task and the one that that is a part of.
-    pub(crate) fn evidence<'a>(&'a self, here: &'a States) -> impl Iterator<Item = (Key, Key, &'a States)> {
+    pub(crate) fn evidence<'a>(
+        &'a self,
+        here: &'a States,
+        counted: &'a Counted,
+    ) -> impl Iterator<Item = (Key, Key, &'a States, &'a Counted)> {
         let (task, parent) = self.0.as_ref().map_or((0, 0), |lanes| (lanes.here.task, lanes.here.parent));
         let parked = self.0.iter().flat_map(|lanes| lanes.parked.iter());
-        let parked = parked.map(|parked| (parked.lane.task, parked.lane.parent, &*parked.rules.0));
-        core::iter::once((task, parent, here)).chain(parked)
+        let parked = parked.map(|parked| (parked.lane.task, parked.lane.parent, &*parked.rules.0, &parked.counted));
+        core::iter::once((task, parent, here, counted)).chain(parked)
     }
 
     pub(crate) fn take_lost(&mut self) -> u64 {

@@ -32,9 +32,9 @@ pub(crate) use tight::{Occurrence, Seen};
 pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow};
 
 use crate::codec::{Codec, Reader, codec, length};
-use crate::model::Context;
+use crate::model::{Config, Context};
 use crate::policy::Ladder;
-use crate::rules::{RULES, States};
+use crate::rules::{Limits, Outlooks, RULES, States, View};
 use crate::text::Key;
 use alloc::vec::Vec;
 
@@ -334,23 +334,32 @@ impl Run {
     /// The task whose calls a judge's answer is about: the one that it names where something was asked about that, else
     /// another that waits for an answer, what names no task first.
     pub(crate) fn asked(&self, task: Key) -> Key {
-        let asks = |evidence: &(Key, Key, &States)| evidence.2.asks();
-        let waiting: Vec<Key> = self.lanes.evidence(&self.rules).filter(asks).map(|(task, ..)| task).collect();
+        let lanes = self.lanes.evidence(&self.rules, &self.counted);
+        let waiting: Vec<Key> = lanes.filter(|(.., rules, _)| rules.asks()).map(|(task, ..)| task).collect();
         let which = if waiting.contains(&task) { Some(&task) } else { waiting.iter().find(|task| **task == 0) };
         which.or(waiting.last().filter(|_| task == 0)).copied().unwrap_or(task)
     }
 
-    /// The most evidence each rule holds about a scope. What an agent did at a task is its own where nobody else was heard.
-    pub(crate) fn evidence(&self, whose: &Whose, flow: &Flow<'_>) -> [u32; RULES.len()] {
-        let mut most = self.rules.standings(whose, flow);
-        for (task, parent, rules) in self.lanes.evidence(&self.rules) {
+    /// Where each rule stands with a scope. What an agent did at a task is its own where nobody else was heard.
+    pub(crate) fn outlooks(
+        &self,
+        whose: &Whose,
+        flow: &Flow<'_>,
+        limits: &[Limits; RULES.len()],
+        config: &Config,
+    ) -> Outlooks {
+        let none = Limits::default();
+        let view =
+            |counted: &Counted| View { limits: &none, config, mutations: counted.new_mutations, steps: counted.steps };
+        let mut all = self.rules.outlooks(whose, flow, limits, view(&self.counted));
+        for (task, parent, rules, counted) in self.lanes.evidence(&self.rules, &self.counted) {
             let fits = whose.has_task(task) || (parent != 0 && whose.task == Some(parent));
             if fits && whose.agent.is_none_or(|agent| self.standings.is_alone(task, agent)) {
-                let held = most.iter_mut().zip(rules.lane_standings());
-                held.for_each(|(most, count)| *most = count.max(*most));
+                let held = all.iter_mut().zip(rules.lane_outlooks(limits, view(counted)));
+                held.for_each(|(known, lane)| *known = known.furthest(lane));
             }
         }
-        most
+        all
     }
 
     /// Calls that got an outcome.

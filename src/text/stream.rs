@@ -196,6 +196,15 @@ struct Unit {
 codec!(struct Unit { characters, ruler, key });
 
 impl Lock {
+    /// Characters of evidence in it.
+    const fn covered(&self, unit: Unit) -> u64 {
+        if unit.ruler {
+            self.plain.saturating_add(self.block) / STRUCTURED
+        } else {
+            self.plain.saturating_add(self.block / STRUCTURED)
+        }
+    }
+
     /// The stretch as evidence, where it covers at least `floor` characters; `text` ends with its last byte.
     fn repetition(&mut self, text: &[u8], floor: u32) -> Option<Repetition> {
         if self.plain.saturating_add(self.block / STRUCTURED) < u64::from(floor) {
@@ -205,11 +214,7 @@ impl Lock {
             Some(unit) => unit,
             None => *self.unit.insert(unit(text, self.period as usize)?),
         };
-        let covered = if unit.ruler {
-            self.plain.saturating_add(self.block) / STRUCTURED
-        } else {
-            self.plain.saturating_add(self.block / STRUCTURED)
-        };
+        let covered = self.covered(unit);
         (covered >= u64::from(floor)).then_some(Repetition {
             period: unit.characters,
             covered: u32::try_from(covered).unwrap_or(u32::MAX),
@@ -462,6 +467,16 @@ impl Periods {
             (covered > u64::from(lock.unit?.characters).saturating_mul(2)).then_some(covered)
         });
         covered.max().map_or(0, |covered| u32::try_from(covered).unwrap_or(u32::MAX))
+    }
+
+    /// Every repetition that goes on, by the characters of its unit and those that it covers.
+    pub(crate) fn going_on(&self) -> impl Iterator<Item = (u32, u32)> {
+        [self.short, self.long].into_iter().flatten().filter_map(|lock| {
+            let unit = lock.unit?;
+            let covered = lock.covered(unit);
+            let goes_on = covered > u64::from(unit.characters).saturating_mul(2);
+            goes_on.then(|| (unit.characters, u32::try_from(covered).unwrap_or(u32::MAX)))
+        })
     }
 
     /// Whether two streams have been told the same, as far as their ends and lengths tell.

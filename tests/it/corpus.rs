@@ -27,7 +27,7 @@ fn tests_dir() -> PathBuf {
 }
 
 /// Every scenario of the corpus, in the order of file names and lines.
-fn corpus() -> Vec<RawScenario> {
+pub(crate) fn corpus() -> Vec<RawScenario> {
     let entries = fs::read_dir(tests_dir().join("corpus")).expect("the corpus is a directory");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));

@@ -49,6 +49,7 @@ mod salt;
 mod scopes;
 mod seeds;
 mod stalls;
+mod status;
 mod strangers;
 mod streams;
 mod tasks;

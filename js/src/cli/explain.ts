@@ -76,12 +76,21 @@ interface Compared {
   more: number;
 }
 
+/** A rung of a rule's ladder. */
+interface Step {
+  level: Rung;
+  threshold: number;
+  missing: number;
+}
+
 interface Explained {
   finding: Finding;
   unit: string;
   /** How much the thresholds are multiplied. */
   times: number;
-  rungs: { level: Rung; threshold: number; missing: number }[];
+  rungs: Step[];
+  /** What there is is told and never refused, as long as it stays what it is. */
+  onlyTold?: true;
   sightings: Sighting[];
   /** Of requests in words: what each is about, and what moved. */
   goals?: AboutWhat[];
@@ -248,10 +257,7 @@ class Explanation {
   #explained(finding: Finding): Explained {
     const rule = this.#rule(finding.rule, this.#index);
     const times = scale(finding, rule);
-    const rungs = RUNGS.flatMap((level) => {
-      const threshold = (rule?.[level] ?? 0) * times;
-      return threshold === 0 ? [] : [{ level, threshold, missing: Math.max(0, threshold - finding.count) }];
-    });
+    const { rungs, onlyTold } = this.#ladder(finding, rule, times);
     const sightings = this.#sightings(finding, rungs.length > 0);
     // Of a cycle the same step of two laps.
     const [first, second] = [-1 - (finding.period ?? 1), -1].map((at) => finding.evidence.at(at)?.seq);
@@ -261,9 +267,34 @@ class Explanation {
       unit: rule?.unit ?? "",
       times,
       rungs,
+      ...(onlyTold ? { onlyTold } : {}),
       sightings,
       ...this.#aboutWhat(sightings),
       ...(compared === undefined ? {} : { compared }),
+    };
+  }
+
+  /** The rungs of a finding's rule: where the core says what comes next for what was found, that is what comes next. */
+  #ladder(finding: Finding, rule: RuleInForce | undefined, times: number): { rungs: Step[]; onlyTold?: true } {
+    const rungs = RUNGS.flatMap((level) => {
+      const threshold = (rule?.[level] ?? 0) * times;
+      return threshold === 0 ? [] : [{ level, threshold, missing: Math.max(0, threshold - finding.count) }];
+    });
+    const standing = this.#standing.find((other) => other.rule === finding.rule);
+    // What a stream covers counts only with as many copies as a rung asks for.
+    if (standing === undefined || (standing.count !== finding.count && finding.onsetOffset === undefined))
+      return { rungs };
+    const { nextLevel, nextThreshold, noNext, count } = standing;
+    if (noNext === "only-told") return { rungs: rungs.filter(({ level }) => level === "nudge"), onlyTold: true };
+    if (nextLevel === undefined || nextThreshold === undefined) return { rungs };
+    return {
+      rungs: rungs.flatMap((step) => {
+        if (step.level === nextLevel) return [{ ...step, threshold: nextThreshold, missing: nextThreshold - count }];
+        // Between what was reached and what comes next there is nothing.
+        return step.missing > 0 && RUNGS.indexOf(step.level) < (RUNGS as readonly Level[]).indexOf(nextLevel)
+          ? []
+          : [step];
+      }),
     };
   }
 
@@ -606,17 +637,17 @@ class Explanation {
   }
 
   /** The rules without a finding, the one that is closest to its next threshold first. */
-  #others(): (RuleStanding & { missing: number })[] {
+  #others(): (RuleStanding & { missing?: number })[] {
     const fired = new Set(this.#verdict.findings.map(({ rule }) => rule));
+    const way = ({ count, nextThreshold }: RuleStanding): number => (nextThreshold ? count / nextThreshold : 0);
     return this.#standing
       .flatMap((standing) => {
-        const { rule, nextThreshold } = standing;
-        if (fired.has(rule) || nextThreshold === undefined) return [];
-        return [{ ...standing, missing: nextThreshold - standing.count }];
+        const { rule, nextThreshold, noNext } = standing;
+        if (fired.has(rule)) return [];
+        if (nextThreshold !== undefined) return [{ ...standing, missing: nextThreshold - standing.count }];
+        return noNext === "by-tool" ? [standing] : [];
       })
-      .sort(
-        (a, b) => a.missing / (a.nextThreshold ?? 1) - b.missing / (b.nextThreshold ?? 1) || (a.rule < b.rule ? -1 : 1),
-      );
+      .sort((a, b) => way(b) - way(a) || (a.rule < b.rule ? -1 : 1));
   }
 
   result(): object {
@@ -654,7 +685,7 @@ class Explanation {
       yield paint("bold", this.#findings.length > 0 ? "Other rules" : "Closest");
       const width = Math.max(...others.map(({ rule }) => rule.length));
       for (const { rule, count, nextThreshold, nextLevel, missing } of others)
-        yield `  ${rule.padEnd(width)}  ${count} of ${nextThreshold}, ${missing} missing to ${nextLevel}`;
+        yield `  ${rule.padEnd(width)}  ${missing === undefined ? `${count}, and tools have thresholds of their own` : `${count} of ${nextThreshold}, ${missing} missing to ${nextLevel}`}`;
     }
     yield "";
     yield paint("bold", "What would have changed it");
@@ -668,14 +699,15 @@ class Explanation {
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
   }
 
-  *#toldFinding({ finding, unit, times, rungs, sightings, goals, compared }: Explained): Generator<string> {
+  *#toldFinding({ finding, unit, times, rungs, onlyTold, sightings, goals, compared }: Explained): Generator<string> {
     yield `${paint(LEVEL_STYLE[finding.level], finding.level)}  ${finding.rule}: ${finding.message}`;
     const ladder = rungs.map(({ level, threshold, missing }) =>
       missing === 0 ? `${level} ${threshold} reached` : `${level} ${threshold}, ${missing} missing`,
     );
     if (ladder.length > 0) {
       const trebled = times === 1 ? "" : ` (thresholds × ${times}: waiting is expected here)`;
-      yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}`;
+      const told = onlyTold ? " (never more, as long as it stays what it is)" : "";
+      yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}${told}`;
     }
     const skipped = sightings.length - SIGHTINGS;
     const shown = skipped > 0 ? [...sightings.slice(0, 1), ...sightings.slice(1 - SIGHTINGS)] : sightings;

@@ -55,6 +55,7 @@ export type {
   MessageEvent as AgentMessageEvent,
   Metrics,
   Mode,
+  NoNext,
   NodeStanding,
   OnStall,
   Outcome,

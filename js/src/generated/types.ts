@@ -324,6 +324,10 @@ export type Recommendation =
   | "rollback"
   | "request-tests";
 /**
+ * Why the next threshold of a rule is not given.
+ */
+export type NoNext = "only-told" | "by-tool";
+/**
  * The kinds of recovery entry.
  */
 export type RecoveryTopic = "loop_recovery" | "unblock_authority" | "loop_escalation";
@@ -2306,7 +2310,7 @@ export interface PhaseStanding {
  */
 export interface RuleStanding {
   /**
-   * The most evidence the rule holds now, in its own unit.
+   * The evidence the rule holds now of what is furthest up its ladder, in its own unit.
    */
   count: number;
   /**
@@ -2314,9 +2318,13 @@ export interface RuleStanding {
    */
   nextLevel?: Level;
   /**
-   * The next threshold above it.
+   * The next threshold above it, for one more of the same. A loop that comes back after it was told of may be refused before that, and calls that are made again after they were refused count as if they had run.
    */
   nextThreshold?: number;
+  /**
+   * Why no next threshold is given, where there is one; absent as well where the strongest level has been reached, or the rule has no thresholds.
+   */
+  noNext?: NoNext;
   /**
    * The rule's id.
    */

@@ -12,7 +12,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Signal, only_told};
+use crate::rules::{Cx, Outlook, Signal, View, only_told};
 use crate::state::{Call, Latest, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable};
 use crate::tuned;
@@ -221,16 +221,16 @@ impl Stretch {
     }
 
     /// Laps that were gone through or begun; one less for each new change on the way.
-    fn laps(&self, cx: &Cx<'_>) -> u32 {
+    fn laps(&self, mutations: u64) -> u32 {
         if self.begun < BEGUN {
             return 0;
         }
-        let news = cx.run.new_mutations.saturating_sub(self.mutations);
+        let news = mutations.saturating_sub(self.mutations);
         self.laps.saturating_sub(u32::try_from(news).unwrap_or(u32::MAX))
     }
 
     fn signal(&self, agent: Key, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
-        let laps = self.laps(cx);
+        let laps = self.laps(cx.run.new_mutations);
         let Self { period, first, .. } = *self;
         cx.limits.reached(laps, 1).then(|| {
             let seen = self.sightings.iter().map(|sighting| (*sighting, self.onset));
@@ -280,9 +280,9 @@ impl Long {
         walker.stretches().find_map(|stretch| stretch.signal(walker.agent, &call.name, cx))
     }
 
-    pub(super) fn laps(&self) -> u32 {
+    pub(super) fn outlook(&self, view: &View<'_>) -> Outlook {
         let begun = self.agents.iter().flat_map(Walker::stretches);
-        begun.filter(|stretch| stretch.begun >= BEGUN).map(|stretch| stretch.laps).max().unwrap_or(0)
+        Outlook::of_all(begun.map(|stretch| view.told(view.limits, stretch.laps(view.mutations))))
     }
 
     pub(super) fn fits(&self) -> bool {
