@@ -8,13 +8,15 @@
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
 //! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. The
 //! same where an answer of some words differs in few of them that are no figures, which is told and never refused. A
-//! changed outcome halves the points.
+//! changed outcome halves the points. Where the agent does something that it has not done before between two of them (the next
+//! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
+//! well, and never refused.
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
-use crate::text::{Key, Sketch, combine, mark, printable, transient};
+use crate::text::{Asks, Key, Sketch, combine, mark, printable, transient};
 use alloc::{boxed::Box, format};
 
 /// Calls remembered at once.
@@ -64,6 +66,8 @@ struct Entry {
     call: Key,
     agent: Key,
     points: u32,
+    /// Those of them that repeats gave between which the agent did something new.
+    busy: u32,
     /// Occurrences since the onset.
     times: u32,
     exact: u32,
@@ -83,11 +87,12 @@ struct Entry {
     sightings: Latest,
 }
 codec!(struct Entry {
-    call, agent, points, times, exact, light, shape, came, index, mutations, at, gap, round, onset, sightings,
+    call, agent, points, busy, times, exact, light, shape, came, index, mutations, at, gap, round, onset, sightings,
 });
 
-/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, and whether waiting is expected
-/// of the call, so that thresholds are trebled.
+/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is expected
+/// of the call, so that thresholds are trebled, and whether the call is about something that can be told, or changes something: a
+/// thought written down is neither.
 #[derive(Clone, Copy, Debug)]
 struct Came(u8);
 codec!(struct Came(_));
@@ -95,11 +100,13 @@ codec!(struct Came(_));
 impl Came {
     fn of(step: &Step, call: &Call) -> Self {
         let patient = call.polling || step.facts.waiting;
-        Self((step.outcome as u8) << 2 | u8::from(step.facts.failed) << 1 | u8::from(patient))
+        let work = call.mutates || call.target.is_some() || call.asks == Asks::Search;
+        let flags = u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
+        Self((step.outcome as u8) << 2 | flags)
     }
 
     fn outcome(self) -> Outcome {
-        Outcome::ALL.get(usize::from(self.0 >> 2)).copied().unwrap_or_default()
+        Outcome::ALL.get(usize::from(self.0 >> 2 & 7)).copied().unwrap_or_default()
     }
 
     const fn failed(self) -> bool {
@@ -108,6 +115,10 @@ impl Came {
 
     const fn patient(self) -> bool {
         self.0 & 1 != 0
+    }
+
+    const fn work(self) -> bool {
+        self.0 & 32 != 0
     }
 }
 
@@ -129,6 +140,7 @@ impl Entry {
             call: call.key,
             agent: step.agent,
             points: 0,
+            busy: 0,
             times: 1,
             exact: mark(step.facts.exact),
             light: mark(step.facts.light),
@@ -142,6 +154,15 @@ impl Entry {
             onset: step.onset,
             sightings,
         }
+    }
+
+    /// Whether the agent has done something new since the latest occurrence, and it worked.
+    fn new_between(&self, step: &Step, entries: &Packed<Self>) -> bool {
+        let new = |other: &Self| {
+            let came = other.came;
+            other.agent == self.agent && other.index > self.index && other.times == 1 && came.work() && !came.failed()
+        };
+        !step.facts.failed && step.index > self.index + 1 && entries.iter().any(|other| new(&other))
     }
 
     /// Points that a further occurrence adds; `None` when its outcome is another one.
@@ -213,17 +234,21 @@ impl Entry {
         little
     }
 
-    /// `worth` is what the occurrence is, where its outcome is the one before.
-    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>) {
+    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
+    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>, busy: bool) {
         let gap = self.gap(step);
         match worth {
             Some(points) => {
+                if busy {
+                    self.busy = self.busy.saturating_add(points);
+                }
                 self.points = self.points.saturating_add(points);
                 self.times = self.times.saturating_add(1);
                 self.sightings.push(step.sighting);
             }
             None => {
                 self.points /= 2;
+                self.busy /= 2;
                 if self.points == 0 {
                     *self = Self::first(step, call);
                     return;
@@ -257,7 +282,10 @@ impl Entry {
         };
         let Limits { nudge, block, .. } = *cx.limits;
         let (nudge, block) = (nudge.saturating_mul(scale), block.saturating_mul(scale));
-        let told = loose > 0 && nudge != 0 && self.points.saturating_sub(loose) < block;
+        // Something new at first does not excuse the same laps ever after.
+        let busy = if self.busy.saturating_mul(2) > self.points { self.busy } else { 0 };
+        let soft = loose.saturating_add(busy);
+        let told = soft > 0 && nudge != 0 && self.points.saturating_sub(soft) < block;
         Some(Signal {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
@@ -334,7 +362,8 @@ impl Rule for RepeatedCall {
                             let another = result.filter(|result| entry.moves_a_part(step, result, moving));
                             another.map(|_| 1)
                         });
-                        entry.again(step, call, worth);
+                        let busy = !custom && worth.is_some() && entry.new_between(step, entries);
+                        entry.again(step, call, worth, busy);
                         entry
                     }
                     None => Entry::first(step, call),
@@ -467,6 +496,24 @@ mod tests {
             (0..12).map(|at| format!("{}{} ", words[(n + at) % 9], words[(n * 7 + at * 5) % 9])).collect::<String>()
         };
         assert_eq!(watched(2_000, other), []);
+    }
+
+    #[test]
+    fn a_part_of_every_piece_of_work() {
+        let rows =
+            ["ash", "bay", "cay", "dew", "elm", "fen", "gar", "hay", "ivy", "jay", "kay", "lea", "may", "nab", "oak"];
+        let work = |rows: &[&str]| rows.iter().map(|row| format!("open/={row}:{row} back:list ")).collect::<String>();
+        // Each row is another one: it is told, and not refused.
+        Script::new("{}").play(&work(&rows)).strongest(RULE, Nudge);
+        // The same rows over and over are no new work, nor are rows that fail, another agent's rows, and thoughts written down.
+        let known = work(&rows[..2]).repeat(7);
+        Script::new("{}").play(&known).strongest(RULE, Halt);
+        let fails = |row: &&str| format!("open/={row}!{row} back:list ");
+        Script::new("{}").play(&rows.iter().map(fails).collect::<String>()).strongest(RULE, Halt);
+        let other = |row: &&str| format!("^1 open/={row}:{row} ^2 back:list ");
+        Script::new("{}").play(&rows.iter().map(other).collect::<String>()).strongest(RULE, Halt);
+        let thought = |row: &&str| format!("think/{row}:noted back:list ");
+        Script::new("{}").play(&rows.iter().map(thought).collect::<String>()).strongest(RULE, Halt);
     }
 
     #[test]

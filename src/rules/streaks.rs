@@ -57,8 +57,8 @@ pub(super) struct One<'f> {
     pub(super) anew: bool,
     /// Kept for the next one.
     pub(super) mark: u64,
-    /// Mark of what was looked up, where nothing more was done; 0 for none. A streak of ever new ones is only told.
-    pub(super) looked_up: u32,
+    /// Mark of what the call acted upon; 0 for none. A streak of ever new ones is only told.
+    pub(super) target: u32,
     /// What is made or answered in one round is one.
     pub(super) round: Option<Key>,
     pub(super) sighting: Sighting,
@@ -99,12 +99,12 @@ pub(crate) struct Entry {
     pub(super) mark: u64,
     pub(super) part: u32,
     pub(super) mixed: bool,
-    /// What was looked up lately, a bit for each, and how many were nothing new.
-    looked_up: u32,
+    /// What was acted upon lately, a bit for each, and how many were nothing new.
+    targets: u32,
     old: u16,
     pub(super) streak: Streak,
 }
-codec!(struct Entry { owner, key, what, round, mark, part, mixed, looked_up, old, streak });
+codec!(struct Entry { owner, key, what, round, mark, part, mixed, targets, old, streak });
 
 impl One<'_> {
     /// One at this event, without anything that tells it from others.
@@ -116,7 +116,7 @@ impl One<'_> {
             part: 0,
             anew: false,
             mark: 0,
-            looked_up: 0,
+            target: 0,
             round: None,
             sighting: cx.here,
             onset: cx.onset,
@@ -143,10 +143,10 @@ impl Entry {
         if one.counts && (round == 0 || self.round != round) {
             self.streak.add(one.sighting, one.onset);
             self.round = round;
-            let bit = 1_u32.rotate_left(one.looked_up);
-            let new = one.looked_up != 0 && self.looked_up & bit == 0;
+            let bit = 1_u32.rotate_left(one.target);
+            let new = one.target != 0 && self.targets & bit == 0;
             // Where half of the bits are taken, too many would meet by chance.
-            self.looked_up = if self.looked_up.count_ones() >= 16 { bit } else { self.looked_up | bit };
+            self.targets = if self.targets.count_ones() >= 16 { bit } else { self.targets | bit };
             self.old = self.old.saturating_add(u16::from(!new));
         }
         self.mixed |= one.part != 0 && self.part != 0 && self.part != one.part;
