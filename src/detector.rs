@@ -719,7 +719,7 @@ impl Judging<'_> {
             mutates,
             silent,
             asks: text::asks(call, &named),
-            polling: self.tool.polling,
+            polling: self.tool.polling || text::waits(call, &named),
             compare_answers: self.tool.compare_answers,
             onset: self.onset,
             echo,

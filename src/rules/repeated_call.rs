@@ -8,14 +8,16 @@
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
 //! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. The
 //! same where an answer of some words differs in few of them that are no figures, which is told and never refused. A
-//! changed outcome halves the points.
+//! changed outcome halves the points. Where the agent does something that it has not done before between two of them (the next
+//! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
+//! well, and never refused.
 
-use crate::codec::codec;
+use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
-use crate::text::{Key, Sketch, combine, mark, printable, transient};
-use alloc::{boxed::Box, format};
+use crate::text::{Asks, Key, Sketch, combine, mark, printable, transient};
+use alloc::{boxed::Box, format, vec::Vec};
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
@@ -63,7 +65,7 @@ codec!(struct Moving { call, loose, words });
 struct Entry {
     call: Key,
     agent: Key,
-    points: u32,
+    points: Points,
     /// Occurrences since the onset.
     times: u32,
     exact: u32,
@@ -86,8 +88,30 @@ codec!(struct Entry {
     call, agent, points, times, exact, light, shape, came, index, mutations, at, gap, round, onset, sightings,
 });
 
-/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, and whether waiting is expected
-/// of the call, so that thresholds are trebled.
+/// Points of a call, and those of them that repeats gave between which the agent did something new.
+#[derive(Clone, Copy, Debug, Default)]
+struct Points {
+    all: u32,
+    busy: u32,
+}
+
+/// As one number: it takes a byte where nothing was new.
+impl Codec for Points {
+    const SIZE: usize = 8;
+
+    fn put(&self, to: &mut Vec<u8>) {
+        (u64::from(self.busy) << 32 | u64::from(self.all)).put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let both = u64::take(from);
+        Self { all: (both & u64::from(u32::MAX)) as u32, busy: (both >> 32) as u32 }
+    }
+}
+
+/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is expected
+/// of the call, so that thresholds are trebled, and whether the call is about something that can be told, or changes something: a
+/// thought written down is neither.
 #[derive(Clone, Copy, Debug)]
 struct Came(u8);
 codec!(struct Came(_));
@@ -95,11 +119,13 @@ codec!(struct Came(_));
 impl Came {
     fn of(step: &Step, call: &Call) -> Self {
         let patient = call.polling || step.facts.waiting;
-        Self((step.outcome as u8) << 2 | u8::from(step.facts.failed) << 1 | u8::from(patient))
+        let work = call.mutates || call.target.is_some() || call.asks == Asks::Search;
+        let flags = u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
+        Self((step.outcome as u8) << 2 | flags)
     }
 
     fn outcome(self) -> Outcome {
-        Outcome::ALL.get(usize::from(self.0 >> 2)).copied().unwrap_or_default()
+        Outcome::ALL.get(usize::from(self.0 >> 2 & 7)).copied().unwrap_or_default()
     }
 
     const fn failed(self) -> bool {
@@ -108,6 +134,10 @@ impl Came {
 
     const fn patient(self) -> bool {
         self.0 & 1 != 0
+    }
+
+    const fn work(self) -> bool {
+        self.0 & 32 != 0
     }
 }
 
@@ -128,7 +158,7 @@ impl Entry {
         Self {
             call: call.key,
             agent: step.agent,
-            points: 0,
+            points: Points::default(),
             times: 1,
             exact: mark(step.facts.exact),
             light: mark(step.facts.light),
@@ -142,6 +172,15 @@ impl Entry {
             onset: step.onset,
             sightings,
         }
+    }
+
+    /// Whether the agent has done something new since the latest occurrence, and it worked.
+    fn new_between(&self, step: &Step, entries: &Packed<Self>) -> bool {
+        let new = |other: &Self| {
+            let came = other.came;
+            other.agent == self.agent && other.index > self.index && other.times == 1 && came.work() && !came.failed()
+        };
+        !step.facts.failed && step.index > self.index + 1 && entries.iter().any(|other| new(&other))
     }
 
     /// Points that a further occurrence adds; `None` when its outcome is another one.
@@ -213,18 +252,22 @@ impl Entry {
         little
     }
 
-    /// `worth` is what the occurrence is, where its outcome is the one before.
-    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>) {
+    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
+    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>, busy: bool) {
         let gap = self.gap(step);
         match worth {
             Some(points) => {
-                self.points = self.points.saturating_add(points);
+                if busy {
+                    self.points.busy = self.points.busy.saturating_add(points);
+                }
+                self.points.all = self.points.all.saturating_add(points);
                 self.times = self.times.saturating_add(1);
                 self.sightings.push(step.sighting);
             }
             None => {
-                self.points /= 2;
-                if self.points == 0 {
+                self.points.all /= 2;
+                self.points.busy /= 2;
+                if self.points.all == 0 {
                     *self = Self::first(step, call);
                     return;
                 }
@@ -246,21 +289,29 @@ impl Entry {
         if self.came.patient() { 3 } else { 1 }
     }
 
-    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its points.
+    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its points, or
+    /// by repeats between which the agent did something new.
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
         let block = limits.block.saturating_mul(self.scale());
-        loose > 0 && limits.nudge != 0 && self.points.saturating_sub(loose) < block
+        // Something new at first does not excuse the same laps ever after.
+        let busy = if self.points.busy.saturating_mul(2) > self.points.all { self.points.busy } else { 0 };
+        let soft = loose.saturating_add(busy);
+        soft > 0 && limits.nudge != 0 && self.points.all.saturating_sub(soft) < block
     }
 
     fn outlook(&self, loose: u32, view: &View<'_>) -> Outlook {
         let limits = view.limits.times(self.scale());
-        if self.is_told(loose, view.limits) { view.told(&limits, self.points) } else { view.with(&limits, self.points) }
+        if self.is_told(loose, view.limits) {
+            view.told(&limits, self.points.all)
+        } else {
+            view.with(&limits, self.points.all)
+        }
     }
 
     /// `loose` of the points were given by answers with a moving part.
     fn signal(&self, call: &Call, custom: bool, loose: u32, cx: &Cx<'_>) -> Option<Signal> {
         let scale = self.scale();
-        if !cx.limits.reached(self.points, scale) {
+        if !cx.limits.reached(self.points.all, scale) {
             return None;
         }
         let tool = printable(&call.name, 48);
@@ -275,12 +326,12 @@ impl Entry {
         Some(Signal {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
-            count: self.points,
+            count: self.points.all,
             scale,
             period: None,
             onset: self.onset,
             sightings: self.sightings.iter().copied().collect(),
-            confidence: confidence(self.points),
+            confidence: confidence(self.points.all),
             signature: cx.named(&tool, '#', self.call),
             advice: Advice {
                 what: None,
@@ -294,7 +345,7 @@ impl Entry {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
             },
-            ask: (told && self.points >= nudge).then_some(Level::Nudge),
+            ask: (told && self.points.all >= nudge).then_some(Level::Nudge),
             extra: Extra {
                 each: (!told).then_some(ADJACENT),
                 only_told: told,
@@ -348,7 +399,8 @@ impl Rule for RepeatedCall {
                             let another = result.filter(|result| entry.moves_a_part(step, result, moving));
                             another.map(|_| 1)
                         });
-                        entry.again(step, call, worth);
+                        let busy = !custom && worth.is_some() && entry.new_between(step, entries);
+                        entry.again(step, call, worth, busy);
                         entry
                     }
                     None => Entry::first(step, call),
@@ -486,6 +538,24 @@ mod tests {
             (0..12).map(|at| format!("{}{} ", words[(n + at) % 9], words[(n * 7 + at * 5) % 9])).collect::<String>()
         };
         assert_eq!(watched(2_000, other), []);
+    }
+
+    #[test]
+    fn a_part_of_every_piece_of_work() {
+        let rows =
+            ["ash", "bay", "cay", "dew", "elm", "fen", "gar", "hay", "ivy", "jay", "kay", "lea", "may", "nab", "oak"];
+        let work = |rows: &[&str]| rows.iter().map(|row| format!("open/={row}:{row} back:list ")).collect::<String>();
+        // Each row is another one: it is told, and not refused.
+        Script::new("{}").play(&work(&rows)).strongest(RULE, Nudge);
+        // The same rows over and over are no new work, nor are rows that fail, another agent's rows, and thoughts written down.
+        let known = work(&rows[..2]).repeat(7);
+        Script::new("{}").play(&known).strongest(RULE, Halt);
+        let fails = |row: &&str| format!("open/={row}!{row} back:list ");
+        Script::new("{}").play(&rows.iter().map(fails).collect::<String>()).strongest(RULE, Halt);
+        let other = |row: &&str| format!("^1 open/={row}:{row} ^2 back:list ");
+        Script::new("{}").play(&rows.iter().map(other).collect::<String>()).strongest(RULE, Halt);
+        let thought = |row: &&str| format!("think/{row}:noted back:list ");
+        Script::new("{}").play(&rows.iter().map(thought).collect::<String>()).strongest(RULE, Halt);
     }
 
     #[test]

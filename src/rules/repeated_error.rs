@@ -66,8 +66,6 @@ pub(crate) struct Outing {
     target: u32,
     /// It was to change something.
     mutates: bool,
-    /// The call only looks something up.
-    looks: bool,
     mutations: u64,
     at: Time,
     /// Milliseconds waited before the call, by the clock or by its own argument.
@@ -75,7 +73,7 @@ pub(crate) struct Outing {
     seen: Occurrence,
 }
 codec!(struct Outing {
-    class, weight, round, light, call, target, mutates, looks, mutations, at, waited, seen,
+    class, weight, round, light, call, target, mutates, mutations, at, waited, seen,
 });
 
 impl Window<Outing> {
@@ -92,9 +90,9 @@ impl Window<Outing> {
         self.seen.iter().filter(move |call| call.class == Some(class))
     }
 
-    /// What is looked up in vain on ever new targets is a search or a batch: that is told, and refused for none of them.
+    /// What fails on ever new targets is a search or a batch: that is told, and refused for none of them.
     fn is_batch(&self, class: Key) -> bool {
-        elsewhere(self.same(class).map(|call| call.looks.then_some(call.target)))
+        elsewhere(self.same(class).map(|call| Some(call.target)))
     }
 
     fn signal(&self, name: &str, class: Key, cx: &Cx<'_>) -> Option<Signal> {
@@ -150,7 +148,8 @@ impl Window<Outing> {
         let facts = &step.facts;
         let call = step.call.as_ref();
         // A search that names no target is about what it asks for: another question is about something else.
-        let asked = |call: &Call| matches!(call.asks, Asks::Search | Asks::Prose).then_some(call.key);
+        let asked =
+            |call: &Call| (!call.mutates && matches!(call.asks, Asks::Search | Asks::Prose)).then_some(call.key);
         let target = call.and_then(|call| call.target.or_else(|| asked(call))).map_or(0, mark);
         let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.
@@ -208,7 +207,6 @@ impl Window<Outing> {
             call: key,
             target,
             mutates,
-            looks: call.is_some_and(|call| !call.mutates),
             mutations: step.mutations_after,
             at: step.at.into(),
             waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
@@ -320,6 +318,39 @@ mod tests {
         // What is run is no question: another spelling of a command is one more try.
         let commands: Vec<_> = all(&|word| step("bash", "command", &format!("{word} --version"), "exec format error"));
         events("{}", commands).strongest(RULE, Halt);
+    }
+
+    #[test]
+    fn a_batch_that_changes_things_is_one_as_well() {
+        let each = |tool: &str, name: &str, error: &str| {
+            let step = |at: usize| {
+                [
+                    format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"{name}":"{}-{at}"}}}}"#, "berth"),
+                    format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"error","output":"{error}"}}"#),
+                ]
+            };
+            events("{}", (0..12).flat_map(step).collect::<Vec<_>>())
+        };
+        each("cancel_order", "orderId", "the order is shipped").strongest(RULE, Nudge);
+        each("send_mail", "to", "550 mailbox unavailable").strongest(RULE, Nudge);
+        // What is written is no target: one more wording of a message is one more try.
+        each("commit", "message", "nothing to commit").strongest(RULE, Halt);
+        let shell = |line: &dyn Fn(usize) -> alloc::string::String, error: &str| {
+            let step = |at: usize| {
+                [
+                    format!(r#"{{"type":"tool-call","tool":"bash","args":{{"command":"{}"}}}}"#, line(at)),
+                    format!(r#"{{"type":"tool-result","tool":"bash","outcome":"error","output":"{error}"}}"#),
+                ]
+            };
+            events("{}", (0..12).flat_map(step).collect::<Vec<_>>())
+        };
+        shell(&|at| format!("ssh root@web{at} uptime"), "Connection refused").strongest(RULE, Nudge);
+        shell(&|at| format!("nc -zv -w1 10.0.4.7 {}", 80 + at), "Connection refused").strongest(RULE, Nudge);
+        shell(&|at| format!("docker restart berth-{at}"), "No such container").strongest(RULE, Nudge);
+        // Other settings of one thing are no other things.
+        shell(&|at| format!("nc -zv -w{at} 10.0.4.7 22"), "Connection refused").strongest(RULE, Halt);
+        shell(&|at| format!("ssh -o A{at}=yes -i key{at} root@web7 uptime"), "Permission denied").strongest(RULE, Halt);
+        shell(&|at| format!("make -j {at} install"), "No space left on device").strongest(RULE, Halt);
     }
 
     #[test]

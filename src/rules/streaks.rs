@@ -57,8 +57,8 @@ pub(super) struct One<'f> {
     pub(super) anew: bool,
     /// Kept for the next one.
     pub(super) mark: u64,
-    /// Mark of what was looked up, where nothing more was done; 0 for none. A streak of ever new ones is only told.
-    pub(super) looked_up: u32,
+    /// Mark of what the call acted upon; 0 for none. A streak of ever new ones is only told.
+    pub(super) target: u32,
     /// What is made or answered in one round is one.
     pub(super) round: Option<Key>,
     pub(super) sighting: Sighting,
@@ -101,12 +101,12 @@ pub(crate) struct Entry {
     /// What thresholds are multiplied by.
     scale: u32,
     pub(super) mixed: bool,
-    /// What was looked up lately, a bit for each, and how many were nothing new.
-    looked_up: u32,
+    /// What was acted upon lately, a bit for each, and how many were nothing new.
+    targets: u32,
     old: u16,
     pub(super) streak: Streak,
 }
-codec!(struct Entry { owner, key, what, round, mark, part, scale, mixed, looked_up, old, streak });
+codec!(struct Entry { owner, key, what, round, mark, part, scale, mixed, targets, old, streak });
 
 impl One<'_> {
     /// One at this event, without anything that tells it from others.
@@ -118,7 +118,7 @@ impl One<'_> {
             part: 0,
             anew: false,
             mark: 0,
-            looked_up: 0,
+            target: 0,
             round: None,
             sighting: cx.here,
             onset: cx.onset,
@@ -139,7 +139,7 @@ impl One<'_> {
 }
 
 impl Entry {
-    /// Some of what was looked up share their bit by chance.
+    /// Some of what was acted upon share their bit by chance.
     fn is_elsewhere(&self) -> bool {
         u32::from(self.old).saturating_mul(2) < self.streak.times
     }
@@ -150,10 +150,10 @@ impl Entry {
         if one.counts && (round == 0 || self.round != round) {
             self.streak.add(one.sighting, one.onset);
             self.round = round;
-            let bit = 1_u32.rotate_left(one.looked_up);
-            let new = one.looked_up != 0 && self.looked_up & bit == 0;
+            let bit = 1_u32.rotate_left(one.target);
+            let new = one.target != 0 && self.targets & bit == 0;
             // Where half of the bits are taken, too many would meet by chance.
-            self.looked_up = if self.looked_up.count_ones() >= 16 { bit } else { self.looked_up | bit };
+            self.targets = if self.targets.count_ones() >= 16 { bit } else { self.targets | bit };
             self.old = self.old.saturating_add(u16::from(!new));
         }
         self.mixed |= one.part != 0 && self.part != 0 && self.part != one.part;

@@ -65,7 +65,7 @@ pub(crate) use novelty::Novelty;
 pub(crate) use outcome::{OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
-    Asks, asks, backoff, delegated, has_digit, reads_as_prose, request_goal, request_words, word_hashes,
+    Asks, asks, backoff, delegated, has_digit, reads_as_prose, request_goal, request_words, waits, word_hashes,
 };
 pub(crate) use root::{Tokens, root_error};
 pub(crate) use safe::printable;

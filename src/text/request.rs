@@ -1,7 +1,7 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::Named;
+use super::mutation::{Named, command};
 use super::words::{Sieve, listed, listed_name, name_words};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -153,6 +153,8 @@ fn is_sentence(text: &str) -> bool {
 
 /// Words of arguments that say how long a call waits.
 const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sleep", "wait"];
+/// Words of an argument that is in milliseconds.
+const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
 
 /// How long a call waits before it acts, in milliseconds, where an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
@@ -161,8 +163,43 @@ pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
         let number = value.as_u64().and_then(|number| i64::try_from(number).ok())?;
         let mut words = name_words(name);
         let waits = words.any(|word| listed(&WAITS, word));
-        let unit = if name_words(name).any(|word| listed(&["millis", "milliseconds", "ms"], word)) { 1 } else { 1000 };
+        let unit = if name_words(name).any(|word| listed(&MILLISECONDS, word)) { 1 } else { 1000 };
         waits.then_some(number.saturating_mul(unit))
+    })
+}
+
+/// Milliseconds from which a call that waits by its own words is there to be made again.
+const LONG_WAIT: i64 = 10_000;
+/// Words of tools that do nothing but wait.
+const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
+
+/// Whether a call says itself that it waits for long: a tool that sleeps, or a command line with a `sleep` of its own. What is
+/// asked for after that is asked again on purpose.
+pub(crate) fn waits(call: &ToolCall, named: &Named) -> bool {
+    if named.shell {
+        return command(call, named).is_some_and(|line| sleeps(&line));
+    }
+    if !name_words(&call.tool).any(|word| listed(&SLEEPERS, word)) {
+        return false;
+    }
+    let longest = call.args.as_ref().and_then(Value::as_object).into_iter().flatten().filter_map(|(name, value)| {
+        let number = value.as_u64().and_then(|number| i64::try_from(number).ok())?;
+        let unit = if name_words(name).any(|word| listed(&MILLISECONDS, word)) { 1 } else { 1000 };
+        Some(number.saturating_mul(unit))
+    });
+    longest.max() >= Some(LONG_WAIT)
+}
+
+/// Whether a command line sleeps for long: `sleep 30`, `sleep 1m`.
+fn sleeps(line: &str) -> bool {
+    line.match_indices("sleep ").any(|(at, found)| {
+        let alone =
+            line.get(..at).is_some_and(|before| !before.ends_with(|char: char| char.is_alphanumeric() || char == '_'));
+        let rest = line.get(at + found.len()..).unwrap_or_default();
+        let digits = rest.len() - rest.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+        let number: i64 = rest.get(..digits).and_then(|number| number.parse().ok()).unwrap_or(0);
+        let unit = if rest.get(digits..).is_some_and(|rest| rest.starts_with(['m', 'h'])) { 60_000 } else { 1000 };
+        alone && number.saturating_mul(unit) >= LONG_WAIT
     })
 }
 
@@ -278,8 +315,29 @@ mod tests {
     #[test]
     fn lists_are_sorted() {
         assert_sorted(&ASKED);
-        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &FILLERS] {
+        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS] {
             assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn what_waits_for_long() {
+        for (tool, args, expected) in [
+            ("bash", json!({"command": "sleep 30 && kubectl get job import"}), true),
+            ("bash", json!({"command": "make; sleep 1m"}), true),
+            ("bash", json!({"command": "sleep 2; make"}), false),
+            ("bash", json!({"command": "grep oversleep 30"}), false),
+            ("bash", json!({"command": "sleep"}), false),
+            ("sleep", json!({"seconds": 30}), true),
+            ("browser_wait", json!({"timeMs": 30_000}), true),
+            ("browser_wait", json!({"timeMs": 3_000}), false),
+            ("wait", json!({"seconds": 2}), false),
+            ("wait", json!({}), false),
+            ("await_review", json!({"id": 300}), false),
+            ("get_job", json!({"job": 300}), false),
+        ] {
+            let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
+            assert_eq!(super::waits(&call, &Named::of(tool)), expected, "{call:?}");
         }
     }
 

@@ -79,6 +79,9 @@ const NOT_ACTED_UPON: [&str; 11] = [
     "traceid",
 ];
 
+/// Argument names of whom something is sent to, or asked, where nothing else is named.
+const OTHERS: [&str; 7] = ["email", "host", "hostname", "phone", "recipient", "recipients", "to"];
+
 /// The key of what `call` acts upon; the same for every tool and agent.
 pub(crate) fn target(call: &ToolCall, named: &Named, salt: u64) -> Option<Key> {
     found(call, named).map(|target| salted("target", salt, target.as_bytes()))
@@ -90,10 +93,17 @@ fn found<'a>(call: &'a ToolCall, tool: &Named) -> Option<Cow<'a, str>> {
     }
     let arguments = call.args.as_ref().and_then(Value::as_object);
     let named = arguments.and_then(argument).or_else(|| match command(call, tool)? {
-        Cow::Borrowed(line) => line_path(line).map(shortened),
-        Cow::Owned(line) => line_path(&line).map(|path| Cow::Owned(shortened(path).into_owned())),
+        Cow::Borrowed(line) => line_path(line).map(shortened).or_else(|| operands(line).map(Cow::Owned)),
+        Cow::Owned(line) => {
+            line_path(&line).map(|path| shortened(path).into_owned()).or_else(|| operands(&line)).map(Cow::Owned)
+        }
     });
-    named.or_else(|| arguments?.values().filter_map(Value::as_str).find_map(table).map(Cow::Owned))
+    let table = || arguments?.values().filter_map(Value::as_str).find_map(table).map(Cow::Owned);
+    let other = || {
+        let (name, value) = arguments.and_then(|map| least(map, &|name| listed_name(&OTHERS, name)))?;
+        Some(Cow::Owned(alloc::format!("{name}={value}")))
+    };
+    named.or_else(table).or_else(other)
 }
 
 /// Words of a statement that are looked at.
@@ -130,15 +140,17 @@ fn table(statement: &str) -> Option<String> {
     (!name.is_empty() && !DETERMINERS.contains(&name.as_str())).then(|| alloc::format!("table={name}"))
 }
 
+/// The argument with the least of the wanted names, whatever the order of the map.
+fn least<'a>(map: &'a Map<String, Value>, wanted: &dyn Fn(&str) -> bool) -> Option<(&'a str, Cow<'a, str>)> {
+    map.iter()
+        .filter(|(name, _)| wanted(name))
+        .filter_map(|(name, value)| Some((name.as_str(), scalar(value)?)))
+        .min_by_key(|(name, _)| *name)
+}
+
 /// Paths and URLs before elements before ids: a click on a page is about the page's element where no page is named.
 fn argument(map: &Map<String, Value>) -> Option<Cow<'_, str>> {
-    let first = |wanted: &dyn Fn(&str) -> bool| {
-        // The least name, whatever the order of the map.
-        map.iter()
-            .filter(|(name, _)| wanted(name))
-            .filter_map(|(name, value)| Some((name, scalar(value)?)))
-            .min_by_key(|(name, _)| *name)
-    };
+    let first = |wanted: &dyn Fn(&str) -> bool| least(map, wanted);
     const SIEVE: Sieve = Sieve::of(&[&PLACES]);
     if let Some((_, place)) = first(&|name| SIEVE.passes_name(name) && listed_name(&PLACES, name)) {
         return Some(match place {
@@ -260,19 +272,22 @@ fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 /// The file a command line is about: the first word with a known extension, else the first with a slash. Where a shell
-/// goes to first (`cd`), where output is sunk and what programs are called are not what it is about.
+/// goes to first (`cd`), where output is sunk, what programs are called, and a program that the line itself writes to be run
+/// are not what it is about.
 fn line_path(line: &str) -> Option<&str> {
     let mut lexer = Lexer::new(line);
     let mut with_slash = None;
+    let mut written = None;
     let mut first = true;
     let mut goes = false;
     while let Some(token) = lexer.token() {
-        let word = match token {
+        let (word, writes) = match token {
             Token::End => {
                 first = true;
                 continue;
             }
-            Token::Word(word) | Token::Write(word) => word,
+            Token::Word(word) => (word, false),
+            Token::Write(word) => (word, true),
             Token::Here(_) => continue,
         };
         if core::mem::replace(&mut first, false) {
@@ -287,13 +302,60 @@ fn line_path(line: &str) -> Option<&str> {
             && !word.contains(|char: char| char.is_whitespace() || "'\"*^|".contains(char))
             && (!word.contains('=') || word.contains("://"));
         if is_path && has_extension(word) {
-            return Some(word);
-        }
-        if is_path && word.contains('/') && word.len() > 1 {
+            match written {
+                None if writes => written = Some(word),
+                Some(own) if own == word => written = None,
+                _ => return written.or(Some(word)),
+            }
+        } else if is_path && word.contains('/') && word.len() > 1 {
             with_slash = with_slash.or(Some(word));
         }
     }
-    with_slash
+    written.or(with_slash)
+}
+
+/// Commands that prepare for the one a line is about.
+const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
+/// Commands that run another one.
+const WRAP: [&str; 5] = ["nice", "nohup", "sudo", "time", "timeout"];
+/// Words of a command line that are kept.
+const OPERANDS: usize = 8;
+
+/// What a command line without a path is about: the program and the plain words that it is given, as in `systemctl status
+/// cups` or `nc harbour 22`. A single word that may as well be a part of the program (`git status`) is none.
+fn operands(line: &str) -> Option<String> {
+    let mut lexer = Lexer::new(line);
+    let mut about = String::new();
+    let (mut count, mut named, mut flag, mut prepares) = (0, false, false, false);
+    while let Some(token) = lexer.token() {
+        let (Token::Word(word) | Token::Write(word)) = token else {
+            if !about.is_empty() {
+                break;
+            }
+            prepares = false;
+            continue;
+        };
+        let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+        let after_flag = core::mem::replace(&mut flag, word.starts_with('-'));
+        if about.is_empty() {
+            prepares = prepares || PREPARE.contains(&word);
+            if !prepares && !WRAP.contains(&word) && !digits && !flag && !word.contains('=') {
+                about.push_str(word);
+            }
+            continue;
+        }
+        let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@:-".contains(&byte));
+        let address = !digits && word.bytes().any(|byte| b".@:".contains(&byte));
+        // What follows a flag is its value, unless it looks like an address.
+        if !plain || flag || after_flag && !address || count >= OPERANDS {
+            continue;
+        }
+        count += 1;
+        named |= address || !digits && word.bytes().any(|byte| byte.is_ascii_digit());
+        about.push(' ');
+        about.push_str(word);
+    }
+    (count > 1 || named).then_some(about)
 }
 
 #[cfg(test)]
@@ -313,7 +375,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON] {
+        for list in [&PLACES[..], &ELEMENTS, &NOT_ACTED_UPON, &OTHERS] {
             assert_sorted(list);
         }
     }
@@ -359,10 +421,27 @@ mod tests {
             ("bash", json!({"command": "cd /repo && python -m pytest tests/test_a.py -q"}), Some("tests/test_a.py")),
             ("bash", json!({"command": "cd /repo && ls src/lib"}), Some("src/lib")),
             ("bash", json!({"command": "grep -rn 'a/b c' src/x.py > /dev/null"}), Some("src/x.py")),
+            ("bash", json!({"command": "cat > src/a.py <<'X'\nimport b\nX\ngit add x.py"}), Some("src/a.py")),
+            ("bash", json!({"command": "cat > /tmp/try3.py <<'X'\nimport b\nX\npython /tmp/try3.py"}), None),
+            ("bash", json!({"command": "echo x > b.py; python b.py data/c.csv"}), Some("data/c.csv")),
             ("bash", json!({"command": "/usr/bin/make all"}), None),
             ("bash", json!({"command": "./run.sh now"}), Some("run.sh")),
             ("bash", json!({"cmd": ["cat", "x/y/a.rs"]}), Some("y/a.rs")),
             ("bash", json!({"command": "git status"}), None),
+            ("bash", json!({"command": "make  -j8 test"}), None),
+            ("bash", json!({"command": "head -n 5"}), None),
+            (
+                "bash",
+                json!({"command": "cd /srv && sudo systemctl status -n 20 cups | head"}),
+                Some("systemctl status cups"),
+            ),
+            ("bash", json!({"command": "timeout 5 nc -zv -w1 10.0.4.7 22"}), Some("nc 10.0.4.7 22")),
+            ("bash", json!({"command": "ping -c 1 10.0.4.7"}), Some("ping 10.0.4.7")),
+            ("bash", json!({"command": "ssh -o Timeout=3 root@web7 uptime"}), Some("ssh root@web7 uptime")),
+            ("bash", json!({"command": "ssh -o A=1 -i key3 root@web7 uptime"}), Some("ssh root@web7 uptime")),
+            ("bash", json!({"command": "LANG=C sleep 3; psql -c 'select 1'"}), None),
+            ("send_mail", json!({"to": "ida@quay.example", "body": "x"}), Some("to=ida@quay.example")),
+            ("send_mail", json!({"to": "ida", "messageId": 3}), Some("messageId=3")),
             ("query", json!({"sql": "SELECT a FROM \"Orders\" WHERE b = 1"}), Some("table=orders")),
             ("query", json!({"sql": " select a\nfrom (select b from x.carts) c"}), Some("table=x.carts")),
             ("query", json!({"statement": "INSERT INTO seats(a) VALUES (1)"}), Some("table=seats")),

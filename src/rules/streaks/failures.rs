@@ -50,9 +50,9 @@ const FAILURE_STREAK: Row = Row {
         };
         let (sighting, onset) = (step.sighting, step.onset);
         let name = call.map_or("a tool", |call| call.name.as_str());
-        let looked_up = call.filter(|call| !call.mutates).and_then(|call| call.target).map_or(0, mark);
+        let target = call.and_then(|call| call.target).map_or(0, mark);
         let (key, mark) = (step.tool, step.mutations_after);
-        Some(One { key, part, anew, mark, looked_up, round, sighting, onset, name, counts, ..One::here(cx) })
+        Some(One { key, part, anew, mark, target, round, sighting, onset, name, counts, ..One::here(cx) })
     },
     tell: |entry, one, count, cx| {
         let name = printable(one.name, 48);
