@@ -23,7 +23,7 @@ const STACK_BYTES: u32 = 96 * 1024;
 const WASM_OPT: [&str; 14] = [
     "-Oz",
     "-Oz",
-    "--one-caller-inline-max-function-size=400",
+    "--one-caller-inline-max-function-size=40",
     "--strip-debug",
     "--strip-producers",
     "--enable-bulk-memory",
