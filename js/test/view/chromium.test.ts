@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -97,6 +98,18 @@ async function expected(file: string, config: Config): Promise<string[]> {
     .split("\n")
     .map((line) => JSON.parse(line));
   return verdicts.map(({ level, wouldBe }) => wouldBe ?? level);
+}
+
+/** Waits until the list shows what the command line says with the page's settings, however slow the browser is. */
+async function shows(page: Page): Promise<void> {
+  const wanted = await expected(demo, await configOf(page));
+  const end = performance.now() + 30_000;
+  let found = await levels(page);
+  while (!isDeepStrictEqual(found, wanted) && performance.now() < end) {
+    await page.waitForTimeout(100);
+    found = await levels(page);
+  }
+  assert.deepEqual(found, wanted);
 }
 
 const configOf = async (page: Page): Promise<Config> => JSON.parse(await page.locator("#config-text").inputValue());
@@ -348,18 +361,16 @@ test("thresholds, presets and rules change the verdicts to what the CLI says", a
   await page.locator("[id='repeated-error-block']").focus();
   await page.keyboard.press("ArrowRight");
   assert.deepEqual(await configOf(page), { rules: { "repeated-error": { nudge: 4, block: 7 } } });
-  await page.waitForTimeout(1500);
-  assert.deepEqual(await levels(page), await expected(demo, await configOf(page)));
+  await shows(page);
 
   await page.locator("#preset").selectOption("conservative");
-  await page.waitForTimeout(1500);
-  assert.deepEqual(await levels(page), await expected(demo, await configOf(page)));
+  await shows(page);
 
   await page
     .locator("#config-text")
     .fill('{"rules":{"repeated-error":{"enabled":false},"failing-target":{"enabled":false}}}');
   await settled(/Now: .*Before: halt at event/);
-  assert.deepEqual(await levels(page), await expected(demo, await configOf(page)));
+  await shows(page);
 
   await page.locator("#config-text").fill('{"rules":{"repeated-error":{"nudge":1}}}');
   await page.locator("#config-error", { hasText: "rules.repeated-error.nudge" }).waitFor();
