@@ -69,14 +69,10 @@ async function levels(page: Page): Promise<string[]> {
   const found = new Map<number, string>();
   const total = Number(await page.locator("#events .row").first().getAttribute("aria-setsize"));
   for (let top = 0; found.size < total; top += 300) {
+    await list.evaluate((element, to) => element.scrollTo(0, to), top);
     // Drawn two frames later, however long a frame takes.
-    await list.evaluate(
-      (element, to) =>
-        new Promise((drawn) => {
-          element.scrollTo(0, to);
-          requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-        }),
-      top,
+    await page.evaluate(
+      "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn))))",
     );
     const rows = await page
       .locator("#events .row")
