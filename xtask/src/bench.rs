@@ -46,7 +46,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let mut wasmtime = workspace.cargo(["bench", "--quiet", "--package=loopwarden-host-tests", "--bench=wasmtime"]);
     wasmtime.args(["--profile", "bench-host"]).env("LOOPWARDEN_COMPONENT", workspace.component());
     let mut npm = workspace.npm(["run", "--silent", "bench", "--", "--long"]);
-    let mut peers = workspace.cargo(["run", "--quiet", "--release", "--package=loopwarden-against", "--", "peers"]);
+    let mut peers = workspace.cargo(["run", "--quiet", "--release", "--package=loopwarden-against", "--", "--peers"]);
 
     let mut output = String::new();
     let runs: [(&str, &mut Command); 4] = [

@@ -4,7 +4,7 @@
 //!
 //! - `phases` lists the phases, a line each.
 //! - `count PHASE` runs one under callgrind (`--toggle-collect='*::measured'`) and prints a JSON object about it.
-//! - `peers` prints one JSON object a line, in the form of the library's bench.
+//! - `--peers` prints one JSON object a line, in the form of the library's bench; a flag, as other words name measurements.
 //! - `verdicts FILE…` prints `file, scenario, digest of the judgement, digest of every byte`, separated by tabs.
 
 mod count;
@@ -26,9 +26,9 @@ fn main() -> Result<(), Failure> {
     match (command, rest) {
         ("phases", []) => count::names().for_each(|name| println!("{name}")),
         ("count", [phase]) => count::run(phase)?,
-        ("peers", []) => peers::run()?,
+        ("--peers", []) => peers::run()?,
         ("verdicts", files) => verdicts::run(files)?,
-        _ => return Err("usage: loopwarden-against phases | count PHASE | peers | verdicts FILE…".into()),
+        _ => return Err("usage: loopwarden-against phases | count PHASE | --peers | verdicts FILE…".into()),
     }
     Ok(())
 }
