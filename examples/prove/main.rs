@@ -3,7 +3,8 @@
 //!
 //! `prove run N`: one run of N events. `prove runs N`: N runs at once in one detector. `prove doors N SEED`: N events as
 //! values and as JSON text, the latter from snapshot to snapshot. `prove events N SEED`: those events, one a line.
-//! `prove digest`: what a detector comes to that is told the events on standard input, as digests, one a line.
+//! `prove digest`: what a detector comes to that is told the events on standard input, as digests, one a line. `prove pins N`:
+//! N PINs tried against what four detectors published of one.
 
 #![allow(unsafe_code, reason = "an allocator that counts")]
 #![allow(clippy::float_arithmetic, reason = "figures for people")]
@@ -12,6 +13,9 @@
 mod blocks;
 #[path = "../../tests/support/made.rs"]
 mod made;
+#[path = "../../tests/support/pins.rs"]
+#[expect(clippy::unwrap_used, reason = "shared with the tests, where a panic is a failure")]
+mod pins;
 
 use blocks::{CHUNK, Door, Failure, digests};
 use loopwarden::model::Error;
@@ -52,7 +56,8 @@ fn main() -> Result<(), Failure> {
         ["doors", events, seed] => doors(events.parse()?, seed.parse()?),
         ["events", events, seed] => events_out(events.parse()?, seed.parse()?),
         ["digest"] => digest_of_input(),
-        _ => Err("usage: prove run N | runs N | doors N SEED | events N SEED | digest".into()),
+        ["pins", most] => pins_tried(most.parse()?),
+        _ => Err("usage: prove run N | runs N | doors N SEED | events N SEED | digest | pins N".into()),
     }
 }
 
@@ -183,6 +188,25 @@ fn digest_of_input() -> Result<(), Failure> {
     let (events, spent) = digests(&mut native, std::io::stdin().lock(), std::io::stdout().lock())?;
     let heap = LIVE.load(Ordering::Relaxed).saturating_sub(before);
     eprintln!("{} ns an event, {} KB on the heap", spent.as_nanos() / u128::from(events.max(1)), heap / 1024);
+    Ok(())
+}
+
+/// Every PIN below `most` is tried against what a detector published of one of them: without a salt it is found, under a
+/// salt that nobody knows it is not.
+fn pins_tried(most: u32) -> Result<(), Failure> {
+    let pin = most / 2;
+    let [plain, one, other] = [None, Some("first secret"), Some("other secret")].map(|salt| pins::published(salt, pin));
+    let begun = Instant::now();
+    let found = pins::found(None, 0..most, &[&plain, &one, &other]);
+    let spent = begun.elapsed().as_nanos() / u128::from(most.max(1));
+    let found: Vec<Vec<u32>> = found.iter().map(|pins| pins.iter().map(|(pin, _)| *pin).collect()).collect();
+    println!("{most} PINs tried against what was published of one, {spent} ns each; found:");
+    for (salt, pins) in ["without a salt", "under a salt", "under another"].iter().zip(&found) {
+        println!("{salt:>16} {pins:?}");
+    }
+    if found != [vec![pin], Vec::new(), Vec::new()] {
+        return Err(format!("expected {pin} without a salt, and nothing under one").into());
+    }
     Ok(())
 }
 

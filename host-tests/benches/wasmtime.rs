@@ -1,11 +1,11 @@
-//! The component in wasmtime with every rule as it is by default, metered as in the embedding example. One JSON object a
-//! line; `cargo xtask bench` makes a table of it. An argument measures only the rows whose name holds it.
+//! The component in wasmtime with every rule as it is by default, metered by fuel as in the embedding example; pairs also by
+//! epochs. One JSON object a line; `cargo xtask bench` makes a table of it. An argument measures only the rows whose name holds it.
 
 #[path = "../../benches/support/workload.rs"]
 mod workload;
 
 use loopwarden::model::Event;
-use loopwarden_host_tests::{Component, Limits, Sandbox, component_path};
+use loopwarden_host_tests::{Component, Limits, Metering, Sandbox, component_path};
 use std::cell::RefCell;
 use std::hint::black_box;
 use wasmtime::Result;
@@ -15,9 +15,11 @@ use workload::{
 
 fn main() -> Result<()> {
     let component = Component::load(&component_path()?)?;
+    let by_epochs = Component::metered(&component_path()?, Metering::Epochs)?;
     for (label, output, turns) in SIZES {
         for kind in Kind::ALL {
-            pairs(&component, kind, label, output, turns)?;
+            pairs("wasmtime", &component, kind, label, output, turns)?;
+            pairs("wasmtime, epochs", &by_epochs, kind, label, output, turns)?;
         }
         let mut sandbox = sandbox(&component)?;
         let mut calls = 0;
@@ -33,7 +35,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn pairs(component: &Component, kind: Kind, label: &str, output: usize, turns: usize) -> Result<()> {
+fn pairs(door: &str, component: &Component, kind: Kind, label: &str, output: usize, turns: usize) -> Result<()> {
     let rest = format!("{}, {label}", kind.name());
     let mut sandbox = sandbox(component)?;
     let mut calls = 0;
@@ -41,9 +43,9 @@ fn pairs(component: &Component, kind: Kind, label: &str, output: usize, turns: u
         calls += turns;
         typed(&healthy(kind, calls, turns, output))
     };
-    let name = format!("wasmtime: call and result, {rest}");
+    let name = format!("{door}: call and result, {rest}");
     measure(&name, turns as u128, &mut next, |events| feed(&mut sandbox, events));
-    measure(&format!("wasmtime: check of a call, {rest}"), turns as u128, next, |events| {
+    measure(&format!("{door}: check of a call, {rest}"), turns as u128, next, |events| {
         for (call, _) in events {
             let _ = black_box(sandbox.check(call));
         }

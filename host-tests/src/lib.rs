@@ -22,25 +22,48 @@ use wasmtime::{Config, Engine, ResourceLimiter, Result, Store};
 /// after which it is as before.
 pub type Answer<T> = Result<std::result::Result<T, Error>>;
 
+/// How a call that takes too long is ended: by a trap, after which its instance is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metering {
+    /// Every instruction is counted: a call ends at the same one everywhere, and takes longer for it.
+    Fuel,
+    /// [`Component::tick`], which a thread of the host calls every so often, ends the calls that were there at the last one.
+    Epochs,
+}
+
 /// The compiled component, ready to be instantiated any number of times.
 pub struct Component {
     engine: Engine,
     ready: bindings::LoopwardenPre<Meter>,
+    metering: Metering,
 }
 
 impl Component {
-    /// Compiles the component in the file at `path`.
+    /// Compiles the component in the file at `path`, metered by fuel.
     ///
     /// # Errors
     /// A file that cannot be read, is not a component, imports something or does not export the interface.
     pub fn load(path: &Path) -> Result<Self> {
+        Self::metered(path, Metering::Fuel)
+    }
+
+    /// [`Self::load`], metered otherwise.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn metered(path: &Path, metering: Metering) -> Result<Self> {
         let mut config = Config::new();
-        config.consume_fuel(true);
+        config.consume_fuel(metering == Metering::Fuel).epoch_interruption(metering == Metering::Epochs);
         let engine = Engine::new(&config)?;
         let component = wasmtime::component::Component::from_file(&engine, path)?;
         // The linker is empty on purpose: the component is given nothing to call.
         let ready = bindings::LoopwardenPre::new(Linker::new(&engine).instantiate_pre(&component)?)?;
-        Ok(Self { engine, ready })
+        Ok(Self { engine, ready, metering })
+    }
+
+    /// Another epoch: with [`Metering::Epochs`] a call that saw the last one begin ends in a trap.
+    pub fn tick(&self) {
+        self.engine.increment_epoch();
     }
 
     /// A new instance with a detector made from `config`, JSON text of the configuration schema.
@@ -50,12 +73,24 @@ impl Component {
     pub fn sandbox(&self, config: &str, limits: Limits) -> Answer<Sandbox> {
         let mut store = Store::new(&self.engine, Meter { limit: limits.memory_bytes, memory_bytes: 0 });
         store.limiter(|meter| meter);
-        store.set_fuel(limits.fuel_per_call)?;
+        refill(&mut store, self.metering, limits)?;
         let instance = self.ready.instantiate(&mut store)?;
         let memory_at_start = store.data().memory_bytes;
         let made = instance.loopwarden_detector_detection().detector().call_constructor(&mut store, config)?;
-        Ok(made.map(|detector| Sandbox { store, instance, detector, limits, memory_at_start }).map_err(Error::from))
+        let metering = self.metering;
+        let sandbox = |detector| Sandbox { store, instance, detector, metering, limits, memory_at_start };
+        Ok(made.map(sandbox).map_err(Error::from))
     }
+}
+
+/// What a call may take from here on.
+fn refill(store: &mut Store<Meter>, metering: Metering, limits: Limits) -> Result<()> {
+    match metering {
+        Metering::Fuel => store.set_fuel(limits.fuel_per_call)?,
+        // The epoch under way, which may be nearly over, and a whole one.
+        Metering::Epochs => store.set_epoch_deadline(2),
+    }
+    Ok(())
 }
 
 /// What a sandbox may use.
@@ -63,7 +98,7 @@ impl Component {
 pub struct Limits {
     /// Linear memory in bytes.
     pub memory_bytes: usize,
-    /// Fuel of one call: about one unit for each WebAssembly instruction.
+    /// Fuel of one call, with [`Metering::Fuel`]: about one unit for each WebAssembly instruction.
     pub fuel_per_call: u64,
 }
 
@@ -99,6 +134,7 @@ pub struct Sandbox {
     store: Store<Meter>,
     instance: bindings::Loopwarden,
     detector: ResourceAny,
+    metering: Metering,
     limits: Limits,
     memory_at_start: usize,
 }
@@ -106,7 +142,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// The interface, and a store with a full tank.
     fn call(&mut self) -> Result<(wit::GuestDetector<'_>, &mut Store<Meter>, ResourceAny)> {
-        self.store.set_fuel(self.limits.fuel_per_call)?;
+        refill(&mut self.store, self.metering, self.limits)?;
         Ok((self.instance.loopwarden_detector_detection().detector(), &mut self.store, self.detector))
     }
 
@@ -238,7 +274,7 @@ impl Sandbox {
     /// # Errors
     /// A trap.
     pub fn version(&mut self) -> Result<String> {
-        self.store.set_fuel(self.limits.fuel_per_call)?;
+        refill(&mut self.store, self.metering, self.limits)?;
         self.instance.loopwarden_detector_detection().call_version(&mut self.store)
     }
 

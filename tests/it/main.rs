@@ -20,6 +20,8 @@ mod kit;
 mod labelled;
 #[path = "../support/peers_by_the_book.rs"]
 mod peers_by_the_book;
+#[path = "../support/pins.rs"]
+mod pins;
 #[path = "../support/raw_scenario.rs"]
 mod raw_scenario;
 #[path = "../support/reference.rs"]

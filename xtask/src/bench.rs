@@ -10,7 +10,8 @@ use serde_json::Value;
 use std::process::Command;
 
 /// The doors, in the order of the columns. The first is what the others are compared with.
-const DOORS: [&str; 6] = ["native", "wasmtime", "npm", "plain JavaScript", "tool-loop-guard", "loop-guardrail"];
+const DOORS: [&str; 7] =
+    ["native", "wasmtime", "wasmtime, epochs", "npm", "plain JavaScript", "tool-loop-guard", "loop-guardrail"];
 
 /// One measurement: what was measured through which door.
 struct Row {

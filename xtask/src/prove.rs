@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-const USAGE: &str =
-    "usage: cargo xtask prove [--events N] [--long N] [--runs N] [--seed N] [--door NAME]… [--native] [--trial]";
+const USAGE: &str = "usage: cargo xtask prove [--events N] [--long N] [--runs N] [--seed N] [--pins N] [--door NAME]… [--native] [--trial]";
 
 /// The doors that are compared with the native library, and the steps that each needs.
 const DOORS: [(&str, &[&str]); 5] = [
@@ -29,6 +28,7 @@ const LINES: usize = 11;
 /// `--events` says how many events are compared.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     let (mut events, mut long, mut runs, mut seed) = (1_000_000_u64, 10_000_000_u64, 1_000_000_u64, 1_u64);
+    let mut pins = 1_000_000_u64;
     let (mut native, mut chosen) = (false, Vec::new());
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
@@ -38,6 +38,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
             "--long" => long = number()?,
             "--runs" => runs = number()?,
             "--seed" => seed = number()?,
+            "--pins" => pins = number()?,
             "--native" => native = true,
             // `main` has seen it: modules that are built quickly, to be tried.
             "--trial" => {}
@@ -61,11 +62,12 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
         command.args(args);
         command
     };
-    let [events, long, runs, seed] = [events, long, runs, seed].map(|number| number.to_string());
+    let [events, long, runs, seed, pins] = [events, long, runs, seed, pins].map(|number| number.to_string());
     let measured = [
         ("one run, ever longer", vec!["run", &long]),
         ("ever more runs", vec!["runs", &runs]),
         ("values against JSON text, with snapshots between", vec!["doors", &events, &seed]),
+        ("every PIN against what was published", vec!["pins", &pins]),
     ];
     for (label, args) in measured.iter().filter(|_| chosen.is_empty()) {
         let mut line = Line::begin((*label).into());

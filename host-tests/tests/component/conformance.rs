@@ -68,7 +68,7 @@ fn play(scenario: &Scenario<'_>, place: &str) {
     swap(&mut native, &mut sandbox, place);
 }
 
-fn same_view(native: &Detector, sandbox: &mut Sandbox, scope: &Scope, place: &str) {
+pub(crate) fn same_view(native: &Detector, sandbox: &mut Sandbox, scope: &Scope, place: &str) {
     assert_eq!(sandbox.status(scope).unwrap(), json::to_string(&native.status(scope)), "{place}: status");
     assert_eq!(sandbox.metrics().unwrap(), json::metrics(native), "{place}: metrics");
     let markdown = sandbox.report(scope, ReportFormat::Markdown).unwrap();
@@ -78,7 +78,7 @@ fn same_view(native: &Detector, sandbox: &mut Sandbox, scope: &Scope, place: &st
 }
 
 /// Restores each side from the snapshot of the other.
-fn swap(native: &mut Detector, sandbox: &mut Sandbox, place: &str) {
+pub(crate) fn swap(native: &mut Detector, sandbox: &mut Sandbox, place: &str) {
     let (from_native, from_sandbox) = (native.snapshot(), sandbox.snapshot().unwrap());
     assert_eq!(from_sandbox, from_native, "{place}: snapshots");
     *native = Detector::restore(&from_sandbox).unwrap();
@@ -122,7 +122,7 @@ fn the_corpus() {
 }
 
 /// Records as the JSON door lists them.
-fn list(records: &[String]) -> String {
+pub(crate) fn list(records: &[String]) -> String {
     format!("[{}]", records.join(","))
 }
 

@@ -281,15 +281,20 @@ fn fill(event: &mut wit::Event, string: &str) {
 }
 
 /// A small generator: the same bytes on every run.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     /// Steele and Vigna's SplitMix64.
-    fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed >> 56) as u8
+    }
+
+    /// One of at most 256.
+    pub(crate) fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        *of.get(usize::from(self.byte()) % of.len()).unwrap()
     }
 }
 

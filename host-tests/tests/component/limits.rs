@@ -3,7 +3,9 @@
 use crate::{COMPONENT, event, repeated_call, sandbox};
 use loopwarden::json;
 use loopwarden::model::{Body, Event, Scope};
-use loopwarden_host_tests::Limits;
+use loopwarden_host_tests::{Component, Limits, Metering, component_path};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -78,6 +80,40 @@ fn a_fuel_limit_stops_a_50_mb_event_and_only_its_instance() {
 
     let mut next = COMPONENT.sandbox("", tight).unwrap().unwrap();
     assert_eq!(next.record(&repeated_call()[0]).unwrap().unwrap().seq, 0);
+}
+
+#[test]
+fn an_epoch_stops_a_50_mb_event_and_only_its_instance() {
+    let component = Component::metered(&component_path().unwrap(), Metering::Epochs).unwrap();
+    let roomy = Limits { memory_bytes: 2048 * MIB, ..Limits::default() };
+    let mut bystander = component.sandbox("", roomy).unwrap().unwrap();
+    let mut victim = component.sandbox("", roomy).unwrap().unwrap();
+    let (event, over) = (huge_arguments(), AtomicBool::new(false));
+    let answer = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                component.tick();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let answer = victim.record(&event);
+        over.store(true, Ordering::Relaxed);
+        answer
+    });
+    let error = answer.unwrap_err();
+    assert_eq!(error.downcast_ref(), Some(&wasmtime::Trap::Interrupt), "{error:?}");
+    assert!(victim.status(&Scope::default()).is_err(), "an instance that trapped must not be used again");
+
+    let mut next = component.sandbox("", Limits::default()).unwrap().unwrap();
+    let mut by_fuel = sandbox();
+    for event in repeated_call().iter().cycle().take(12) {
+        let expected = by_fuel.record(event).unwrap().unwrap();
+        assert_eq!(next.record(event).unwrap().unwrap(), expected);
+        // Epochs between two calls are no matter: each call has its own.
+        component.tick();
+        component.tick();
+        assert_eq!(bystander.record(event).unwrap().unwrap(), expected);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod conformance;
 mod examples;
 mod hostile;
 mod limits;
+mod orders;
 
 use loopwarden::{json, model::Event};
 use loopwarden_host_tests::{Component, Limits, Sandbox, component_path};

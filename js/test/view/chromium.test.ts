@@ -36,8 +36,14 @@ after(async () => {
 const loopwarden = (...args: string[]) => run(process.execPath, [cli, ...args], { cwd: folder });
 
 /** A page from a file, on which nothing may go wrong and from which nothing may go out. */
-async function open(name: string, options: BrowserContextOptions = {}, hash = ""): Promise<Page & AsyncDisposable> {
+async function open(
+  name: string,
+  options: BrowserContextOptions = {},
+  hash = "",
+  script = "",
+): Promise<Page & AsyncDisposable> {
   const context = await browser.newContext({ viewport: WIDE, acceptDownloads: true, ...options });
+  if (script !== "") await context.addInitScript(script);
   // A machine at work with other things is slow, and no browser hangs for so long.
   context.setDefaultTimeout(120_000);
   const page = await context.newPage();
@@ -487,7 +493,7 @@ test("a link with nonsense inside opens the empty page", async () => {
   await page.locator("#start:visible").waitFor();
 });
 
-test("ten thousand events: painted within a second, smooth while they are judged and scrolled", async () => {
+test("ten thousand events: painted before they are judged, smooth while they are judged and scrolled", async () => {
   const events = Array.from({ length: 5000 }, (_, index): Event[] => {
     const bad = index > 3000 && index < 3010;
     const [tool, output] = bad ? ["edit", "text not found in a.ts"] : ["read_file", `part ${index} of the source`];
@@ -499,7 +505,28 @@ test("ten thousand events: painted within a second, smooth while they are judged
   }).flat();
   await writeFile(join(folder, "big.jsonl"), jsonLines(events));
   await loopwarden("view", "big.jsonl", "-o", "big.html");
-  await using page = await open("big.html");
+  // How far the page is: by its own clock, and by the frames that were drawn before it was judged.
+  const script = `
+    globalThis.framesBefore = 0;
+    const frame = () => {
+      if (performance.getEntriesByName("judged").length > 0) return;
+      globalThis.framesBefore += 1;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector("#headline")?.checkVisibility()) return;
+      performance.mark("judged");
+      observer.disconnect();
+    }).observe(document, { subtree: true, childList: true, attributes: true });`;
+  await using page = await open("big.html", {}, "", script);
+  // The processor time of a frame says what the page asks for, however busy the machine is.
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+  const busy = async () => {
+    const { metrics } = await devtools.send("Performance.getMetrics");
+    return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
+  };
   // Frames with the list and the timeline scrolled all along: how long each took, by the clock on the wall.
   const scrolled = async (frames: number): Promise<number[]> => {
     const gaps = (await page.evaluate(`new Promise((resolve) => {
@@ -517,16 +544,13 @@ test("ten thousand events: painted within a second, smooth while they are judged
     })`)) as number[];
     return gaps.sort((a, b) => a - b);
   };
+  const judging = await busy();
   const whileJudging = await scrolled(60);
-  const paint = (await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")) as number;
+  const costJudging = ((await busy()) - judging) / 60;
   await judged(page);
-  // The processor time of a frame says what the page asks for, however busy the machine is.
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
-  const busy = async () => {
-    const { metrics } = await devtools.send("Performance.getMetrics");
-    return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
-  };
+  const [paint = Number.NaN, done = Number.NaN, frames = Number.NaN] = (await page.evaluate(`[
+    ...["first-contentful-paint", "judged"].map((name) => performance.getEntriesByName(name)[0].startTime), framesBefore,
+  ]`)) as number[];
   await page.locator("#events .events").evaluate((element) => element.scrollTo(0, 0));
   await page.locator("#timeline .scroller").evaluate((element) => element.scrollTo(0, 0));
   const begin = await busy();
@@ -535,11 +559,13 @@ test("ten thousand events: painted within a second, smooth while they are judged
   const nodes = (await page.evaluate("document.querySelectorAll('*').length")) as number;
   const median = (gaps: number[]) => gaps[Math.floor(gaps.length / 2)] ?? Number.NaN;
   console.log(
-    `first paint ${paint.toFixed(0)} ms; a frame ${median(whileJudging).toFixed(0)} ms while judging, ` +
-      `${median(afterwards).toFixed(0)} ms afterwards, of which ${cost.toFixed(1)} ms of processor time; ${nodes} elements`,
+    `first paint ${paint.toFixed(0)} ms, judged after ${done.toFixed(0)} ms and ${frames} frames; ` +
+      `a frame ${median(whileJudging).toFixed(0)} ms while judging, of which ${costJudging.toFixed(1)} ms of processor time, ` +
+      `${median(afterwards).toFixed(0)} and ${cost.toFixed(1)} ms afterwards; ${nodes} elements`,
   );
-  assert.ok(paint < 1000, `first paint after ${paint} ms`);
-  assert.ok(median(whileJudging) < 400, `half of the frames take ${median(whileJudging)} ms while judging`);
+  assert.ok(paint < done, `first paint after ${paint} ms, all judged after ${done} ms`);
+  assert.ok(frames > 5, `${frames} frames before all was judged`);
+  assert.ok(costJudging < 100, `a frame takes ${costJudging} ms of processor time while judging`);
   assert.ok(cost < 33, `a frame takes ${cost} ms of processor time`);
   assert.ok(nodes < 5000, `${nodes} elements`);
   assert.match(await page.locator("#headline").innerText(), /edit failed 8 times/);
