@@ -122,6 +122,11 @@ test("replay: a loop is told with its evidence, the advice and the report", asyn
   assert.match(stdout, /→ error: text not found in cart\.ts/);
   assert.match(stdout, /│ .*Loopwarden/);
   assert.match(stdout, /^#/m, "the report is Markdown");
+  // The command that says why, as it is printed: of the first event at the highest level.
+  const why = /^why {2}loopwarden (explain \S+ --at \d+)$/m.exec(stdout)?.[1] ?? "";
+  const explained = await loopwarden(...why.split(" "));
+  assert.equal(explained.code, 0, stdout);
+  assert.match(explained.stdout, /^halt$/m);
   assert.ok(!stdout.includes("\u001b"), "no colours when it is not a terminal");
 });
 
@@ -213,7 +218,8 @@ test("replay: runs of other programs, recognised or named", async () => {
     const found = await loopwarden("replay", path);
     assert.deepEqual([found.code, found.stderr], [3, ""], name);
     assert.match(found.stdout, new RegExp(` · ${format}$`, "m"));
-    assert.deepEqual(await loopwarden("replay", path, "--format", format), found);
+    const named = await loopwarden("replay", path, "--format", format);
+    assert.deepEqual({ ...named, stdout: named.stdout.replace(` --format ${format} --at`, " --at") }, found);
   }
   // What is of another format is no run without a loop.
   for (const [name, format] of cases) {

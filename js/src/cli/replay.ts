@@ -85,6 +85,7 @@ export async function run(args: string[]): Promise<number> {
       least,
       complaints,
       reporter !== undefined ? "quiet" : values.json ? "json" : "story",
+      named === "-" ? undefined : ["loopwarden", "explain", ...same(values, named)],
     );
   }
   complaints.end();
@@ -114,6 +115,17 @@ export async function run(args: string[]): Promise<number> {
   return isReached ? 3 : 0;
 }
 
+/** The words that name the same run under the same settings to another command. */
+function same(values: ReturnType<typeof parse<typeof OWN>>["values"], file: string | undefined): string[] {
+  const words = file === undefined ? ["--last"] : [file];
+  for (const name of ["scenario", "config", "format"] as const) {
+    const value = values[name];
+    if (value !== undefined) words.push(`--${name}`, value);
+  }
+  if (values["no-config"]) words.push("--no-config");
+  return words;
+}
+
 interface Outcome {
   strongest: Level;
   events: number;
@@ -128,6 +140,7 @@ async function told(
   least: Level,
   complaints: Complaints,
   how: "story" | "json" | "quiet",
+  why: readonly string[] | undefined,
 ): Promise<Outcome> {
   using detector = new LoopDetector(config);
   const story = new Story(config === "" ? {} : JSON.parse(config));
@@ -159,7 +172,7 @@ async function told(
     }
     await drained();
   }
-  if (how === "story" && outcome.events > 0) story.end(detector, outcome.events, complaints.count);
+  if (how === "story" && outcome.events > 0) story.end(detector, outcome.events, complaints.count, why);
   return outcome;
 }
 
@@ -172,6 +185,9 @@ class Story {
   #scopes = new Map<string, Scope>();
   /** What was told at length: once it is known, a line will do until it gets worse. */
   #told = new Set<string>();
+
+  /** The first event at the highest level. */
+  #worst: { level: Level; seq: number } | undefined;
 
   /** How many events the latest line holds. */
   #line = { line: -1, events: 0 };
@@ -212,6 +228,8 @@ class Story {
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
     if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
     const step = this.#place(event, verdict.seq, line);
+    const level = given(verdict);
+    if (this.#worst === undefined || rank(level) > rank(this.#worst.level)) this.#worst = { level, seq: verdict.seq };
     if (this.#runs.size > 1 && event.run != null && event.run !== this.#run) {
       this.#run = event.run;
       print(`\n${paint("dim", "run")} ${short(event.run, WIDTH)}`);
@@ -249,7 +267,8 @@ class Story {
     }
   }
 
-  end(detector: LoopDetector, events: number, unread: number): void {
+  /** The report, and what tells more: `why` is the command that explains an event of this run. */
+  end(detector: LoopDetector, events: number, unread: number, why: readonly string[] | undefined): void {
     const count = cost({ events, ...this.#spent });
     if (this.#scopes.size === 0) {
       const part =
@@ -263,7 +282,15 @@ class Story {
     if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)
       print(`\n${paint("dim", "the whole run")}  ${count}`);
     for (const scope of this.#scopes.values()) print(`\n${readable(detector.report(scope), quote).trimEnd()}`);
+    if (why !== undefined && this.#worst !== undefined)
+      print(`\n${paint("dim", "why")}  ${[...why, "--at", String(this.#worst.seq)].map(word).join(" ")}`);
   }
+}
+
+/** A word of a command line as a shell reads it. */
+function word(text: string): string {
+  if (/^[\w@%+=:,./~-]+$/.test(text)) return text;
+  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
 }
 
 /** Events of one line from which on they are told apart by their numbers. */
