@@ -58,7 +58,8 @@ async function connect(server: string[], guard: string[] | undefined = ["--"]): 
   });
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: `file://${folder}`, name: "root" }] }));
   client.setNotificationHandler(LoggingMessageNotificationSchema, (message: LoggingMessageNotification) => {
-    heard.push(message.method);
+    // How often the server writes to its log, and between what, is a matter of its own timers.
+    if (!heard.includes(message.method)) heard.unshift(message.method);
   });
   await client.connect(transport);
   return { client, heard, stderr: () => stderr, [Symbol.asyncDispose]: () => client.close() };
