@@ -482,6 +482,29 @@ fn line_mutates(line: &str) -> bool {
     nested_line_mutates(line, 0)
 }
 
+/// Programs that look for something in many places.
+const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
+
+/// Whether a shell command line begins by searching, past going to a folder.
+pub(super) fn line_searches(line: &str) -> bool {
+    let mut lexer = Lexer::new(line);
+    // A prefix or two, the program, and what it is to do.
+    let mut words: Vec<&str> = Vec::new();
+    loop {
+        let token = lexer.token();
+        match token {
+            Some(Token::Word(word)) if words.len() < 8 => words.push(word),
+            Some(Token::Word(_) | Token::Write(_) | Token::Here(_)) => {}
+            Some(Token::End) | None => match program(&words) {
+                Some(("git", args)) => return args.first() == Some(&"grep"),
+                Some((name, _)) if name != "cd" => return listed(&SEARCHERS, name),
+                _ if token.is_none() => return false,
+                _ => words.clear(),
+            },
+        }
+    }
+}
+
 fn nested_line_mutates(line: &str, nesting: usize) -> bool {
     if nesting >= MAX_NESTING {
         return false;
@@ -707,6 +730,7 @@ mod tests {
             &RUNS,
             &SHELL_PROGRAMS,
             &SCRIPT_PROGRAMS,
+            &SEARCHERS,
         ] {
             assert_sorted(list);
         }
@@ -879,6 +903,22 @@ mod tests {
         fn any_line_is_survived(line in "[ \\n'\"\\\\<>&|;()$a-eé-]{0,60}") {
             let call = call("bash", json!({"command": line}));
             let _ = mutates(&call, None);
+            let _ = line_searches(&line);
+        }
+    }
+
+    #[test]
+    fn command_lines_that_search() {
+        for line in [
+            "grep -rn x src",
+            "cd /repo && cd src && rg -n 'x y' . | head -5",
+            "LC_ALL=C timeout 60 /usr/bin/find . -name '*.rs'",
+            "git grep x",
+        ] {
+            assert!(line_searches(line), "{line}");
+        }
+        for line in ["", "|", "cat a | grep x", "git log --grep x", "cargo test && grep x a", "cd grep", "grepping x"] {
+            assert!(!line_searches(line), "{line}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::{Named, command};
+use super::mutation::{Named, command, line_searches};
 use super::words::{Sieve, listed, listed_name, name_words};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -230,7 +230,7 @@ pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
         Asks::Prose
     } else if named.interface {
         Asks::View
-    } else if named.search {
+    } else if named.search || command(call, named).is_some_and(|line| line_searches(&line)) {
         Asks::Search
     } else {
         Asks::Nothing
