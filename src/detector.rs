@@ -16,7 +16,9 @@ use crate::state::{
     Asked, Call, Flow, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
     is_of_a_workflow, open, seal, task_key,
 };
-use crate::text::{self, CallKey, Digests, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted};
+use crate::text::{
+    self, Asks, CallKey, Digests, Empty, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted,
+};
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use core::cell::RefCell;
@@ -26,6 +28,11 @@ pub const RULES_VERSION: u32 = 2;
 
 /// Levels of nesting that arguments and other free JSON may have.
 const DEPTH: usize = 120;
+
+/// Letters from which the answer to a handover is what the other one has done, and no acknowledgement.
+const REPORT: u32 = 60;
+/// Arguments of a handover that tell why, and not what for.
+const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
 
 /// The crate's version and [`RULES_VERSION`], as `0.1.0+rules.1`.
 #[must_use]
@@ -521,6 +528,12 @@ fn judge(
     let digests = RefCell::new(core::mem::take(&mut scratch.digests));
     let mut judging =
         Judging { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers: None, digests };
+    if let Body::Message(message) = &event.body
+        && !context.synthetic
+    {
+        let said = message.text.trim().as_bytes();
+        judging.run.handed.came(salted("handed/said", judging.scratch.salt, said));
+    }
     if matches!(event.body, Body::Delta(_)) && !context.synthetic {
         // Of these there are most.
         judging.show_all([&Fact::Tick, &Fact::Event(event)]);
@@ -706,19 +719,26 @@ impl Judging<'_> {
             return;
         }
         let salt = self.scratch.salt;
-        let keys = text::call_key(call, &self.tool.ignore_args, &self.tool.identity_args, salt, &mut self.scratch.call);
+        let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), &call.tool);
+        let (ignore, identity) = (&self.tool.ignore_args, &self.tool.identity_args);
+        let keys = if named.hands_over {
+            let ignore: Vec<String> = ignore.iter().cloned().chain(REASONS.map(String::from)).collect();
+            let keys = text::call_key(call, &ignore, identity, salt, &mut self.scratch.call);
+            CallKey::exact(combine("handed", &[keys.key, self.run.handed.over().into()]))
+        } else {
+            text::call_key(call, ignore, identity, salt, &mut self.scratch.call)
+        };
         let (said, json) = text::arguments(call, &mut self.scratch.call);
         let echo = text::Late::of(said, json);
-        let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), &call.tool);
         let mutates = text::mutates(call, &named, self.tool.mutates);
-        let silent = mutates || named.shell;
+        let asks = text::asks(call, &named);
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let call = Call {
             target: text::target(call, &named, salt),
             mutates,
-            silent,
-            asks: text::asks(call, &named),
+            quiet: text::quiet(call, &named, mutates, asks),
+            asks,
             polling: self.tool.polling || text::waits(call, &named),
             compare_answers: self.tool.compare_answers,
             onset: self.onset,
@@ -758,13 +778,18 @@ impl Judging<'_> {
         if let Some(call) = &call {
             self.run.ladder.ran(&call.refused);
         }
-        let silent = call.as_ref().is_some_and(|call| call.silent);
+        let quiet = call.as_ref().map_or(Empty::Nothing, |call| call.quiet);
         let echo = call.as_ref().map(|call| &call.echo);
-        let mut facts = text::outcome(name, result, silent, echo, &self.settings.volatile, self.scratch);
+        let mut facts = text::outcome(name, result, quiet, echo, &self.settings.volatile, self.scratch);
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
         self.run.counted.steps = self.run.counted.steps.saturating_add(1);
         self.run.standings.step();
+        let hands_over = call.as_ref().is_some_and(|call| call.asks == Asks::Handover);
+        if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
+            let told = call.as_ref().filter(|_| !hands_over).map_or(0, |call| call.key);
+            self.run.handed.came(combine("handed/came", &[told, facts.light]));
+        }
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
         let mutations_before = self.run.counted.new_mutations;
         if let Some(call) = &call
@@ -808,7 +833,7 @@ impl Judging<'_> {
         let output = custom.outcome.clone().unwrap_or_default();
         let unknown = output.trim().is_empty();
         let result = ToolResult { output, ..ToolResult::default() };
-        let mut facts = text::outcome(&custom.name, &result, true, None, &self.settings.volatile, self.scratch);
+        let mut facts = text::outcome(&custom.name, &result, Empty::Blank, None, &self.settings.volatile, self.scratch);
         if unknown {
             // Nothing is known to differ, and nothing to be equal to the byte.
             facts.exact = combine("custom/unknown", &[self.run.touched]);

@@ -16,7 +16,7 @@ use crate::rules::streak::{Streak, Told};
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Occurrence, Ring, Step, agent};
-use crate::text::{Key, combine, printable, sort_few};
+use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 
 /// Agents watched at once.
@@ -116,7 +116,8 @@ impl Came {
         if facts.failed && !facts.negative {
             return Some(if step.mutations_before > mutations { Self::FailedAgain } else { Self::Failed });
         }
-        let quiet = call.is_some_and(|call| call.mutates || call.silent && facts.wordless && !facts.negative);
+        let quiet =
+            call.is_some_and(|call| call.mutates || call.quiet != Empty::Nothing && facts.wordless && !facts.negative);
         if quiet && !facts.failed {
             return None;
         }

@@ -9,7 +9,7 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Fact, Facts, Limits, Signal};
 use crate::state::{Occurrence, Ring};
-use crate::text::{Key, combine, named_things, printable};
+use crate::text::{Asks, Key, combine, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 
 /// Calls of a tool looked back at, at most.
@@ -96,7 +96,9 @@ fn see(
 ) -> Option<Signal> {
     let Fact::Step(step, result) = fact else { return None };
     let round = step.call.as_ref().and_then(|call| call.round);
-    let negative = step.facts.negative && !step.facts.waiting;
+    // Who looks through dates and places by their fields finds nothing in most of them.
+    let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
+    let negative = step.facts.negative && !step.facts.waiting && !record;
     let at_once = round.is_some() && window.seen.last().is_some_and(|last| last.round == round);
     if at_once {
         // A batch finds something as soon as one of its calls does.

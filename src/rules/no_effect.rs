@@ -10,7 +10,7 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal};
 use crate::state::{Call, Onset, Sighting, Step};
-use crate::text::{Asks, Effect, Key, Moved, combine, printable};
+use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable};
 use alloc::{format, vec::Vec};
 
 windows!(NoEffect = NO_EFFECT of Seen);
@@ -72,8 +72,13 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, aft
     let Fact::Step(step, result) = fact else { return None };
     let acts = |call: &&Call| matches!(call.asks, Asks::Prose | Asks::View) && !call.polling;
     let call = step.call.as_ref().filter(acts).filter(|_| !step.facts.failed && !step.facts.waiting)?;
+    let mut state = Effect::of(&result.output);
+    // What is entered into another field is something else, however alike the answers are.
+    if let Some(target) = call.target.filter(|_| enters(&call.name)) {
+        state.act ^= mark(target);
+    }
     let newest = Seen {
-        state: Effect::of(&result.output),
+        state,
         target: call.target,
         round: call.round,
         mutations: step.mutations_after,

@@ -16,6 +16,8 @@ const AGENTS: usize = 8;
 /// Words of an answer that are looked at, and the fewest that are an answer.
 const MOST_WORDS: u32 = 256;
 const FEWEST_WORDS: u32 = 12;
+/// A new number among so many words is no news.
+const NUMBERS: u32 = 32;
 /// Words remembered: pairs of places, of which a word's hash picks one.
 const PLACES: usize = 1024;
 
@@ -74,18 +76,19 @@ impl Rule for NoNewInformation {
         if call.asks != Asks::Prose || call.mutates || step.facts.failed {
             return None;
         }
-        let (mut words, mut new, mut number) = (0_u32, 0_u32, false);
+        let (mut words, mut new, mut numbers) = (0_u32, 0_u32, 0_u32);
         for word in word_hashes(&result.output).take(MOST_WORDS as usize) {
             words += 1;
             if state.known.learn(word) {
                 new += 1;
-                number |= has_digit(word);
+                numbers += u32::from(has_digit(word));
             }
         }
         if words < FEWEST_WORDS {
             return None;
         }
-        if number || new * 10 >= words || step.facts.waiting {
+        // Counts of hits and times it took move by themselves.
+        if numbers > 0 && (numbers * NUMBERS > words || new > numbers) || new * 10 >= words || step.facts.waiting {
             state.agents.retain(|known| known.agent != step.agent);
             return None;
         }

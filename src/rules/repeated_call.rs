@@ -117,9 +117,10 @@ struct Came(u8);
 codec!(struct Came(_));
 
 impl Came {
-    fn of(step: &Step, call: &Call) -> Self {
-        let patient = call.polling || step.facts.waiting;
-        let work = call.mutates || call.target.is_some() || call.asks == Asks::Search;
+    /// `waited` tells that nothing else was done since the same call was made a minute ago: that is a watch.
+    fn of(step: &Step, call: &Call, waited: bool) -> Self {
+        let patient = call.polling || step.facts.waiting || waited && !step.facts.failed;
+        let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
         let flags = u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
         Self((step.outcome as u8) << 2 | flags)
     }
@@ -163,7 +164,7 @@ impl Entry {
             exact: mark(step.facts.exact),
             light: mark(step.facts.light),
             shape: step.facts.shape.map_or(0, mark),
-            came: Came::of(step, call),
+            came: Came::of(step, call, false),
             index: step.index,
             mutations: step.mutations_after,
             at: step.at.into(),
@@ -190,6 +191,11 @@ impl Entry {
         let near = facts.shape.is_some_and(|shape| mark(shape) == self.shape);
         if !light && !exact && !near {
             return None;
+        }
+        // Who waits between two looks at something else waits for what he looks at.
+        let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
+        if self.came.patient() && !facts.failed && step.index > self.index + 1 && lasted >= PAUSE {
+            return Some(0);
         }
         let mut points = if step.mutations_before > self.mutations {
             u32::from(facts.failed)
@@ -277,7 +283,7 @@ impl Entry {
         self.exact = mark(step.facts.exact);
         self.light = mark(step.facts.light);
         self.shape = step.facts.shape.map_or(0, mark);
-        self.came = Came::of(step, call);
+        self.came = Came::of(step, call, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at.into();
@@ -396,6 +402,8 @@ impl Rule for RepeatedCall {
                     Some(mut entry) => {
                         let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
                         let worth = entry.worth(step, result).or_else(|| {
+                            // A page that is turned keeps all but its heading: `no-effect` tells whether a view moved.
+                            let result = result.filter(|_| call.asks != Asks::View);
                             let another = result.filter(|result| entry.moves_a_part(step, result, moving));
                             another.map(|_| 1)
                         });

@@ -148,8 +148,9 @@ impl Window<Outing> {
         let facts = &step.facts;
         let call = step.call.as_ref();
         // A search that names no target is about what it asks for: another question is about something else.
-        let asked =
-            |call: &Call| (!call.mutates && matches!(call.asks, Asks::Search | Asks::Prose)).then_some(call.key);
+        let asked = |call: &Call| {
+            (!call.mutates && matches!(call.asks, Asks::Search | Asks::Prose | Asks::Record)).then_some(call.key)
+        };
         let target = call.and_then(|call| call.target.or_else(|| asked(call))).map_or(0, mark);
         let (key, light) = (call.map_or(0, |call| mark(call.key)), mark(facts.light));
         // Calls that were turned away have rules of their own, which are quicker.

@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Step};
-use crate::text::{Key, Late, Tokens, combine, printable, root_error, transient};
+use crate::text::{Empty, Key, Late, Tokens, combine, printable, root_error, transient};
 use crate::tuned;
 use alloc::{boxed::Box, format};
 
@@ -135,7 +135,7 @@ impl Rule for Resubmission {
                 let (key, tokens) = state.called.take()?;
                 let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);
                 let idle = step.outcome == Outcome::Ok && result.output.trim().is_empty();
-                if idle && step.call.as_ref().is_some_and(|call| !call.mutates && !call.silent) {
+                if idle && step.call.as_ref().is_some_and(|call| !call.mutates && call.quiet != Empty::Blank) {
                     // A thought written down is nothing done.
                     state.between = true;
                     return None;

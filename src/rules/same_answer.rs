@@ -59,9 +59,9 @@ fn substantial(step: &Step, call: &Call, length: usize) -> bool {
         return facts.letters > 0;
     }
     let telling = match asks {
-        Asks::Prose | Asks::Search => !mutates && facts.letters >= LETTERS,
+        Asks::Prose | Asks::Search | Asks::Record => !mutates && facts.letters >= LETTERS,
         Asks::View => facts.letters >= LETTERS_OF_VIEW,
-        Asks::Nothing => false,
+        Asks::Nothing | Asks::Handover => false,
     };
     telling || length >= LONG && !mutates
 }
@@ -95,6 +95,8 @@ fn limits_of(asks: Asks, limits: &Limits) -> Limits {
     match (asks, nudge.saturating_mul(2)) {
         (Asks::Prose, told) if block != 0 && told >= block => Limits { nudge: 0, ..*limits },
         (Asks::Prose, told) => Limits { nudge: told, ..*limits },
+        // Who looks through dates and places gets one answer for many of them, and is told late and never refused.
+        (Asks::Record, told) => Limits { nudge: told.saturating_mul(2), block: 0, gate: 0, halt: 0, ..*limits },
         _ => *limits,
     }
 }
@@ -134,7 +136,6 @@ impl Rule for SameAnswer {
         let oldest = step.index.saturating_sub(u64::from(cx.limits.window));
         state.seen.retain(|seen| seen.step > oldest);
         let count = state.count(&newest);
-        let nudge = cx.limits.nudge;
         limits_of(call.asks, cx.limits).reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
             let told = Told {
@@ -151,7 +152,9 @@ impl Rule for SameAnswer {
             let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
             same.reverse();
             let mut signal = Streak::of(same.into_iter()).signal(told);
-            let elsewhere = state.elsewhere(&newest);
+            let record = call.asks == Asks::Record;
+            let elsewhere = record || state.elsewhere(&newest);
+            let nudge = if record { limits_of(call.asks, cx.limits).nudge } else { cx.limits.nudge };
             signal.extra.only_told = elsewhere;
             if (call.asks == Asks::View || elsewhere) && nudge != 0 && count >= nudge {
                 signal.ask = Some(Level::Nudge);
@@ -167,7 +170,7 @@ impl Rule for SameAnswer {
             return Outlook::default();
         };
         let (limits, count) = (limits_of(newest.asks, view.limits), state.count(newest));
-        let told = newest.asks == Asks::View || state.elsewhere(newest);
+        let told = matches!(newest.asks, Asks::View | Asks::Record) || state.elsewhere(newest);
         // Where there is no nudge for it, it is told where it would be refused.
         let told_at = if limits.nudge == 0 && view.limits.nudge != 0 { limits.block } else { limits.nudge };
         if told { view.told(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }

@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Goal, Key, Vocabulary, combine};
+use crate::text::{Asks, Goal, Key, Vocabulary, combine};
 use crate::tuned;
 use alloc::{boxed::Box, format};
 
@@ -20,6 +20,8 @@ const MESSAGES: usize = 5;
 const LIGHTEST: u32 = 6;
 /// What a repeat adds, in twelfths.
 const WHOLE: u32 = 12;
+/// A chain is told of where one message in so many brought no news.
+const STALE: u32 = 5;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
 
@@ -46,12 +48,14 @@ struct Said {
     goal: Goal,
     points: u32,
     times: u32,
+    /// Those of the chain that brought no news.
+    stale: u32,
     /// What the first message of the chain was about.
     chain: Key,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Said { goal, points, times, chain, sighting, onset });
+codec!(struct Said { goal, points, times, stale, chain, sighting, onset });
 
 impl Talk {
     /// The weight of the words that were not said before, and whether one of them names something.
@@ -69,6 +73,10 @@ impl Talk {
     /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on asking is
     /// no further.
     fn acted(&mut self, step: &Step) {
+        // Whoever hands a thing on has only talked.
+        if step.call.as_ref().is_some_and(|call| call.asks == Asks::Handover) {
+            return;
+        }
         let changed = step.call.as_ref().is_some_and(|call| call.mutates && !step.facts.failed);
         if changed || !step.facts.failed && !step.facts.negative && !step.facts.wordless {
             self.messages.clear();
@@ -93,8 +101,8 @@ impl Talk {
         let mut best: Option<(u32, &Said)> = None;
         for before in self.messages.iter() {
             let kinship = goal.kinship(&before.goal);
-            if kinship.refilled || kinship.alike < tuned::TALK_ALIKE.get() && kinship.within < tuned::TALK_WITHIN.get()
-            {
+            let related = kinship.alike >= tuned::TALK_ALIKE.get() || kinship.within >= tuned::TALK_WITHIN.get();
+            if kinship.refilled || !related {
                 continue;
             }
             let base = (kinship.alike.max(kinship.within / 2) / 3).min(WHOLE);
@@ -103,11 +111,14 @@ impl Talk {
                 best = Some((points, before));
             }
         }
-        let (points, times, chain) = best.map_or((0, 1, goal.key() ^ cx.salt), |(points, before)| {
-            (points, before.times.saturating_add(1), before.chain)
+        let news = leaves < WHOLE;
+        let (points, times, stale, chain) = best.map_or((0, 1, 0, goal.key() ^ cx.salt), |(points, before)| {
+            let stale = before.stale.saturating_add(u32::from(!news));
+            (points, before.times.saturating_add(1), stale, before.chain)
         });
-        self.messages.push(Said { goal, points, times, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
-        if times == 1 || !cx.limits.reached(points, 1) {
+        self.messages.push(Said { goal, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
+        // Who says something new is not who is told.
+        if times == 1 || news || stale.saturating_mul(STALE) < times || !cx.limits.reached(points, 1) {
             return None;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));

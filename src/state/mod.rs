@@ -4,6 +4,7 @@
 //! [`Run::fits`] lets a restored snapshot be refused where it exceeds one.
 
 mod graph;
+mod handed;
 mod lane;
 mod latest;
 mod marks;
@@ -162,6 +163,8 @@ pub(crate) struct Run {
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_micros: Option<u64>,
     pub(crate) pairing: Pairing,
+    /// What is new since control was handed over.
+    pub(crate) handed: handed::Handed,
     /// Iterations counted in each of the ways a host may show them.
     pub(crate) iterations: Iterations,
     /// Turns, deliveries and progress, seen as a workflow.
@@ -180,7 +183,7 @@ pub(crate) struct Run {
     pub(crate) stopped: bool,
 }
 codec!(struct Run {
-    events, counted, touched, now, started, tokens, cost_micros, pairing, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped,
+    events, counted, touched, now, started, tokens, cost_micros, pairing, handed, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped,
 });
 
 /// What a run forgot about its tasks to make room.
@@ -235,6 +238,7 @@ impl Run {
         let copy = Self {
             counted: self.counted.clone(),
             pairing: self.pairing.clone(),
+            handed: self.handed.clone(),
             workflow: self.workflow.clone(),
             rules: self.rules.before_call(),
             lanes: Tasks::default(),
@@ -469,6 +473,7 @@ impl Run {
             && self.tasks.len() <= TASKS
             && self.standings.fits()
             && self.pairing.fits()
+            && self.handed.fits()
             && self.workflow.fits()
             && self.rules.fit()
             && self.ladder.fits()

@@ -3,7 +3,7 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Onset, Ring, Sighting, task_key};
-use crate::text::{Asks, CallKey, Echo, Key, Late, OutcomeFacts, combine, key};
+use crate::text::{Asks, CallKey, Echo, Empty, Key, Late, OutcomeFacts, combine, key};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
@@ -53,8 +53,8 @@ pub(crate) struct Call {
     pub(crate) polling: bool,
     /// Equal answers to different calls of the tool are declared to be evidence.
     pub(crate) compare_answers: bool,
-    /// A blank success of it says that all went well, not that nothing was found.
-    pub(crate) silent: bool,
+    /// A success that holds no more than this says that all went well, not that nothing was found.
+    pub(crate) quiet: Empty,
     pub(crate) asks: Asks,
     pub(crate) onset: Onset,
     /// What an error may repeat of the arguments.
@@ -71,7 +71,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, key, raw, agent, round, target, mutates, polling, compare_answers, silent, asks, onset, echo, id, task,
+    name, tool, key, raw, agent, round, target, mutates, polling, compare_answers, quiet, asks, onset, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -114,7 +114,7 @@ impl Call {
             mutates: false,
             polling: false,
             compare_answers: false,
-            silent: false,
+            quiet: Empty::Nothing,
             asks: Asks::Nothing,
             onset: Onset::default(),
             echo: Late::default(),

@@ -4,7 +4,7 @@
 use super::digest::{Key, combine, salted};
 use super::echo::Echo;
 use super::late::Late;
-use super::outcome::OutcomeFacts;
+use super::outcome::{Empty, OutcomeFacts};
 use crate::model::ToolResult;
 use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ impl Again {
     pub(super) fn key(
         tool: &str,
         result: &ToolResult,
-        silent_ok: bool,
+        quiet: Empty,
         echo: Option<&Late<Echo>>,
         salt: u64,
         (head, raw): (Key, Key),
@@ -42,7 +42,7 @@ impl Again {
         }
         let [tool, said, class] = Self::words(tool, result, echo, salt)?;
         let code = result.exit_code.map_or(0, |code| 1 << 32 | u64::from(code.cast_unsigned()));
-        Some(combine("outcome/again", &[head, raw, tool, said, class, code << 1 | u64::from(silent_ok)]))
+        Some(combine("outcome/again", &[head, raw, tool, said, class, code << 2 | quiet as u64]))
     }
 
     /// The keys of the tool, of what the error of a call may repeat, and of the class that the host gives it. Strangers write
@@ -104,7 +104,7 @@ mod tests {
         let mut scratch = Scratch::default();
         // Each a second time soon, and once more when it is forgotten.
         for round in 0..3 {
-            for (tool, silent) in [("read", false), ("write", true)] {
+            for (tool, silent) in [("read", Empty::Nothing), ("write", Empty::List)] {
                 for result in &cases {
                     for args in &args {
                         let echo = args.map(|args| Late::of(args, true));
@@ -117,7 +117,9 @@ mod tests {
                 }
             }
         }
-        let known = |echo: &Late<Echo>| Again::key("t", &ToolResult::default(), false, Some(echo), 0, (1, 2)).is_some();
+        let known = |echo: &Late<Echo>| {
+            Again::key("t", &ToolResult::default(), Empty::Nothing, Some(echo), 0, (1, 2)).is_some()
+        };
         assert!(known(&Late::of("{}", true)) && !known(&Late::of(&format!("{:5000}", 1), true)));
     }
 

@@ -58,14 +58,14 @@ pub(crate) use few::sort_few;
 pub(crate) use goal::{Goal, Kinship, beside, goal_words, named_things};
 pub(crate) use late::Late;
 pub(crate) use money::{cost_of, millionths};
-pub(crate) use mutation::{Named, mutates};
+pub(crate) use mutation::{Named, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, transient};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::Novelty;
-pub(crate) use outcome::{OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
+pub(crate) use outcome::{Empty, OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
-    Asks, asks, backoff, delegated, has_digit, reads_as_prose, request_goal, request_words, waits, word_hashes,
+    Asks, asks, backoff, delegated, enters, has_digit, reads_as_prose, request_goal, request_words, waits, word_hashes,
 };
 pub(crate) use root::{Tokens, root_error};
 pub(crate) use safe::printable;

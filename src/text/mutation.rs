@@ -5,6 +5,8 @@
 //! plans) are no change of the world.
 
 use super::digest::Key;
+use super::outcome::Empty;
+use super::request::Asks;
 use super::shell::{Lexer, Token};
 use super::words::{listed, name_words};
 use crate::model::ToolCall;
@@ -84,7 +86,7 @@ const WRITES: [&str; 68] = [
 ];
 
 /// Verbs that look: the first verb of a name decides, so that `get_post` and `list_updates` change nothing.
-const READS: [&str; 37] = [
+const READS: [&str; 38] = [
     "analyze",
     "browse",
     "calculate",
@@ -103,6 +105,7 @@ const READS: [&str; 37] = [
     "inspect",
     "list",
     "load",
+    "look",
     "lookup",
     "ls",
     "peek",
@@ -123,6 +126,11 @@ const READS: [&str; 37] = [
     "wait",
     "watch",
 ];
+
+/// Words of tools that tell what is wrong, and nothing where nothing is.
+const COMPLAINS: [&str; 9] = ["compile", "eslint", "format", "lint", "linter", "test", "tests", "tsc", "typecheck"];
+/// Verbs that look whether something is as it should be.
+const CHECKS: [&str; 3] = ["check", "validate", "verify"];
 
 /// What the agent keeps for itself.
 const NOTES: [&str; 5] = ["plan", "plans", "think", "todo", "todos"];
@@ -153,6 +161,10 @@ pub(crate) struct Named {
     language: bool,
     /// It keeps the agent's own notes.
     notes: bool,
+    /// It tells what is wrong.
+    complains: bool,
+    /// It looks whether something is as it should be.
+    checks: bool,
     /// Whether the first verb of the name is one that changes something, where there is a verb in it.
     verb: Option<bool>,
     /// The same of the name's last part alone.
@@ -163,6 +175,8 @@ pub(crate) struct Named {
     pub(super) search: bool,
     /// It hands work to another agent.
     pub(super) delegates: bool,
+    /// It hands over control, and says no more than to whom.
+    pub(crate) hands_over: bool,
 }
 
 impl Named {
@@ -174,10 +188,13 @@ impl Named {
             shell: is_shell(tool),
             language: any(&LANGUAGES),
             notes: any(&NOTES),
+            complains: any(&COMPLAINS),
+            checks: any(&CHECKS),
             verb: verb(tool),
             last_verb: verb(last),
             interface: any(&super::request::INTERFACES),
             search: any(&super::request::SEARCHES),
+            hands_over: hands_over(tool),
             delegates: tool.eq_ignore_ascii_case("task") || any(&super::request::DELEGATES),
         }
     }
@@ -239,6 +256,37 @@ pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) 
         return script_mutates(script);
     }
     action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false)
+}
+
+/// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to
+/// say; who is asked for something may not.
+pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -> Empty {
+    let looks = || {
+        call.read_only == Some(true) || action(call).and_then(verb).or(named.last_verb).or(named.verb) == Some(false)
+    };
+    if mutates || named.complains && named.verb != Some(false) {
+        Empty::List
+    } else if named.shell {
+        Empty::Blank
+    } else if asks == Asks::Nothing && (named.checks || !looks()) {
+        Empty::Null
+    } else {
+        Empty::Nothing
+    }
+}
+
+/// `transfer_to_billing`, `transfer_back_to_supervisor`, `handoff`: whether a tool of this name hands over control.
+fn hands_over(tool: &str) -> bool {
+    let is = |word: &str, wanted: &str| word.eq_ignore_ascii_case(wanted);
+    let mut before = "";
+    name_words(tool).any(|word| {
+        let found = is(word, "handoff")
+            || is(word, "handover")
+            || is(before, "hand") && (is(word, "off") || is(word, "over"))
+            || is(before, "transfer") && (is(word, "to") || is(word, "back"));
+        before = word;
+        found
+    })
 }
 
 /// Whether a tool of this name runs command lines.
@@ -720,6 +768,8 @@ mod tests {
         for list in [
             &WRITES[..],
             &READS,
+            &COMPLAINS,
+            &CHECKS,
             &NOTES,
             &SHELLS,
             &PROGRAMS,
@@ -896,6 +946,32 @@ mod tests {
         ] {
             assert!(!line_mutates(line), "{line}");
         }
+    }
+
+    #[test]
+    fn what_an_empty_answer_means() {
+        let quiet = |tool: &str, args: Value| {
+            let (call, named) = (call(tool, args), Named::of(tool));
+            quiet(&call, &named, super::mutates(&call, &named, None), super::super::asks(&call, &named))
+        };
+        let path = || json!({"path": "a"});
+        for (tool, most) in [
+            ("lint", Empty::List),
+            ("write_file", Empty::List),
+            ("run_tests", Empty::List),
+            ("resize", Empty::Null),
+            ("check_hull", Empty::Null),
+            ("bash", Empty::Blank),
+            ("list_tests", Empty::Nothing),
+            ("find_berth", Empty::Nothing),
+            ("web_search", Empty::Nothing),
+        ] {
+            assert_eq!(quiet(tool, path()), most, "{tool}");
+        }
+        assert_eq!(quiet("orders", json!({"query": "which are open for the harbour"})), Empty::Nothing);
+        let mut told = call("orders", path());
+        told.read_only = Some(true);
+        assert_eq!(super::quiet(&told, &Named::of("orders"), false, Asks::Nothing), Empty::Nothing);
     }
 
     proptest::proptest! {

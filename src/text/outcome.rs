@@ -15,6 +15,7 @@ use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
 use super::scan::may_mark_progress;
 use super::volatile_json::{Answer, Buffers};
+use crate::codec::codec;
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
@@ -220,12 +221,12 @@ impl Volatile {
     }
 }
 
-/// Reads a result of `tool`; `echo` is what its error may repeat of the call's arguments. `silent_ok` tells that the call is one whose success may be silent (a shell's, a
-/// mutation's): blank output is then no negative answer.
+/// Reads a result of `tool`; `echo` is what its error may repeat of the call's arguments. What is no fuller than `quiet` is
+/// no negative answer to this call.
 pub(crate) fn outcome(
     tool: &str,
     result: &ToolResult,
-    silent_ok: bool,
+    quiet: Empty,
     echo: Option<&Late<Echo>>,
     volatile: &Volatile,
     scratch: &mut Scratch,
@@ -254,7 +255,7 @@ pub(crate) fn outcome(
     };
     let raw = salted("output", salt, text.as_bytes());
     let key = if volatile.patterns.is_empty() {
-        Again::key(tool, result, silent_ok, echo.filter(|_| failed), salt, (head, raw))
+        Again::key(tool, result, quiet, echo.filter(|_| failed), salt, (head, raw))
     } else {
         None
     };
@@ -275,7 +276,8 @@ pub(crate) fn outcome(
             numbers.clear();
             numbers.push((0, light.len()));
         }
-        letters = super::mask::letters(light);
+        // Names of fields in which there is nothing tell nothing.
+        letters = if !failed && answer.is_hollow() { 0 } else { super::mask::letters(light) };
     } else {
         // What lies between the ends is compared to the byte: masking megabytes would cost more than it tells.
         let (first, last) = clip(text);
@@ -320,11 +322,7 @@ pub(crate) fn outcome(
         refusal: if failed { refusal(tool, result) } else { None },
         by_host: matches!(result.outcome, Outcome::Invalid | Outcome::UnknownTool | Outcome::Denied),
         failed,
-        negative: if failed {
-            silent
-        } else {
-            is_negative(result.outcome, blank && details.is_none(), silent_ok, said)
-        },
+        negative: if failed { silent } else { is_negative(result.outcome, Empty::of(text), quiet, said) },
         wordless: !failed && wordless && answer.is_none() && details.is_none(),
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
@@ -416,8 +414,34 @@ fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut
     salted("outcome/head", salt, buffer.as_bytes())
 }
 
-fn is_negative(outcome: Outcome, blank: bool, silent_ok: bool, said: Says) -> bool {
-    outcome == Outcome::Ok && (said.negative || blank && !silent_ok)
+/// What there is in an answer in which there is nothing; by how much it says that nothing was found. Of a call, how far its
+/// success may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Empty {
+    /// It is not empty; of a call, whose answer is what it was made for.
+    Nothing,
+    /// Not a letter: how a shell says that all went well.
+    Blank,
+    /// `null`, `{}`: what a tool answers that has nothing to say.
+    Null,
+    /// `[]`: of what was asked for, or of what was complained about.
+    List,
+}
+codec!(enum Empty { Nothing: 0, Blank: 1, Null: 2, List: 3 });
+
+impl Empty {
+    fn of(text: &str) -> Self {
+        match text.trim() {
+            "" => Self::Blank,
+            "null" | "{}" => Self::Null,
+            "[]" => Self::List,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+fn is_negative(outcome: Outcome, empty: Empty, quiet: Empty, said: Says) -> bool {
+    outcome == Outcome::Ok && if empty == Empty::Nothing { said.negative } else { empty > quiet }
 }
 
 /// The class of an error with its tool and without, or that it is a silent one: a negative answer.
@@ -578,7 +602,7 @@ mod tests {
     }
 
     fn facts(result: &ToolResult) -> OutcomeFacts {
-        outcome("t", result, false, None, &Volatile::default(), &mut Scratch::default())
+        outcome("t", result, Empty::Nothing, None, &Volatile::default(), &mut Scratch::default())
     }
 
     /// How alike two results are: exact 3, light 2, shape 1, else 0.
@@ -697,7 +721,7 @@ mod tests {
     #[test]
     fn errors_have_a_class() {
         let class = |tool: &str, result: &ToolResult| {
-            outcome(tool, result, false, None, &Volatile::default(), &mut Scratch::default()).class
+            outcome(tool, result, Empty::Nothing, None, &Volatile::default(), &mut Scratch::default()).class
         };
         for (left, right, same) in [
             ("File 'a.txt' not found", "file 'b c.txt' not found", true),
@@ -750,7 +774,7 @@ mod tests {
             let facts = facts(&result);
             assert_eq!((facts.failed, facts.negative, facts.class.is_some()), expected, "{result:?}");
         }
-        let silent = outcome("bash", &ok(""), true, None, &Volatile::default(), &mut Scratch::default());
+        let silent = outcome("bash", &ok(""), Empty::Blank, None, &Volatile::default(), &mut Scratch::default());
         assert!(!silent.negative);
     }
 
@@ -872,7 +896,8 @@ mod tests {
     #[test]
     fn user_patterns() {
         let volatile = Volatile::compile(&["build-[a-z]+".into(), "v\\d+".into()]).expect("patterns");
-        let light = |text: &str| outcome("t", &ok(text), false, None, &volatile, &mut Scratch::default()).light;
+        let light =
+            |text: &str| outcome("t", &ok(text), Empty::Nothing, None, &volatile, &mut Scratch::default()).light;
         assert_eq!(light("made build-abc v1 here"), light("made build-xyz v22 here"));
         assert_ne!(light("made build-abc here"), light("made other here"));
         assert_eq!(light("{\"made\":\"build-abc\"}"), light("{\"made\":\"build-xyz\"}"));
@@ -904,8 +929,8 @@ mod tests {
         fn any_output_is_survived(output in "[ \\x00-\\x7fé日]{0,60}", code in proptest::option::of(0..3i32)) {
             let mut scratch = Scratch::default();
             let result = ToolResult { exit_code: code, ..ok(&output) };
-            let first = outcome("t", &result, false, None, &Volatile::default(), &mut scratch);
-            proptest::prop_assert_eq!(first, outcome("t", &result, false, None, &Volatile::default(), &mut scratch));
+            let first = outcome("t", &result, Empty::Nothing, None, &Volatile::default(), &mut scratch);
+            proptest::prop_assert_eq!(first, outcome("t", &result, Empty::Nothing, None, &Volatile::default(), &mut scratch));
         }
     }
 }

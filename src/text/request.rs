@@ -210,6 +210,14 @@ pub(super) const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research"
 pub(super) const INTERFACES: [&str; 11] =
     ["browser", "click", "drag", "hover", "keyboard", "mouse", "navigate", "press", "screenshot", "scroll", "tap"];
 
+/// Words of tools that enter something into a field.
+const ENTERS: [&str; 6] = ["enter", "fill", "input", "select", "set", "type"];
+
+/// Whether a tool of this name enters something into a field.
+pub(crate) fn enters(tool: &str) -> bool {
+    name_words(tool).any(|word| listed(&ENTERS, word))
+}
+
 /// What a call asks for, as far as its answers can be compared over different arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
@@ -221,12 +229,32 @@ pub(crate) enum Asks {
     Search,
     /// The same, in natural language.
     Prose,
+    /// The same, by the values of several fields: other values are no other words.
+    Record,
+    /// Nothing: it hands over control.
+    Handover,
 }
-codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3 });
+codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5 });
+
+/// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.
+fn by_fields(call: &ToolCall) -> bool {
+    let fields = call.args.as_ref().and_then(Value::as_object);
+    let in_words = |name: &str, text: &str| {
+        let asked = listed_name(&ASKED, name) && !text.bytes().any(|byte| byte.is_ascii_digit());
+        asked || text.chars().any(|char| char.is_whitespace() || dense(char))
+    };
+    fields.is_some_and(|map| {
+        map.len() > 1 && !map.iter().any(|(name, value)| value.as_str().is_some_and(|text| in_words(name, text.trim())))
+    })
+}
 
 /// What a call asks for.
 pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
-    if !named.runs_code() && asked(call).is_some() {
+    if named.hands_over {
+        Asks::Handover
+    } else if named.search && by_fields(call) {
+        Asks::Record
+    } else if !named.runs_code() && asked(call).is_some() {
         Asks::Prose
     } else if named.interface {
         Asks::View

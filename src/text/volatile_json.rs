@@ -87,6 +87,21 @@ impl<'a> Answer<'a> {
         (mask(&mut read, buffer) > 0).then_some(Self { read, says })
     }
 
+    /// Whether nothing is in it but what says so: empty lists and texts, noughts, `null`, `false`.
+    pub(super) fn is_hollow(&self) -> bool {
+        let (read, mut fields) = (&self.read, self.read.children(0));
+        core::iter::from_fn(|| fields.next(read)).all(|at| {
+            let value = read.node(at);
+            match value.tag {
+                Tag::List | Tag::Object | Tag::Null => read.is_empty(at),
+                Tag::Number => read.text(value) == "0",
+                Tag::Text => read.text(value).is_empty(),
+                Tag::False => true,
+                Tag::True | Tag::Time => false,
+            }
+        })
+    }
+
     /// Appends the canonical form; adds to `numbers` where digits are in it.
     pub(super) fn write(&mut self, out: &mut String, numbers: &mut Vec<Span>) {
         self.read.write(0, false, out, numbers);
@@ -161,7 +176,7 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
         match value.tag {
             Tag::List if !full && read.is_empty(at) => says.negative |= listed_name(&LISTS, name),
             Tag::Number if !full && read.text(value) == "0" => says.negative |= listed_name(&COUNTS, name),
-            Tag::False => says.negative |= matches!(name, "found" | "exists"),
+            Tag::False => says.negative |= matches!(name, "exists" | "found"),
             Tag::Text if listed_name(&STATES, name) => {
                 says.waiting |= listed_name(&WAITING_STATES, read.text(value));
             }
