@@ -111,14 +111,16 @@ impl Talk {
                 best = Some((points, before));
             }
         }
-        let news = leaves < WHOLE;
+        let mut news = leaves < WHOLE;
         let (points, times, stale, chain) = best.map_or((0, 1, 0, goal.key() ^ cx.salt), |(points, before)| {
-            let stale = before.stale.saturating_add(u32::from(!news));
-            (points, before.times.saturating_add(1), stale, before.chain)
+            let (times, stale) = (before.times.saturating_add(1), before.stale.saturating_add(u32::from(!news)));
+            // Who says something new is not who is told, nor whoever speaks where most did.
+            news |= stale.saturating_mul(STALE) < times;
+            let most = cx.limits.nudge.saturating_sub(1).max(before.points);
+            (if news { points.min(most) } else { points }, times, stale, before.chain)
         });
         self.messages.push(Said { goal, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
-        // Who says something new is not who is told.
-        if times == 1 || news || stale.saturating_mul(STALE) < times || !cx.limits.reached(points, 1) {
+        if times == 1 || news || !cx.limits.reached(points, 1) {
             return None;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
