@@ -8,14 +8,34 @@ const MAX_TEXT = 32 * 1024 * 1024;
 export function json(value: unknown, code: "invalid-config" | "invalid-event" | "invalid-argument"): string {
   let text: string | undefined;
   try {
-    text = typeof value === "string" ? value : JSON.stringify(value);
+    text = typeof value === "string" ? value : JSON.stringify(value, written(code));
   } catch (cause) {
+    if (cause instanceof LoopwardenError) throw cause;
     throw new LoopwardenError({ code, message: `cannot be written as JSON: ${reason(cause)}` }, { cause });
   }
   if (text === undefined) {
     throw new LoopwardenError({ code, message: "expected an object", value: typeof value });
   }
   return bounded(text, code);
+}
+
+/**
+ * What JSON.stringify would make `{}` of without a word: an error is what it says, and what holds its content
+ * elsewhere is refused.
+ */
+function written(code: ErrorCode): (field: string, value: unknown) => unknown {
+  return (field, value) => {
+    if (typeof value !== "object" || value === null) return value;
+    if (value instanceof Error) return `${value.name}: ${value.message}`;
+    const kind = [Map, Set, Promise, WeakMap, WeakSet].find((kind) => value instanceof kind);
+    if (kind !== undefined) throw refused(code, field, kind.name);
+    return value;
+  };
+}
+
+function refused(code: ErrorCode, field: string, value: string): LoopwardenError {
+  const message = value === "Promise" ? "expected JSON: await it first" : "expected JSON";
+  return new LoopwardenError({ code, message, value, ...(field === "" ? {} : { field }) });
 }
 
 /** A text that must be one already: nothing is asked to become text, which could run code or throw anything. */

@@ -342,3 +342,33 @@ test("transcripts of other programs are recognised, an entry of a document has i
     new LoopDetector().record(event as Event);
   }
 });
+
+test("an error is what it says, and what JSON would lose without a word is refused by name", () => {
+  const failed = (output: unknown): ReturnType<LoopDetector["record"]> => {
+    detector.record({ type: "tool-call", tool: "resolve", args: { host: "mole.example" } });
+    return detector.record({ type: "tool-result", tool: "resolve", outcome: "error", output } as Event);
+  };
+  let detector = new LoopDetector();
+  for (const message of ["dns failure", "tls handshake", "404 not found"]) {
+    assert.equal(failed(new Error(message)).level, "continue", message);
+  }
+  detector = new LoopDetector();
+  const levels = [1, 2, 3].map(() => failed(new TypeError("dns failure")).level);
+  assert.deepEqual(levels, ["continue", "continue", "nudge"]);
+  for (const [value, name] of [
+    [new Map([["a", 1]]), "Map"],
+    [new Set([1]), "Set"],
+    [Promise.resolve(1), "Promise"],
+  ] as const) {
+    assert.throws(
+      () => failed(value),
+      (error: LoopwardenError) => error.code === "invalid-event" && error.field === "output" && error.value === name,
+      name,
+    );
+    assert.throws(
+      () => detector.record({ type: "tool-call", tool: "t", args: { inner: value } } as unknown as Event),
+      (error: LoopwardenError) => error.field === "inner" && error.value === name,
+      name,
+    );
+  }
+});

@@ -46,7 +46,7 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
     for name in map.keys() {
         let known = Field::named(name).is_some_and(|field| all & !NOT_HERE & bit(field) != 0);
         if !known {
-            let names: Vec<_> = own.iter().map(|field| format!("`{}`", field.name())).collect();
+            let names: Vec<_> = own.iter().chain(CONTEXT).map(|field| format!("`{}`", field.name())).collect();
             return Err(format!("unknown field `{name}`, expected one of {}", names.join(", ")));
         }
     }
@@ -308,6 +308,10 @@ fn named<T: DeserializeOwned>(name: Option<String>, field: Field) -> Result<T, W
 fn case<T: DeserializeOwned>(name: Option<String>) -> Result<Option<T>, Wrong> {
     name.map(|name| word(&name)).transpose()
 }
+
+/// What is named to whoever mistypes one of them.
+const CONTEXT: &[Field] =
+    &[Field::At, Field::Run, Field::Agent, Field::Task, Field::ParentTask, Field::Round, Field::Step];
 
 /// What events of every type may have.
 const COMMON: u128 = bits(&[
