@@ -722,7 +722,10 @@ impl Judging<'_> {
         let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), &call.tool);
         let (ignore, identity) = (&self.tool.ignore_args, &self.tool.identity_args);
         let keys = if named.hands_over {
-            let ignore: Vec<String> = ignore.iter().cloned().chain(REASONS.map(String::from)).collect();
+            let mut ignore = ignore.clone();
+            for reason in REASONS {
+                ignore.push(reason.into());
+            }
             let keys = text::call_key(call, &ignore, identity, salt, &mut self.scratch.call);
             CallKey::exact(combine("handed", &[keys.key, self.run.handed.over().into()]))
         } else {

@@ -6,7 +6,7 @@
 
 use super::Ring;
 use crate::codec::codec;
-use crate::text::{Key, mark};
+use crate::text::Key;
 
 /// Messages and outcomes that are remembered.
 const SEEN: usize = 16;
@@ -16,7 +16,7 @@ const SEEN: usize = 16;
 pub(crate) struct Handed {
     /// How often something new came; 0 before the first handover.
     news: u32,
-    seen: Ring<u32>,
+    seen: Ring<Key>,
 }
 codec!(struct Handed { news, seen });
 
@@ -32,7 +32,6 @@ impl Handed {
         if self.news == 0 {
             return;
         }
-        let what = mark(what);
         let known = self.seen.take(|known| *known == what).is_some();
         self.seen.push(what, SEEN);
         if !known {

@@ -198,8 +198,7 @@ class Watch {
       complaints.end();
       live.free();
       if (this.#how.json) continue;
-      const what =
-        strongest === "continue" ? "nothing to say" : `${number(told.size, "finding")}, ${strongest} at most`;
+      const what = strongest === "continue" ? "nothing new" : `${number(told.size, "finding")}, ${strongest} at most`;
       print(paint("dim", `${short(session.file, WIDTH)}: ${number(steps, "step")}, ${what}`));
     }
   }
