@@ -258,8 +258,9 @@ impl Entry {
         little
     }
 
-    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
-    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>, busy: bool) {
+    /// `worth` is what the occurrence is, where its outcome is the one before, `busy` whether something new lies between, and
+    /// `watches` whether nothing at all does but a minute.
+    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>, busy: bool, watches: bool) {
         let gap = self.gap(step);
         match worth {
             Some(points) => {
@@ -283,7 +284,7 @@ impl Entry {
         self.exact = mark(step.facts.exact);
         self.light = mark(step.facts.light);
         self.shape = step.facts.shape.map_or(0, mark);
-        self.came = Came::of(step, call, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
+        self.came = Came::of(step, call, watches);
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at.into();
@@ -408,7 +409,9 @@ impl Rule for RepeatedCall {
                             another.map(|_| 1)
                         });
                         let busy = !custom && worth.is_some() && entry.new_between(step, entries);
-                        entry.again(step, call, worth, busy);
+                        let alone = || entries.iter().all(|other| other.index < entry.index);
+                        let watches = i64::from(entry.gap(step)) >= PATIENT && alone();
+                        entry.again(step, call, worth, busy, watches);
                         entry
                     }
                     None => Entry::first(step, call),
