@@ -258,9 +258,8 @@ impl Entry {
         little
     }
 
-    /// `worth` is what the occurrence is, where its outcome is the one before, `busy` whether something new lies between, and
-    /// `watches` whether nothing at all does but a minute.
-    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>, busy: bool, watches: bool) {
+    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
+    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>, busy: bool) {
         let gap = self.gap(step);
         match worth {
             Some(points) => {
@@ -284,7 +283,7 @@ impl Entry {
         self.exact = mark(step.facts.exact);
         self.light = mark(step.facts.light);
         self.shape = step.facts.shape.map_or(0, mark);
-        self.came = Came::of(step, call, watches);
+        self.came = Came::of(step, call, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at.into();
@@ -409,9 +408,7 @@ impl Rule for RepeatedCall {
                             another.map(|_| 1)
                         });
                         let busy = !custom && worth.is_some() && entry.new_between(step, entries);
-                        let alone = || entries.iter().all(|other| other.index < entry.index);
-                        let watches = i64::from(entry.gap(step)) >= PATIENT && alone();
-                        entry.again(step, call, worth, busy, watches);
+                        entry.again(step, call, worth, busy);
                         entry
                     }
                     None => Entry::first(step, call),
