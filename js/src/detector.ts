@@ -124,7 +124,7 @@ export class LoopDetector {
    * @throws {LoopwardenError} `invalid-argument`, naming the field.
    */
   acknowledge(scope: Scope, decision: Decision): LoopRecord[] {
-    const [where, what] = [this.#scope(scope), json(decision, "invalid-argument")];
+    const [where, what] = [this.#scope(scope), json(decision, "invalid-argument", "decision")];
     return JSON.parse(this.#ask((core) => core.acknowledge(where, what)));
   }
 
@@ -134,7 +134,7 @@ export class LoopDetector {
    * @throws {LoopwardenError} `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
    */
   declareGraph(scope: Scope, graph: Graph): void {
-    const [where, what] = [this.#scope(scope), json(graph, "invalid-argument")];
+    const [where, what] = [this.#scope(scope), json(graph, "invalid-argument", "graph")];
     this.#ask((core) => core.declareGraph(where, what));
   }
 
@@ -204,7 +204,7 @@ export class LoopDetector {
   /** The JSON text of a scope. The core is asked for after that: it may be code of the caller's own that makes the text. */
   #scope(scope: Scope): string {
     this.#live();
-    return json(scope, "invalid-argument");
+    return json(scope, "invalid-argument", "scope");
   }
 
   #ask<T>(operation: (core: Core) => T): T {

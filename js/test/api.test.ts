@@ -372,3 +372,43 @@ test("an error is what it says, and what JSON would lose without a word is refus
     );
   }
 });
+
+test("a number that is none is refused by name, but in what a tool was given and has answered", () => {
+  const detector = new LoopDetector();
+  const call = { type: "tool-call", tool: "seek", args: { from: Number.NaN } } as const;
+  for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    for (const field of ["at", "step", "tokens"]) {
+      assert.throws(
+        () => detector.record({ ...call, [field]: number }),
+        (error: LoopwardenError) => error.field === field && error.value === String(number),
+        field,
+      );
+    }
+    assert.throws(
+      () => new LoopDetector({ budgets: { maxIterations: number } }),
+      (error: LoopwardenError) => error.code === "invalid-config" && error.field === "maxIterations",
+    );
+  }
+  assert.equal(detector.record(call).seq, 0);
+});
+
+test("what is no object is answered with the argument's name", () => {
+  const detector = new LoopDetector();
+  const wrong = "run-1" as unknown as Record<string, never>;
+  const cases: [field: string, call: () => unknown][] = [
+    ["scope", () => detector.status(wrong)],
+    ["scope", () => detector.report(wrong)],
+    ["scope", () => detector.reset(wrong, "manual")],
+    ["decision", () => detector.acknowledge({}, wrong as never)],
+    ["decision", () => detector.acknowledge({}, undefined as never)],
+    ["graph", () => detector.declareGraph({}, wrong as never)],
+  ];
+  for (const [field, call] of cases) {
+    assert.throws(
+      call,
+      (error: LoopwardenError) =>
+        error.code === "invalid-argument" && error.field === field && /expected an object/.test(error.message),
+      field,
+    );
+  }
+});

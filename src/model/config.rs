@@ -132,6 +132,19 @@ pub struct RuleConfig {
     pub window: Option<u32>,
 }
 
+impl RuleConfig {
+    /// The threshold that is given for a level.
+    pub(crate) fn rung(&self, level: Level) -> Option<u32> {
+        match level {
+            Level::Nudge => self.nudge,
+            Level::Block => self.block,
+            Level::Gate => self.gate,
+            Level::Halt => self.halt,
+            Level::Continue | Level::Observe => None,
+        }
+    }
+}
+
 /// Settings of the tools whose name matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

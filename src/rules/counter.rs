@@ -426,6 +426,11 @@ impl Rule for Counters {
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HEARD);
     type State = State;
 
+    /// Each counter has thresholds of its own.
+    fn reach(_window: u32) -> u32 {
+        0
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         if cx.config.conventions.counters.is_empty() {
             return None;

@@ -98,8 +98,9 @@ impl Limits {
         self
     }
 
-    /// Refuses thresholds that contradict each other or can never be reached; `path` is where they stand.
-    pub(crate) fn validate(&self, rule: &Description, path: &str) -> Result<(), Error> {
+    /// Refuses thresholds that contradict each other, can never be reached or have no effect; `path` is where those of the
+    /// `user` stand.
+    pub(crate) fn validate(&self, rule: &Description, user: &RuleConfig, path: &str) -> Result<(), Error> {
         let fail = |name: &str, value: u32, message| {
             Err(Error::new(ErrorCode::InvalidConfig, message).at(format!("{path}.{name}")).with(value))
         };
@@ -120,14 +121,22 @@ impl Limits {
                 return fail(level.name(), 1, "1 would fire on the first occurrence, expected 0 or at least 2".into());
             }
             if threshold > reach {
-                let message =
-                    format!("can never be reached: with window {} at most {reach} {} add up", self.window, rule.unit);
+                let message = if reach == 0 {
+                    format!("has no effect: the rule {} has no thresholds of its own", rule.id)
+                } else {
+                    format!("can never be reached: with window {} at most {reach} {} add up", self.window, rule.unit)
+                };
                 return fail(level.name(), threshold, message);
             }
             if let Some((below, value)) = weaker
                 && threshold <= value
             {
-                return fail(level.name(), threshold, format!("must be above {} ({value})", below.name()));
+                // The one that was given is wrong, not the one that is there by default.
+                return if user.rung(level).is_none() && user.rung(below).is_some() {
+                    fail(below.name(), value, format!("must be below {} ({threshold})", level.name()))
+                } else {
+                    fail(level.name(), threshold, format!("must be above {} ({value})", below.name()))
+                };
             }
             weaker = Some((level, threshold));
         }
@@ -164,7 +173,7 @@ mod tests {
         for rule in RULES {
             for preset in [Preset::Balanced, Preset::Sensitive, Preset::Conservative] {
                 let limits = rule.limits.preset(preset, (rule.reach)(rule.limits.window));
-                limits.validate(rule, rule.id).unwrap();
+                limits.validate(rule, &RuleConfig::default(), rule.id).unwrap();
             }
         }
     }
@@ -173,15 +182,18 @@ mod tests {
     fn contradictions_and_unreachable_thresholds_are_named() {
         let cycle = &RULES[index_of("cycle").unwrap()];
         let error = |config: RuleConfig| {
-            cycle.limits.overridden(&config).validate(cycle, "rules.cycle").unwrap_err().field.unwrap()
+            cycle.limits.overridden(&config).validate(cycle, &config, "rules.cycle").unwrap_err().field.unwrap()
         };
         assert_eq!(error(RuleConfig { block: Some(2), ..RuleConfig::default() }), "rules.cycle.block");
         assert_eq!(error(RuleConfig { nudge: Some(1), ..RuleConfig::default() }), "rules.cycle.nudge");
+        // The one that was given, not the one that is there by default; of two that were given the stronger one.
+        assert_eq!(error(RuleConfig { nudge: Some(500), ..RuleConfig::default() }), "rules.cycle.nudge");
+        assert_eq!(error(RuleConfig { nudge: Some(7), block: Some(6), ..RuleConfig::default() }), "rules.cycle.block");
         assert_eq!(error(RuleConfig { window: Some(9999), ..RuleConfig::default() }), "rules.cycle.window");
         let error_rule = &RULES[index_of("repeated-error").unwrap()];
         let unreachable = RuleConfig { halt: Some(9), ..RuleConfig::default() };
-        let error =
-            error_rule.limits.overridden(&unreachable).validate(error_rule, "rules.repeated-error").unwrap_err();
+        let limits = error_rule.limits.overridden(&unreachable);
+        let error = limits.validate(error_rule, &unreachable, "rules.repeated-error").unwrap_err();
         assert!(error.message.starts_with("can never be reached"), "{error}");
     }
 }

@@ -51,6 +51,7 @@ impl Row {
             return None;
         }
         let message = (self.says)(*state);
+        let is_last = cx.limits.halt != 0 && *state >= cx.limits.halt;
         Some(Signal {
             kind: "budget",
             identity: key("rule", self.id.as_bytes()),
@@ -62,7 +63,7 @@ impl Row {
             confidence: 1000,
             signature: SmolStr::new_static(self.id),
             advice: Advice {
-                what: Some(format!("{message}, which is all it was given.").into()),
+                what: Some(format!("{message}{}.", if is_last { ", which is all it was given" } else { "" }).into()),
                 instead: "Report what is finished and what is not.",
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::BudgetExceeded,

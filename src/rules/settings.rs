@@ -221,7 +221,7 @@ fn limits(config: &Config) -> Result<Table, Error> {
     for (limits, rule) in table.iter_mut().zip(RULES) {
         if let Some(user) = config.rules.get(rule.id) {
             *limits = limits.overridden(user);
-            limits.validate(rule, &format!("rules.{}", rule.id))?;
+            limits.validate(rule, user, &format!("rules.{}", rule.id))?;
         }
     }
     Ok(table)
@@ -377,7 +377,7 @@ fn apply(table: &mut Table, tool: &ToolConfig, path: &str) -> Result<(), Error> 
                 return Err(error.at(format!("{path}rules.{}.window", rule.id)));
             }
             *limits = limits.overridden(user);
-            limits.validate(rule, &format!("{path}rules.{}", rule.id))?;
+            limits.validate(rule, user, &format!("{path}rules.{}", rule.id))?;
         }
     }
     if !tool.ignore_args.is_empty() && !tool.identity_args.is_empty() {
@@ -440,7 +440,8 @@ mod tests {
             (r#"{"tools":{"a":{"rules":{"phase-cycle":{"enabled":false}}}}}"#, "tools.a.rules.phase-cycle"),
             (r#"{"tools":{"a":{"rules":{"max-runtime":{"enabled":false}}}}}"#, "tools.a.rules.max-runtime"),
             (r#"{"rules":{"cycle":{"nugde":3}}}"#, "rules.cycle.nugde"),
-            (r#"{"rules":{"cycle":{"nudge":5}}}"#, "rules.cycle.block"),
+            (r#"{"rules":{"cycle":{"nudge":5}}}"#, "rules.cycle.nudge"),
+            (r#"{"rules":{"counter":{"nudge":5}}}"#, "rules.counter.nudge"),
             (r#"{"rules":{"output-signature":{"gate":7}}}"#, "rules.output-signature.gate"),
             (r#"{"tools":{"mcp__*":{"rules":{"cycle":{"halt":4}}}}}"#, "tools.mcp__*.rules.cycle.halt"),
             (r#"{"tools":{"a":{"ignoreArgs":["x"],"identityArgs":["y"]}}}"#, "tools.a.ignoreArgs"),

@@ -384,16 +384,15 @@ impl Writer<'_> {
             let whole = double as i64;
             ((-EXACT..=EXACT).contains(&whole) && whole as f64 == double).then_some(whole)
         });
-        // INVARIANT: writing to a `String` does not fail.
-        let _ = match (integer, number.as_f64()) {
-            (Some(integer), _) => {
-                self.integer(integer);
-                Ok(())
+        match integer {
+            Some(integer) => self.integer(integer),
+            None => {
+                // Only with `arbitrary_precision` is there one beyond every double, and only then any other than the shortest.
+                let double = number.as_f64().and_then(Number::from_f64);
+                // INVARIANT: writing to a `String` does not fail.
+                let _ = write!(self.out, "{}", double.as_ref().unwrap_or(number));
             }
-            (None, Some(double)) => write!(self.out, "{double:e}"),
-            // Only with `arbitrary_precision`: a number beyond every double.
-            (None, None) => write!(self.out, "{number}"),
-        };
+        }
     }
 }
 

@@ -127,12 +127,18 @@ async function called(file: string, command: string): Promise<Finding> {
 
 async function logs(): Promise<Finding[]> {
   const found = await sessions();
-  return places().map(({ agent, folder }) => {
-    const own = found.filter((session) => session.agent === agent && session.file.startsWith(folder));
+  const all = places();
+  return [...new Set(all.map(({ agent }) => agent))].map((agent) => {
+    const folders = all.filter((place) => place.agent === agent).map(({ folder }) => folder);
+    const own = found.filter((session) => session.agent === agent);
+    if (own.length === 0) return { what: agent, state: "none", detail: `no session in ${folders.join(" or ")}` };
     const count = `${own.length} session${own.length === 1 ? "" : "s"}`;
-    return own.length === 0
-      ? { what: agent, state: "none", detail: `no session in ${folder}` }
-      : { what: agent, state: "good", detail: `${count} in ${folder}; loopwarden replay --last looks at the newest` };
+    const there = folders.filter((folder) => own.some(({ file }) => file.startsWith(folder)));
+    return {
+      what: agent,
+      state: "good",
+      detail: `${count} in ${there.join(" and ")}; loopwarden replay --last looks at the newest`,
+    };
   });
 }
 

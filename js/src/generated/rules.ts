@@ -43,7 +43,7 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"duplicate-delegation","about":"Several agents handing on the same piece of work.","unit":"agents","nudge":3,"block":0,"gate":0,"halt":0,"window":0,"most":8},
   {"id":"empty-handed","about":"Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":7,"most":21},
   {"id":"blind-repeat","about":"One call, byte for byte, on end, whatever its outcome.","unit":"calls in a row","nudge":100,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
-  {"id":"counter","about":"What the configuration's own counters count.","unit":"as configured","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"counter","about":"What the configuration's own counters count.","unit":"as configured","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
   {"id":"stream-period","about":"Text that repeats itself exactly, judged while it streams.","unit":"characters","nudge":480,"block":960,"gate":0,"halt":2000,"window":0,"most":4294967295},
   {"id":"stream-novelty","about":"Text that goes round in circles in slightly other words, judged while it streams.","unit":"blocks of 128 words in a row","nudge":5,"block":10,"gate":0,"halt":20,"window":0,"most":4294967295},
   {"id":"monologue","about":"The agent saying the same text without a result between, or the same long text around its work.","unit":"times","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
