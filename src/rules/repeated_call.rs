@@ -7,8 +7,8 @@
 //! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
 //! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. The
-//! same where an answer of some words differs in few of them that are no figures, which is told and never refused. A
-//! changed outcome halves the points. Where the agent does something that it has not done before between two of them (the next
+//! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
+//! and never refused. A changed outcome halves the points. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
 //! well, and never refused.
 
@@ -250,8 +250,8 @@ impl Entry {
         if waited || step.mutations_before != self.mutations || step.facts.failed || step.facts.waiting {
             return false;
         }
-        let words = Sketch::of(&result.output);
-        let little = known.as_ref().is_some_and(|known| known.words.differs_little(&words));
+        let mut words = Sketch::of(&result.output);
+        let little = known.as_ref().is_some_and(|known| known.words.differs_little(&mut words));
         let loose = known.map_or(0, |known| known.loose);
         let loose = if little { loose.saturating_add(1) } else { loose / 2 };
         moving.get_or_insert_default().push(Moving { call: whole, loose, words }, MOVING);

@@ -495,6 +495,8 @@ mod tests {
             ("thread 140234567 done", "thread <id> done"),
             ("in /tmp/xyz123/a.txt and tmpab12cd", "in /tmp/<tmp>/a.txt and <tmp>"),
             ("wrote /tmp/build-x8.log.", "wrote /tmp/<tmp>."),
+            ("in /tmp/pytest-of-me/pytest-960/it0", "in /tmp/pytest-of-me/<tmp>/it0"),
+            (r"in C:\Temp\of-me\run-12\a", r"in C:\Temp\of-me\<tmp>\a"),
         ] {
             assert_eq!(light(text), expected, "{text}");
         }
@@ -519,6 +521,7 @@ mod tests {
             "Don't QUOTE 'This' or \"that\" in path/to/file2.py",
             "bytes 1*8192: lib1.dll",
             "/home/me/file1 and pids 12",
+            "/tmp/out/part-17.csv and /tmp/a/b/c3/d",
             "größe 12 日本語 7",
         ] {
             assert_eq!(light(text), text);

@@ -1,8 +1,10 @@
-//! Which words a text is made of, in a hundred bytes: enough to tell one text with a moving part from another text.
+//! Which words and figures a text is made of, in a hundred bytes: enough to tell one text with a moving part from another
+//! text, and figures that swing from those that count something.
 
+use super::mask::{CLIP_ABOVE, Strength, end_of_digits, first_digit, normalise};
 use super::request::{has_digit, word_hashes};
 use crate::codec::codec;
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
 /// Words kept: those with the lowest hashes, which are the same ones in texts that share most of their words.
 const KEPT: usize = 24;
@@ -10,47 +12,98 @@ const KEPT: usize = 24;
 const WORDS: usize = 256;
 const FEWEST: usize = 8;
 
-/// The words of a text, each once, the lowest hashes first.
+/// Figures that are followed, each by itself.
+const FIGURES: usize = 12;
+/// A figure has been seen to rise, and to fall.
+const ROSE: u8 = 1;
+const FELL: u8 = 2;
+
+/// What a text is made of, but for what changes by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sketch(Vec<u32>);
-codec!(struct Sketch(_));
+pub(crate) struct Sketch {
+    /// Words without a digit, each once, the lowest hashes first.
+    words: Vec<u32>,
+    /// Figures in order, in thousandths, and how they have moved in the texts before.
+    figures: Vec<(u64, u8)>,
+    /// Digest of those that are not followed.
+    others: u32,
+}
+codec!(struct Sketch { words, figures, others });
 
 impl Sketch {
     pub(crate) fn of(text: &str) -> Self {
-        let mut words: Vec<u32> = word_hashes(text).take(WORDS).collect();
+        let mut masked = String::new();
+        normalise(text.get(..text.floor_char_boundary(CLIP_ABOVE)).unwrap_or_default(), Strength::Light, &mut masked);
+        let mut words: Vec<u32> = word_hashes(&masked).filter(|word| !has_digit(*word)).take(WORDS).collect();
         words.sort_unstable();
         words.dedup();
         words.truncate(KEPT);
         words.shrink_to_fit();
-        Self(words)
+        let mut sketch = Self { words, ..Self::default() };
+        let mut rest = masked.as_str();
+        while let Some((figure, after)) = figure(rest) {
+            if sketch.figures.len() < FIGURES {
+                sketch.figures.push((figure, 0));
+            } else {
+                sketch.others = sketch.others.rotate_left(5).wrapping_add(figure as u32).wrapping_mul(0x9e37_79b1);
+            }
+            rest = after;
+        }
+        sketch
     }
 
-    /// Whether all but a small part of both is the same, and no figure moves in that part: figures count something.
-    pub(crate) fn differs_little(&self, other: &Self) -> bool {
-        if self.0.len() < FEWEST || other.0.len() < FEWEST {
+    /// Whether a later text is this one but for a small part, and all figures that move in it swing: one that has only risen
+    /// counts something. How they move is kept in the later one.
+    pub(crate) fn differs_little(&self, later: &mut Self) -> bool {
+        let aligned = self.figures.len() == later.figures.len() && self.others == later.others;
+        let mut counts = !aligned;
+        if aligned {
+            for ((before, moved), (now, moves)) in self.figures.iter().zip(&mut later.figures) {
+                let now = &*now;
+                let step = if now > before { ROSE } else { FELL };
+                *moves = if now == before { *moved } else { moved | step };
+                counts |= now != before && *moves != ROSE | FELL;
+            }
+        }
+        !counts && self.shares_words(later)
+    }
+
+    fn shares_words(&self, other: &Self) -> bool {
+        let few = |sketch: &Self| sketch.words.len() + sketch.figures.len() < FEWEST;
+        if few(self) || few(other) {
             return false;
         }
         // Of longer texts only what is kept of both together can be compared.
-        let whole = self.0.len() < KEPT && other.0.len() < KEPT;
-        let last = if whole { u32::MAX } else { self.0.last().min(other.0.last()).copied().unwrap_or(0) };
-        let (mut all, mut shared, mut moves) = (0_usize, 0_usize, false);
-        for (own, theirs) in [(self, other), (other, self)] {
-            for word in own.0.iter().filter(|word| **word <= last) {
-                let both = theirs.0.binary_search(word).is_ok();
-                all += 1;
-                shared += usize::from(both);
-                moves |= !both && has_digit(*word);
-            }
-        }
-        // What both have was counted twice, and so were all words.
-        let shared = shared / 2;
+        let whole = self.words.len() < KEPT && other.words.len() < KEPT;
+        let last = if whole { u32::MAX } else { self.words.last().min(other.words.last()).copied().unwrap_or(0) };
+        let kept = |words: &[u32]| words.partition_point(|word| *word <= last);
+        let (own, theirs) = (kept(&self.words), kept(&other.words));
+        let shared = self.words.iter().take(own).filter(|word| other.words.binary_search(word).is_ok()).count();
         // Three quarters of each of them.
-        !moves && shared * 8 >= all * 3
+        shared * 8 >= (own + theirs) * 3
     }
 
     pub(crate) fn fits(&self) -> bool {
-        self.0.len() <= KEPT && self.0.is_sorted()
+        self.words.len() <= KEPT && self.words.is_sorted() && self.figures.len() <= FIGURES
     }
+}
+
+/// The first figure of a text in thousandths, and what follows it. A figure beyond all that is counted with is the largest.
+fn figure(text: &str) -> Option<(u64, &str)> {
+    let bytes = text.as_bytes();
+    let whole = first_digit(bytes)?;
+    let point = end_of_digits(bytes, whole);
+    let has_part = bytes.get(point) == Some(&b'.') && bytes.get(point + 1).is_some_and(u8::is_ascii_digit);
+    let end = if has_part { end_of_digits(bytes, point + 1) } else { point };
+    let digits = |digits: &[u8]| {
+        digits
+            .iter()
+            .fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit.wrapping_sub(b'0'))))
+    };
+    let part = bytes.get(point + 1..end).unwrap_or_default();
+    let thousandths = part.iter().chain(b"000").take(3).copied().collect::<Vec<u8>>();
+    let value = digits(bytes.get(whole..point)?).saturating_mul(1000).saturating_add(digits(&thousandths));
+    Some((value, text.get(end..)?))
 }
 
 #[cfg(test)]
@@ -62,7 +115,39 @@ mod tests {
     };
 
     fn differs_little(one: &str, other: &str) -> bool {
-        Sketch::of(one).differs_little(&Sketch::of(other))
+        Sketch::of(one).differs_little(&mut Sketch::of(other))
+    }
+
+    /// For each text whether it is the one before but for a small part.
+    fn follow(texts: &[String]) -> Vec<bool> {
+        let mut sketches = texts.iter().map(|text| Sketch::of(text));
+        let mut last = sketches.next().unwrap();
+        let follow = |mut next: Sketch| {
+            let little = last.differs_little(&mut next);
+            last = next;
+            little
+        };
+        sketches.map(follow).collect()
+    }
+
+    #[test]
+    fn figures_that_swing_count_nothing() {
+        let state = |signal: u32, left: u32| {
+            format!(
+                r#"{{"state":"paused","reason":"door open","left":{left},"signal":-{signal},"ready":false,"on":true}}"#
+            )
+        };
+        let swings = [58, 62, 61, 65, 58, 60].map(|signal| state(signal, 185));
+        assert_eq!(follow(&swings), [false, true, true, true, true]);
+        // What falls all the time counts down, whatever swings beside it.
+        let counts: Vec<String> = (0..6_u32).map(|at| state([58, 62][at as usize % 2], 185 - at)).collect();
+        assert_eq!(follow(&counts), [false; 5]);
+        let parts = [0.8, 0.85, 0.9, 0.95].map(|part| format!("the share of all rows that were read so far is {part}"));
+        assert_eq!(follow(&parts), [false; 3]);
+        assert_eq!(figure("1.5 of 2"), Some((1500, " of 2")));
+        assert_eq!(figure("v2.x"), Some((2000, ".x")));
+        assert_eq!(figure(&"9".repeat(30)), Some((u64::MAX, "")));
+        assert_eq!(figure("none"), None);
     }
 
     #[test]
@@ -88,9 +173,12 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn both_ways(one in "[a-f ]{0,200}", other in "[a-f 0-9]{0,200}") {
-            let (one, other) = (Sketch::of(&one), Sketch::of(&other));
+            let (one, mut other) = (Sketch::of(&one), Sketch::of(&other));
             proptest::prop_assert!(one.fits() && other.fits());
-            proptest::prop_assert_eq!(one.differs_little(&other), other.differs_little(&one));
+            let back = other.clone().differs_little(&mut one.clone());
+            proptest::prop_assert_eq!(one.differs_little(&mut other), back);
+            proptest::prop_assert!(other.fits());
+
         }
     }
 }

@@ -430,24 +430,28 @@ impl Around<'_> {
         })
     }
 
-    /// `tmpab12cd`, or a name directly in a directory for temporary files.
+    /// `tmpab12cd`, or a name directly in a directory for temporary files; of a directory in one there, as `pytest-12` in
+    /// `/tmp/pytest-of-me`, too.
     fn temporary(&self, start: usize, word: &[u8]) -> Option<(usize, usize)> {
         if word.starts_with(b"tmp") && word.len() >= 7 {
             return Some((start, start + word.len()));
         }
         // Nearly every name is in no directory at all.
         let name = self.directory(start)?;
-        let directory = self.bytes.get(name.saturating_sub(6)..name).unwrap_or_default();
-        let temporary = [&b"/tmp/"[..], b"/temp/", b"\\tmp\\", b"\\temp\\"].iter().any(|known| {
-            directory.len() >= known.len()
-                && directory.get(directory.len() - known.len()..).is_some_and(|end| end.eq_ignore_ascii_case(known))
-        });
-        if !temporary {
-            return None;
-        }
         let in_name = |byte: &u8| is(*byte, WORD) || matches!(byte, b'.' | b'-');
         let rest = self.bytes.get(start..).unwrap_or_default();
         let mut end = start + rest.iter().take_while(|byte| in_name(byte)).count();
+        let is_directory = matches!(self.byte(end), b'/' | b'\\');
+        let within = |name: usize| {
+            let directory = self.bytes.get(name.saturating_sub(6)..name).unwrap_or_default();
+            [&b"/tmp/"[..], b"/temp/", b"\\tmp\\", b"\\temp\\"].iter().any(|known| {
+                directory.len() >= known.len()
+                    && directory.get(directory.len() - known.len()..).is_some_and(|end| end.eq_ignore_ascii_case(known))
+            })
+        };
+        if !(within(name) || is_directory && self.directory(name - 1).is_some_and(within)) {
+            return None;
+        }
         while end > start && matches!(self.byte(end - 1), b'.' | b'-') {
             end -= 1;
         }
