@@ -31,8 +31,6 @@ const DEPTH: usize = 120;
 
 /// Letters from which the answer to a handover is what the other one has done, and no acknowledgement.
 const REPORT: u32 = 60;
-/// Arguments of a handover that tell why, and not what for.
-const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
 
 /// The crate's version and [`RULES_VERSION`], as `0.1.0+rules.1`.
 #[must_use]
@@ -723,7 +721,7 @@ impl Judging<'_> {
         let (ignore, identity) = (&self.tool.ignore_args, &self.tool.identity_args);
         let keys = if named.hands_over {
             let mut ignore = ignore.clone();
-            for reason in REASONS {
+            for reason in text::REASONS {
                 ignore.push(reason.into());
             }
             let keys = text::call_key(call, &ignore, identity, salt, &mut self.scratch.call);
@@ -734,7 +732,11 @@ impl Judging<'_> {
         let (said, json) = text::arguments(call, &mut self.scratch.call);
         let echo = text::Late::of(said, json);
         let mutates = text::mutates(call, &named, self.tool.mutates);
-        let asks = text::asks(call, &named);
+        let to = self.another(call);
+        let asks = match text::asks(call, &named) {
+            Asks::Nothing if to.is_some() => Asks::Handover,
+            asks => asks,
+        };
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let call = Call {
@@ -753,8 +755,15 @@ impl Judging<'_> {
         if !self.run.pairing.call(&call, telling) {
             return;
         }
-        self.show(&Fact::Call(&call, &Payload::new(payload, named)));
+        self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
         self.run.pairing.wait(call);
+    }
+
+    /// Another agent of this run whose name a call gives: it hands something over, whatever its tool is called.
+    fn another(&self, call: &ToolCall) -> Option<Key> {
+        self.context.agent.as_ref()?;
+        let arguments = call.args.as_ref()?.as_object()?;
+        arguments.values().find_map(|name| self.run.standings.another(name.as_str()?))
     }
 
     fn result(&mut self, result: &ToolResult) {

@@ -7,18 +7,20 @@
 
 mod long;
 
-use crate::codec::{Codec, Reader, codec};
+use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
 use crate::state::{Call, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable};
-use alloc::{boxed::Box, format, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec::Vec};
 use long::Long;
 
 /// Longest lap that is followed step by step.
 const LONGEST: usize = 10;
 /// Lap lengths watched: 2 to [`LONGEST`].
 const PERIODS: usize = LONGEST - 1;
+/// Steps to a lap at least, where figures move in its outcomes.
+const STEPS: u32 = 4;
 /// Agents with a walk of their own, where there are several.
 const AGENTS: usize = 4;
 
@@ -71,49 +73,69 @@ struct Walk {
     steps: Ring<Seen>,
     /// For each period, how many steps in a row equalled the one a period before.
     runs: Runs,
+    /// The same where figures in the outcomes count nothing.
+    shapes: Runs,
 }
-codec!(struct Walk { steps, runs });
+codec!(struct Walk { steps, runs, shapes });
 
 /// Of each period; no memory while no step equals an earlier one.
 #[derive(Clone, Debug, Default)]
 struct Runs(Option<Box<[Matching; PERIODS]>>);
+codec!(struct Runs(_));
 
 impl Runs {
     fn iter(&self) -> impl Iterator<Item = &Matching> {
         self.0.iter().flat_map(|runs| runs.iter())
     }
-}
 
-impl Codec for Runs {
-    const SIZE: usize = 8;
-
-    #[inline]
-    fn heap(&self) -> usize {
-        self.0.as_ref().map_or(0, |runs| runs.heap())
-    }
-
-    fn put(&self, to: &mut Vec<u8>) {
-        match &self.0 {
-            Some(runs) => runs.put(to),
-            None => <[Matching; PERIODS]>::default().put(to),
+    /// Takes the step after these.
+    fn follow(&mut self, steps: &Ring<Seen>, step: &Step, symbol: Key, of: fn(&Seen) -> Key) {
+        let alike = |before: &Seen| of(before) == symbol;
+        if self.0.is_none() && steps.iter().rev().skip(1).any(alike) {
+            self.0 = Some(Box::default());
         }
-    }
-
-    fn take(from: &mut Reader<'_>) -> Self {
-        let runs: [Matching; PERIODS] = Codec::take(from);
-        Self(runs.iter().any(|run| run.length != 0).then(|| Box::new(runs)))
+        for (run, period) in self.0.iter_mut().flat_map(|runs| runs.iter_mut()).zip(2..) {
+            match steps.nth_back(period - 1) {
+                Some(before) if alike(before) => {
+                    if run.length == 0 {
+                        *run = Matching { length: 0, mutations: step.mutations_before, onset: before.at.onset() };
+                    }
+                    run.length = run.length.saturating_add(1);
+                }
+                _ => *run = Matching::default(),
+            }
+        }
+        if self.iter().all(|run| run.length == 0) {
+            self.0 = None;
+        }
     }
 }
 
 #[derive(Clone, Debug)]
 struct Seen {
     symbol: Key,
+    /// What is the same whatever figures are in the outcome.
+    shape: u32,
     /// Mark of the call; 0 for none.
     call: u32,
     patient: bool,
     at: Occurrence,
 }
-codec!(struct Seen { symbol, call, patient, at });
+codec!(struct Seen { symbol, shape, call, patient, at });
+
+impl Seen {
+    fn symbol(&self) -> Key {
+        self.symbol
+    }
+
+    fn shape(&self) -> Key {
+        self.shape.into()
+    }
+
+    fn call(&self) -> Key {
+        self.call.into()
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Matching {
@@ -123,6 +145,14 @@ struct Matching {
     onset: Onset,
 }
 codec!(struct Matching { length, mutations, onset });
+
+impl Matching {
+    /// How often the lap was walked; each of so many new `mutations` takes one off.
+    fn laps(&self, period: u32, mutations: u64) -> u32 {
+        let news = mutations.saturating_sub(self.mutations);
+        (self.length / period + 1).saturating_sub(u32::try_from(news).unwrap_or(u32::MAX))
+    }
+}
 
 impl Walk {
     /// Whether a call is one of the lap that it reaches a rung with.
@@ -140,52 +170,54 @@ impl Walk {
 
     fn outlook(&self, view: &View<'_>) -> Outlook {
         let laps = self.laps(view.mutations);
-        Outlook::of_all(laps.map(|(_, laps, scale, _)| view.with(&view.limits.times(scale), laps)))
+        let same = Outlook::of_all(laps.map(|(_, laps, scale, _)| view.with(&view.limits.times(scale), laps)));
+        let counting = self.counting(view.mutations);
+        same.furthest(Outlook::of_all(counting.map(|(_, laps, _)| view.told(view.limits, laps))))
     }
 
     /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it began.
-    /// Each of so many new `mutations` takes one off.
     fn laps(&self, mutations: u64) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
-            if run.length < period {
-                return None;
-            }
-            let lap = self.steps.iter().rev().take(period as usize);
-            // Steps that are all alike are not a cycle of several.
-            if lap.clone().all(|seen| Some(seen.symbol) == self.steps.last().map(|last| last.symbol)) {
-                return None;
-            }
+            let lap = self.several(run, period, Seen::symbol)?;
             let scale = if lap.clone().any(|seen| seen.patient) { 3 } else { 1 };
-            let news = mutations.saturating_sub(run.mutations);
-            let laps = (run.length / period + 1).saturating_sub(u32::try_from(news).unwrap_or(u32::MAX));
-            Some((period, laps, scale, run.onset))
+            Some((period, run.laps(period, mutations), scale, run.onset))
+        })
+    }
+
+    /// The latest lap of a run, unless its steps are all alike: those are not a cycle of several.
+    fn several(
+        &self,
+        run: &Matching,
+        period: u32,
+        of: fn(&Seen) -> Key,
+    ) -> Option<impl Iterator<Item = &Seen> + Clone> {
+        let lap = self.steps.iter().rev().take(period as usize);
+        let last = self.steps.last().map(of)?;
+        (run.length >= period && lap.clone().any(|seen| of(seen) != last)).then_some(lap)
+    }
+
+    /// The same where only figures move, one lap less, and four steps to a lap at least: counters of moves, of visitors, of
+    /// what is left. Where somebody waits, that is what is waited for.
+    fn counting(&self, mutations: u64) -> impl Iterator<Item = (u32, u32, Onset)> {
+        self.shapes.iter().zip(2_u32..).filter_map(move |(run, period)| {
+            let mut lap = self.several(run, period, Seen::call)?;
+            let laps = run.laps(period, mutations);
+            let whole = laps.saturating_sub(1).min(laps.saturating_mul(period) / STEPS);
+            (!lap.any(|seen| seen.patient)).then_some((period, whole, run.onset))
         })
     }
 
     /// Takes the next step.
     fn step(&mut self, step: &Step) {
         let call = step.call.as_ref();
-        let symbol = combine("step", &[call.map_or(step.tool, |call| call.key), step.facts.light, step.agent]);
-        let alike = |before: &Seen| before.symbol == symbol;
-        if self.runs.0.is_none() && self.steps.iter().rev().skip(1).any(alike) {
-            self.runs.0 = Some(Box::default());
-        }
-        for (run, period) in self.runs.0.iter_mut().flat_map(|runs| runs.iter_mut()).zip(2..) {
-            match self.steps.nth_back(period - 1) {
-                Some(before) if alike(before) => {
-                    if run.length == 0 {
-                        *run = Matching { length: 0, mutations: step.mutations_before, onset: before.at.onset() };
-                    }
-                    run.length = run.length.saturating_add(1);
-                }
-                _ => *run = Matching::default(),
-            }
-        }
-        if self.runs.iter().all(|run| run.length == 0) {
-            self.runs.0 = None;
-        }
+        let symbol_of = |outcome: Key| combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
+        let symbol = symbol_of(step.facts.light);
+        let shape = mark(step.facts.shape.map_or(symbol, symbol_of));
+        self.runs.follow(&self.steps, step, symbol, Seen::symbol);
+        self.shapes.follow(&self.steps, step, shape.into(), Seen::shape);
         let seen = Seen {
             symbol,
+            shape,
             call: call.map_or(0, |call| mark(call.key)),
             patient: step.facts.waiting || call.is_some_and(|call| call.polling),
             at: Occurrence::new(step.sighting, step.onset),
@@ -195,19 +227,42 @@ impl Walk {
 
     fn signal(&self, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
         let (period, laps, scale, onset) = self.lap(cx)?;
+        let tool = printable(tool, 48);
+        let message =
+            format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with the same outcomes");
+        Some(self.told(period, (laps, scale), onset, Seen::symbol, message, cx))
+    }
+
+    /// What is told where only figures move.
+    fn counts(&self, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
+        let mut laps = self.counting(cx.run.new_mutations);
+        let (period, laps, onset) = laps.find(|(_, laps, _)| cx.limits.reached(*laps, 1))?;
+        let tool = printable(tool, 48);
+        let message = format!(
+            "The same {period} steps, `{tool}` among them, are repeated, and nothing but figures moves in their outcomes"
+        );
+        Some(only_told(self.told(period, (laps, 1), onset, Seen::shape, message, cx), cx))
+    }
+
+    fn told(
+        &self,
+        period: u32,
+        (laps, scale): (u32, u32),
+        onset: Onset,
+        symbol: fn(&Seen) -> Key,
+        message: String,
+        cx: &Cx<'_>,
+    ) -> Signal {
         let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
         // Independent of where in the lap we are.
-        let mut symbols: Vec<Key> = lap.iter().map(|seen| seen.symbol).collect();
+        let mut symbols: Vec<Key> = lap.iter().map(|seen| symbol(seen)).collect();
         symbols.sort_unstable();
         let identity = combine("cycle", &symbols);
         // Whoever walked it.
         let mut shown: Vec<Key> = lap.iter().map(|seen| seen.at.sighting().key).collect();
         shown.sort_unstable();
         let shown = combine("cycle", &shown);
-        let tool = printable(tool, 48);
-        let message =
-            format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with the same outcomes");
-        Some(Signal {
+        Signal {
             kind: "repeated-lap",
             identity,
             count: laps,
@@ -226,13 +281,14 @@ impl Walk {
             ask: None,
             extra: Extra { each: Some(1), ..Extra::default() },
             message,
-        })
+        }
     }
 }
 
 impl Rule for Cycle {
     const ID: &'static str = "cycle";
-    const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap.";
+    const ABOUT: &'static str =
+        "The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);
@@ -252,7 +308,11 @@ impl Rule for Cycle {
                 state.long.step(step);
                 if cx.run.alone {
                     state.calls.step(step);
-                    return state.calls.signal(tool, cx).or_else(|| state.long.signal(step, cx));
+                    let walk = &state.calls;
+                    return walk
+                        .signal(tool, cx)
+                        .or_else(|| walk.counts(tool, cx))
+                        .or_else(|| state.long.signal(step, cx));
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
@@ -264,7 +324,12 @@ impl Rule for Cycle {
                 let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
                 known.walk.step(step);
                 // Each is told of its own.
-                let signal = known.walk.signal(tool, cx).or(together).or_else(|| state.long.signal(step, cx));
+                let signal = known
+                    .walk
+                    .signal(tool, cx)
+                    .or(together)
+                    .or_else(|| known.walk.counts(tool, cx))
+                    .or_else(|| state.long.signal(step, cx));
                 own.push(known, AGENTS);
                 signal
             }

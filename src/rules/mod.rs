@@ -137,12 +137,14 @@ pub(crate) struct Payload<'a> {
     pub(crate) call: &'a ToolCall,
     /// What the tool's name tells.
     pub(crate) named: Named,
+    /// Another agent of the run that it names.
+    pub(crate) to: Option<Key>,
     goal: OnceCell<Option<Goal>>,
 }
 
 impl<'a> Payload<'a> {
-    pub(crate) fn new(call: &'a ToolCall, named: Named) -> Self {
-        Self { call, named, goal: OnceCell::new() }
+    pub(crate) fn new(call: &'a ToolCall, named: Named, to: Option<Key>) -> Self {
+        Self { call, named, to, goal: OnceCell::new() }
     }
 
     /// What the call asks for: read where a rule asks, and once.

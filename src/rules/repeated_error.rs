@@ -178,9 +178,10 @@ impl Window<Outing> {
             {
                 HALF
             }
-            // Waiting before the same try again is what load and a network ask for, and nothing else does.
+            // Waiting before the same try again is what load and a network ask for, and nothing else does. Some count their tries.
             Some(before)
-                if (before.call == key && (by_clock >= PAUSE || grows(before.waited.into(), waited))
+                if ((before.call == key || target != 0 && before.target == target)
+                    && (by_clock >= PAUSE || grows(before.waited.into(), waited))
                     || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited.into()))
                     && transient(result) =>
             {

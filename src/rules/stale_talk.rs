@@ -1,18 +1,28 @@
 //! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking each
-//! other for what none of them has, a desk that demands a number which the caller has lost, one apology after the other.
+//! other for what none of them has, a desk that demands a number which the caller has lost, or has given three times already;
+//! one apology after the other; farewells without end; work that desks hand to and fro, each with another reason.
 //! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
-//! round of reports, closing words, answers to a user who doubts what was just looked up.
+//! round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands out one piece of
+//! work after the other.
 //! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
-//! word that was not said before, and nothing was done in between; what a user newly names is progress.
+//! word that was not said before, and nothing was done in between; what a user newly names is progress. Whoever hands a
+//! thing on has only talked ([`custody`]); a user who repeats a value was not heard ([`answered`]); and who finds no word any
+//! more that was not said, message after message, says nothing at all.
+
+mod answered;
+mod custody;
+mod values;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Goal, Key, Vocabulary, combine};
+use crate::text::{Asks, Goal, Key, Vocabulary, combine, figures, plain_words};
 use crate::tuned;
-use alloc::{boxed::Box, format};
+use alloc::{boxed::Box, format, vec::Vec};
+use answered::Answered;
+use custody::Custody;
 
 /// Messages compared with.
 const MESSAGES: usize = 5;
@@ -24,6 +34,34 @@ const WHOLE: u32 = 12;
 const STALE: u32 = 5;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
+/// One way to go round in circles.
+struct Circle {
+    kind: &'static str,
+    /// What each occurrence adds.
+    points: u32,
+    /// What is said of them, before and after their number.
+    said: [&'static str; 2],
+    instead: &'static str,
+}
+
+const HANDED: Circle = Circle {
+    kind: "handed-to-and-fro",
+    points: 4,
+    said: ["the work came back ", " times to where it was, and in between nothing was done or found"],
+    instead: "Let one of them decide with what is known, or ask the user for what is missing.",
+};
+const NOT_HEARD: Circle = Circle {
+    kind: "not-heard",
+    points: 7,
+    said: ["the user has given the same value ", " times again, and nothing was done with it"],
+    instead: "Use what the user has written already, or say why it cannot be used.",
+};
+const HOLLOW: Circle = Circle {
+    kind: "nothing-said",
+    points: 4,
+    said: ["the last ", " messages hold no word that was not said before, and nothing was done"],
+    instead: "Do what is talked about, or end the conversation.",
+};
 
 pub(crate) struct StaleTalk;
 
@@ -40,8 +78,12 @@ struct Talk {
     news: bool,
     /// Messages since the latest result; none where there was no result yet.
     since: Option<u32>,
+    custody: Custody,
+    answered: Answered,
+    /// Messages in a row without a new word.
+    hollow: Streak,
 }
-codec!(struct Talk { messages, words, news, since });
+codec!(struct Talk { messages, words, news, since, custody, answered, hollow });
 
 #[derive(Clone, Debug)]
 struct Said {
@@ -57,45 +99,129 @@ struct Said {
 }
 codec!(struct Said { goal, points, times, stale, chain, sighting, onset });
 
+/// What a text says that was not said before.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    /// The weight of the words.
+    fresh: u32,
+    /// One of them names something.
+    named: bool,
+    /// There is a figure among them.
+    counts: bool,
+    /// It is long, as reports, plans and code are.
+    report: bool,
+}
+
+impl News {
+    fn is_fresh(&self, goal: &Goal) -> bool {
+        self.fresh * 100 > goal.weight() * tuned::TALK_FRESH.get()
+    }
+}
+
 impl Talk {
-    /// The weight of the words that were not said before, and whether one of them names something.
-    fn learn(&mut self, goal: &Goal) -> (u32, bool) {
-        let (mut fresh, mut named) = (0, false);
+    /// What a text says that was not said before.
+    fn learn(&mut self, text: &str, goal: &Goal) -> News {
+        let mut news = News::default();
+        let mut named = Vec::new();
         for (word, weight) in goal.parts() {
             if self.words.learn(word) {
-                fresh += weight;
-                named |= Goal::names(weight);
+                news.fresh += weight;
+                if Goal::names(weight) {
+                    named.push(word);
+                }
             }
         }
-        (fresh, named)
+        news.named = !named.is_empty();
+        news.counts = news.named && figures(text).any(|(figure, _)| named.contains(&figure));
+        news.report = text.len() > tuned::TALK_LONGEST.get() as usize && news.is_fresh(goal);
+        news
     }
 
     /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on asking is
     /// no further.
-    fn acted(&mut self, step: &Step) {
-        // Whoever hands a thing on has only talked.
-        if step.call.as_ref().is_some_and(|call| call.asks == Asks::Handover) {
+    fn acted(&mut self, step: &Step, output: &str) {
+        let call = step.call.as_ref();
+        let in_vain = step.facts.failed || step.facts.negative || step.facts.wordless;
+        let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
+        let changed = !hands_over && !step.facts.failed && call.is_some_and(|call| call.mutates);
+        // Acknowledgements, and another look where somebody waits, say nothing new in other figures.
+        let again = call.is_some_and(|call| self.custody.looks_again(call.key));
+        let waits = hands_over || again || self.answered.again().times > 0;
+        let known = waits && !in_vain && self.is_known(output);
+        if changed || !(in_vain || known && (hands_over || again)) {
+            self.custody.ends();
+        }
+        if hands_over {
             return;
         }
-        let changed = step.call.as_ref().is_some_and(|call| call.mutates && !step.facts.failed);
-        if changed || !step.facts.failed && !step.facts.negative && !step.facts.wordless {
+        if changed || !(in_vain || known) {
+            self.answered.ends();
+        }
+        if changed || !in_vain {
             self.messages.clear();
+            self.hollow = Streak::default();
             self.since = Some(0);
         } else {
             self.messages.iter_mut().for_each(|said| said.points /= 2);
         }
     }
 
+    /// Whether all words without figures are known.
+    fn is_known(&mut self, text: &str) -> bool {
+        let mut known = true;
+        for word in plain_words(text) {
+            known &= !self.words.learn(word);
+        }
+        known
+    }
+
+    /// Work is handed to somebody.
+    fn hands_over(&mut self, call: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        for said in custody::said(call) {
+            let report = self.learn(&said, &Goal::of(&said, core::iter::empty())).report;
+            if self.custody.counts(&said, cx.salt) || report {
+                self.custody.ends();
+            }
+        }
+        self.custody.goes(custody::place(call), cx.here, cx.onset);
+        HANDED.told(self.custody.returns(), cx)
+    }
+
+    /// The user speaks.
+    fn hears(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
+        let named = self.learn(text, &Goal::of(text, core::iter::empty())).named;
+        self.news |= named;
+        self.hollow = Streak::default();
+        if named {
+            self.custody.ends();
+        }
+        self.answered.hears(text, cx.salt, cx.here, cx.onset);
+        NOT_HEARD.told(self.answered.again(), cx)
+    }
+
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         let goal = Goal::of(text, core::iter::empty());
-        let (fresh, named) = self.learn(&goal);
+        let said = self.learn(text, &goal);
+        if said.counts || said.report {
+            self.custody.ends();
+        } else if said.named {
+            self.custody.names();
+        }
+        self.answered.asks();
+        if said.fresh > 0 {
+            self.hollow = Streak::default();
+        }
         self.since = self.since.map(|since| since.saturating_add(1));
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             return None;
         }
+        if said.fresh == 0 {
+            self.hollow.add(cx.here, cx.onset);
+        }
+        let hollow = HOLLOW.told(&self.hollow, cx);
         let mut leaves = if core::mem::take(&mut self.news) { tuned::TALK_USER_NEWS.get() } else { WHOLE };
-        if named || fresh * 100 > goal.weight() * tuned::TALK_FRESH.get() {
+        if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
         }
         let mut best: Option<(u32, &Said)> = None;
@@ -121,7 +247,7 @@ impl Talk {
         });
         self.messages.push(Said { goal, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
         if times == 1 || news || !cx.limits.reached(points, 1) {
-            return None;
+            return hollow;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
         let identity: Key = combine("stale-talk", &[chain]);
@@ -141,27 +267,58 @@ impl Talk {
     }
 }
 
+impl Circle {
+    fn worth(&self, streak: &Streak) -> u32 {
+        streak.times.saturating_mul(self.points)
+    }
+
+    fn told(&self, streak: &Streak, cx: &Cx<'_>) -> Option<Signal> {
+        let count = self.worth(streak);
+        if count == 0 || !cx.limits.reached(count, 1) {
+            return None;
+        }
+        // Known by where in its task it began: neither words nor calls are the same.
+        let identity = combine(self.kind, &[streak.onset().events ^ cx.salt]);
+        let [before, after] = self.said;
+        Some(streak.signal(Told {
+            kind: self.kind,
+            identity,
+            count,
+            confidence: confidence(300, 14, count),
+            signature: cx.named("talk", '~', identity),
+            message: format!("{before}{}{after}", streak.times),
+            instead: self.instead,
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        }))
+    }
+}
+
 impl Rule for StaleTalk {
     const ID: &'static str = "stale-talk";
-    const ABOUT: &'static str = "Messages about one thing with hardly a new word, while nobody acts.";
+    const ABOUT: &'static str =
+        "Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(20, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
-    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::STEP);
+    const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);
     type State = State;
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Step(step, _) => {
+            Fact::Call(call, payload) => {
+                if call.asks == Asks::Handover {
+                    return state.0.get_or_insert_default().hands_over(payload, cx);
+                }
+            }
+            Fact::Step(step, result) => {
                 if let Some(talk) = &mut state.0 {
-                    talk.acted(step);
+                    talk.acted(step, &result.output);
                 }
             }
             Fact::Heard(message) if message.role == Role::User => {
-                let talk = state.0.get_or_insert_default();
-                let (_, named) = talk.learn(&Goal::of(&message.text, core::iter::empty()));
-                talk.news |= named;
+                return state.0.get_or_insert_default().hears(&message.text, cx);
             }
             _ => {
                 let (_, message) = fact.spoken()?;
@@ -172,12 +329,22 @@ impl Rule for StaleTalk {
     }
 
     fn standing(state: &State) -> u32 {
-        state.0.iter().flat_map(|talk| talk.messages.iter()).map(|said| said.points).max().unwrap_or(0)
+        let Some(talk) = &state.0 else { return 0 };
+        let talked = talk.messages.iter().map(|said| said.points).max().unwrap_or(0);
+        talked
+            .max(HANDED.worth(talk.custody.returns()))
+            .max(NOT_HEARD.worth(talk.answered.again()))
+            .max(HOLLOW.worth(&talk.hollow))
     }
 
     fn fits(state: &State) -> bool {
         state.0.iter().all(|talk| {
-            talk.messages.len() <= MESSAGES && talk.messages.iter().all(|said| said.goal.fits()) && talk.words.fits()
+            talk.messages.len() <= MESSAGES
+                && talk.messages.iter().all(|said| said.goal.fits())
+                && talk.words.fits()
+                && talk.custody.fits()
+                && talk.answered.fits()
+                && talk.hollow.fits()
         })
     }
 }
@@ -234,5 +401,140 @@ mod tests {
         let result = r#"{"type":"tool-result","tool":"look","outcome":"ok","output":"empty"}"#;
         events("{}", [&*text, &other, &text, &other]).strongest(RULE, Nudge);
         events("{}", [&*text, call, result, &other, call, result, &text, call, result, &other]).expect(RULE, &[]);
+    }
+
+    /// Each handover with its reason and its acknowledgement, by desks in turn.
+    fn handed(tool: &str, to: &[&str], reasons: &[&str], between: impl Fn(usize) -> Vec<String>) -> Played {
+        let mut lines = Vec::new();
+        for (at, reason) in reasons.iter().enumerate() {
+            let from = to[(at + to.len() - 1) % to.len()];
+            let next = to[at % to.len()];
+            lines.push(format!(
+                r#"{{"type":"tool-call","tool":"{tool}","agent":"{from}","args":{{"case":77,"to":"{next}","why":"{reason}"}}}}"#
+            ));
+            lines.push(format!(
+                r#"{{"type":"tool-result","tool":"{tool}","agent":"{from}","outcome":"ok","output":"given to {next}, hop {at}, slip q{at}7c"}}"#
+            ));
+            lines.extend(between(at));
+        }
+        events("{}", &lines)
+    }
+
+    const EXCUSES: [&str; 9] = [
+        "the sail was cut by them, so they decide",
+        "a torn seam is sewn where it was rigged",
+        "nobody rigs before the cloth is paid",
+        "paying is up to whoever signs the order",
+        "an order is signed once the seam is judged",
+        "judging seams was never part of rigging",
+        "without a verdict no cloth leaves the loft",
+        "lofts give no verdict on foreign work",
+        "foreign work goes back where it came from",
+    ];
+
+    #[test]
+    fn work_that_comes_back_each_time_with_another_reason() {
+        let nothing = |_| Vec::new();
+        for tool in ["transfer", "handoff", "pass_on"] {
+            handed(tool, &["rigging", "loft"], &EXCUSES, nothing).strongest(RULE, Nudge);
+        }
+        handed("handoff", &["rigging", "loft", "office"], &EXCUSES, nothing).strongest(RULE, Nudge);
+        // Who only looks at the same card again is no further, however its counters move.
+        let looks = |at: usize| {
+            let call = r#"{"type":"tool-call","tool":"get_card","args":{"case":77}}"#.into();
+            let card = format!("case 77 open, read {at} times, last at 10:{:02}", at + 20);
+            let result = format!(r#"{{"type":"tool-result","tool":"get_card","outcome":"ok","output":"{card}"}}"#);
+            Vec::from([call, result])
+        };
+        handed("handoff", &["rigging", "loft"], &EXCUSES, looks).strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn work_that_gets_on_between_handovers() {
+        const STAGES: [&str; 9] =
+            ["measured", "ordered", "delivered", "trimmed", "pinned", "sewn", "pressed", "hoisted", "signed"];
+        let expect_none = |between: &dyn Fn(usize) -> String| {
+            let call = r#"{"type":"tool-call","tool":"get_card","args":{"case":77}}"#;
+            let result = |at| {
+                let card = between(at);
+                let result = format!(r#"{{"type":"tool-result","tool":"get_card","outcome":"ok","output":"{card}"}}"#);
+                Vec::from([call.into(), result])
+            };
+            handed("handoff", &["rigging", "loft"], &EXCUSES, result).expect(RULE, &[]);
+        };
+        // Another stage each time; something new was looked at, changed, named by one of them, reported by the user.
+        expect_none(&|at| format!("the sail is {}", STAGES[at]));
+        let call = |tool: &str, at: usize| {
+            let call = format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"seam":{at}}}}}"#);
+            let result = format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"seam done"}}"#);
+            Vec::from([call, result])
+        };
+        handed("handoff", &["rigging", "loft"], &EXCUSES, |at| call("inspect", at)).expect(RULE, &[]);
+        handed("handoff", &["rigging", "loft"], &EXCUSES, |_| call("update_card", 1)).expect(RULE, &[]);
+        handed("handoff", &["rigging", "loft"], &EXCUSES, |at| {
+            Vec::from([says(&format!("Seam B{at} holds 40 kilos."))])
+        })
+        .expect(RULE, &[]);
+        let heard = |at| Vec::from([format!(r#"{{"type":"message","role":"user","text":"And seam C{at}?"}}"#)]);
+        handed("handoff", &["rigging", "loft"], &EXCUSES, heard).expect(RULE, &[]);
+        // One case after the other, each passed along the same desks.
+        let desks = ["intake", "loft", "rigging", "office"];
+        handed("handoff", &desks, &EXCUSES[..6], |_| Vec::new()).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_value_that_the_user_has_to_give_again() {
+        dialogue(&[
+            ("Under which number is the boat registered?", "It is SE-4471."),
+            ("Thank you! May I have the registration?", "SE-4471, as I wrote."),
+            ("So that a berth can be found: what does the plate on the stern say?", "It says SE-4471."),
+            ("Wonderful. Which boat is it about?", "For the fourth time: SE-4471"),
+        ])
+        .strongest(RULE, Nudge);
+        // Whoever looks the same thing up in between has still not heard.
+        let asks = ["Which boat?", "Its number, please?", "And the plate?", "What is written on the stern?"];
+        let looked_up = |answer: &dyn Fn(usize) -> String| {
+            let mut lines = Vec::new();
+            for (at, asks) in asks.iter().cycle().take(8).enumerate() {
+                let user = r#"{"type":"message","role":"user","text":"SE-4471"}"#.into();
+                let call = r#"{"type":"tool-call","tool":"boats","args":{"plate":"SE-4471"}}"#.into();
+                let answer = answer(at);
+                let result = format!(r#"{{"type":"tool-result","tool":"boats","outcome":"ok","output":"{answer}"}}"#);
+                lines.extend([says(asks), user, call, result]);
+            }
+            events("{}", &lines)
+        };
+        looked_up(&|at| format!("Berth free, query {at}a7")).strongest(RULE, Nudge);
+        let found = ["paid", "moored", "insured", "rigged", "leased", "painted", "surveyed", "sold"];
+        looked_up(&|at| format!("The boat is {}", found[at])).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn values_that_are_given_for_a_reason() {
+        // Another value each time, a choice between two, a long story, several messages in a row that nobody asked for.
+        dialogue(&[
+            ("Which boat is it about?", "SE-4471"),
+            ("It is not in the book. Is there another plate?", "Then SE-4472, it was my brother's."),
+            ("Nor is that one. Which others are there?", "SE-4471 or else SE-4480."),
+            ("No. And from the years before?", "SE-4472 and SE-4490, as far as I know."),
+        ])
+        .expect(RULE, &[]);
+        let story = "My SE-4471 lay beside the pier when the ferry came in and the swell broke the line at its bow. It \
+                     drifted against the mole, and nobody was there to hold it off.";
+        dialogue(&[("What happened?", story), ("How?", story), ("When?", story), ("Who saw it?", story)])
+            .expect(RULE, &[]);
+        let user = r#"{"type":"message","role":"user","text":"SE-4471"}"#;
+        events("{}", [user; 8]).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn farewells_without_end() {
+        let farewells = [
+            "Goodbye then, and many thanks for the pleasant crossing!",
+            "Thanks to yourself, the crossing was most pleasant!",
+            "Pleasant winds, and goodbye to everybody on board!",
+        ];
+        let lines: Vec<String> = farewells.iter().cycle().take(9).map(|text| says(text)).collect();
+        events("{}", &lines).strongest(RULE, Nudge);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
-pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, task_key};
+pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, task_key};
 pub(crate) use store::{Forgotten, Store};
 pub(crate) use tight::{Occurrence, Seen};
 pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow};

@@ -32,7 +32,7 @@ pub(crate) fn task_key(name: &str) -> Key {
     key("task", name.as_bytes())
 }
 
-fn agent_key(name: &str) -> Key {
+pub(crate) fn agent_key(name: &str) -> Key {
     key("agent", name.as_bytes())
 }
 
@@ -243,6 +243,15 @@ impl Standings {
     /// Key of the agent at hand; 0 for none.
     pub(crate) fn agent(&self) -> Key {
         self.all.last().map_or(0, |standing| standing.agent)
+    }
+
+    /// Key of the agent of that name, where it was heard of and is not the one at hand.
+    pub(crate) fn another(&self, name: &str) -> Option<Key> {
+        let mut others =
+            self.all.iter().map(|standing| standing.agent).filter(|agent| *agent != self.agent()).peekable();
+        others.peek().filter(|_| name.len() <= LONGEST_NAME)?;
+        let named = agent_key(name);
+        others.find(|agent| *agent == named)
     }
 
     /// Notes what the event at hand has cost.

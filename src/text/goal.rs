@@ -58,14 +58,25 @@ struct Word<'a> {
 
 /// The words of a text: addresses whole, words with their inner points, dashes and slashes, single characters of scripts
 /// that put no blanks between words.
-fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    let mut rest = text;
-    let mut first = true;
-    core::iter::from_fn(move || {
-        let start = rest.find(char::is_alphanumeric)?;
-        let (gap, tail) = rest.split_at_checked(start)?;
+struct Words<'a> {
+    rest: &'a str,
+    first: bool,
+}
+
+fn words(text: &str) -> Words<'_> {
+    Words { rest: text, first: true }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    /// Asked for in many places.
+    #[inline(never)]
+    fn next(&mut self) -> Option<Word<'a>> {
+        let start = self.rest.find(char::is_alphanumeric)?;
+        let (gap, tail) = self.rest.split_at_checked(start)?;
+        let first = core::mem::take(&mut self.first);
         let inside = !first && !gap.contains(['.', '!', '?', ':', '\n', '"', '“', '。', '！', '？', '：']);
-        first = false;
         let address = ["https://", "http://", "file://"].iter().any(|scheme| tail.starts_with(scheme));
         let length = if address {
             tail.find(|char: char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '\'' | '"'))
@@ -74,10 +85,10 @@ fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
             length(tail)
         };
         let (word, after) = tail.split_at_checked(length)?;
-        rest = after;
+        self.rest = after;
         let text = if address { word.trim_end_matches(['.', ',', ';', ':', '!', '?']) } else { word };
         Some(Word { text, address, inside })
-    })
+    }
 }
 
 /// Bytes of the word that a text begins with.
@@ -119,7 +130,7 @@ pub(crate) fn beside(name: &str, value: &str) -> u32 {
 /// What a text names whatever its language: files without their folders, identifiers, words with a figure in them. No bare
 /// numbers, which count something.
 pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
-    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let text = clipped(text);
     let mut found: Vec<u32> = Vec::new();
     for word in words(text) {
         let name = word.text.rsplit('/').next().unwrap_or_default();
@@ -137,9 +148,27 @@ pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
     found
 }
 
+/// The stems of a text's words as a goal keeps them, but for those with a figure in them.
+pub(crate) fn plain_words(text: &str) -> impl Iterator<Item = u32> {
+    let plain = words(clipped(text)).map(|word| word.text).filter(|word| !word.contains(char::is_numeric));
+    let long = plain.filter(|word| word.chars().nth(3).is_some() || !word.is_ascii());
+    long.map(|word| hash(word.chars().flat_map(char::to_lowercase).take(STEM)))
+}
+
+/// The words of a text with a figure in them, as a goal keeps them, and the characters of each.
+pub(crate) fn figures(text: &str) -> impl Iterator<Item = (u32, usize)> {
+    let marked = words(clipped(text)).map(|word| word.text).filter(|word| word.contains(char::is_numeric));
+    marked.map(|word| (hash(word.chars().flat_map(char::to_lowercase)), word.chars().count()))
+}
+
+/// What is looked at of a text.
+fn clipped(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()
+}
+
 /// The words of a text that a goal keeps, for a person, each with its hash.
 pub(crate) fn goal_words(text: &str) -> Vec<(u32, String)> {
-    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let text = clipped(text);
     // Behind another word, where a capital says something.
     let kept = words(text).filter_map(|word| {
         let goal = Goal::of(&format!("x {}", word.text), core::iter::empty());
@@ -151,7 +180,7 @@ pub(crate) fn goal_words(text: &str) -> Vec<(u32, String)> {
 impl Goal {
     /// The object of a text, with what stands beside it.
     pub(crate) fn of(text: &str, beside: impl Iterator<Item = u32>) -> Self {
-        let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+        let text = clipped(text);
         let mut found: Vec<(u32, bool)> = Vec::new();
         let (mut capitals, mut inner) = (0_usize, 0_usize);
         for word in words(text) {

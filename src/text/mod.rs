@@ -55,17 +55,18 @@ pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
 pub(crate) use few::sort_few;
-pub(crate) use goal::{Goal, Kinship, beside, goal_words, named_things};
+pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words};
 pub(crate) use late::Late;
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Named, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, transient};
 pub(crate) use nearest::nearest;
-pub(crate) use novelty::Novelty;
+pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use outcome::{Empty, OutcomeFacts, Scratch, Seen, Volatile, outcome, seen};
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
-    Asks, asks, backoff, delegated, enters, has_digit, reads_as_prose, request_goal, request_words, waits, word_hashes,
+    Asks, REASONS, asks, backoff, delegated, enters, has_digit, is_reason, reads_as_prose, request_goal, request_words,
+    waits, word_hashes,
 };
 pub(crate) use root::{Tokens, root_error};
 pub(crate) use safe::printable;

@@ -11,19 +11,23 @@ use alloc::vec::Vec;
 /// Fingerprints remembered, one per slot: the newest of those that share it.
 const SLOTS: usize = 2048;
 /// Words of a block, in quarters: a word in a list, a table or a fence is a quarter.
-const BLOCK: u32 = 128 * PLAIN;
+pub(crate) const BLOCK_WORDS: u32 = 64;
+const BLOCK: u32 = BLOCK_WORDS * PLAIN;
 const PLAIN: u32 = 4;
-/// New words below which a block says little, in per cent.
+/// New words below which a block says little, and below which it says so little that it counts twice, in per cent.
 const LITTLE: u32 = 40;
+const LEAST: u32 = 25;
 
 /// Blocks in a row that say little.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drift {
     pub(crate) blocks: u32,
+    /// The same, where those that say least count twice.
+    pub(crate) points: u32,
     /// Characters before the first of them.
     pub(crate) offset: u64,
 }
-codec!(struct Drift { blocks, offset });
+codec!(struct Drift { blocks, points, offset });
 
 /// Where the stream is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,7 +154,9 @@ impl Novelty {
                 if self.drift.blocks == 0 {
                     self.drift.offset = self.block;
                 }
+                let least = self.new * 100 < self.weight * LEAST;
                 self.drift.blocks = self.drift.blocks.saturating_add(1);
+                self.drift.points = self.drift.points.saturating_add(1 + u32::from(least));
                 if self.drift.blocks > longest.blocks {
                     *longest = self.drift;
                 }
@@ -214,14 +220,14 @@ mod tests {
 
     #[test]
     fn words_of_every_script() {
-        // 128 words a block: 640 known ones after the first lap are five blocks.
+        // 64 words a block: 640 known ones after the first lap are ten blocks.
         let lap: String = (0..40).map(|n| format!("word{n} ")).collect();
-        assert_eq!(drift(&lap.repeat(19)).blocks, 5);
-        assert_eq!(drift(&lap.to_uppercase().repeat(19)).blocks, 5);
+        assert_eq!(drift(&lap.repeat(19)).blocks, 10);
+        assert_eq!(drift(&lap.to_uppercase().repeat(19)).blocks, 10);
         let lap: String = (0..40).filter_map(|n| char::from_u32(0x4e00 + n * 97)).collect();
-        assert_eq!(drift(&lap.repeat(19)).blocks, 5);
+        assert_eq!(drift(&lap.repeat(19)).blocks, 10);
         let lap: String = (0..40).map(|n| format!("слово{n} ")).collect();
-        assert_eq!(drift(&lap.repeat(19)).blocks, 5);
+        assert_eq!(drift(&lap.repeat(19)).blocks, 10);
     }
 
     #[test]
@@ -229,11 +235,11 @@ mod tests {
         for (prefix, row) in [("", "- "), ("", "| "), ("```\n", ""), ("", "7. ")] {
             let line = |n: usize| format!("{row}one two three four five six seven {}\n", n % 5);
             let lines = |count: usize| (0..count).map(line).collect::<String>();
-            assert_eq!(drift(&format!("{prefix}{}", lines(50))).blocks, 0, "{row}");
-            assert!(drift(&format!("{prefix}{}", lines(400))).blocks >= 5, "{row}");
+            assert!(drift(&format!("{prefix}{}", lines(50))).blocks <= 1, "{row}");
+            assert!(drift(&format!("{prefix}{}", lines(400))).blocks >= 10, "{row}");
         }
         let plain: String = (0..90).map(|n| format!("one two three four five six seven {}\n", n % 5)).collect();
-        assert!(drift(&plain).blocks >= 4);
+        assert!(drift(&plain).blocks >= 8);
     }
 
     #[test]
@@ -247,8 +253,17 @@ mod tests {
         let lap: String = (0..40).map(|n| format!("word{n} ")).collect();
         let new: String = (0..300).map(|n| format!("new{n} ")).collect();
         let mut novelty = Novelty::default();
-        assert_eq!(novelty.feed(&lap.repeat(16)).blocks, 5);
-        assert_eq!((novelty.feed(&new).blocks, novelty.drift().blocks), (5, 0));
+        assert_eq!(novelty.feed(&lap.repeat(16)).blocks, 9);
+        assert_eq!((novelty.feed(&new).blocks, novelty.drift().blocks), (9, 0));
+    }
+
+    #[test]
+    fn what_says_least_counts_twice() {
+        // Every third word is new, and no word is.
+        let some: String = (0..900).map(|n| format!("{} ", if n % 9 == 0 { n } else { n % 9 })).collect();
+        let (some, none) = (drift(&some), drift(&"one and the same thing over and over again ".repeat(100)));
+        assert!(some.blocks >= 10 && some.points == some.blocks, "{some:?}");
+        assert!(none.blocks >= 10 && none.points >= none.blocks * 2 - 2, "{none:?}");
     }
 
     proptest! {

@@ -27,6 +27,15 @@ const ASKED: [&str; 15] = [
     "topic",
 ];
 
+/// Arguments of a handover that tell why, and not what for.
+pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
+
+/// Whether an argument of a handover tells why: by its name, or because it is a sentence.
+pub(crate) fn is_reason(name: &str, value: &Value) -> bool {
+    let sentence = |text: &str| text.split_whitespace().nth(2).is_some();
+    listed_name(&REASONS, name) || value.as_str().is_some_and(sentence)
+}
+
 /// Words of tools that hand work to another agent.
 pub(super) const DELEGATES: [&str; 8] =
     ["agent", "delegate", "delegation", "dispatch", "handoff", "spawn", "subagent", "subtask"];

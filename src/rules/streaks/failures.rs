@@ -4,7 +4,7 @@ use super::{One, Row, Words, rows};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::Sighting;
-use crate::text::{combine, key, mark, printable, salted};
+use crate::text::{combine, key, mark, printable, salted, transient};
 use alloc::format;
 
 rows! {
@@ -80,7 +80,7 @@ const FAILING_TARGET: Row = Row {
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::RepeatedError,
     see: |streaks, fact, cx| {
-        let Fact::Step(step, _) = fact else { return None };
+        let Fact::Step(step, result) = fact else { return None };
         let call = step.call.as_ref()?;
         let owner = call.target?;
         let Some(key) = step.facts.mistake else {
@@ -94,7 +94,10 @@ const FAILING_TARGET: Row = Row {
         let anew = known.is_some_and(|known| known.mark >> 1 != step.mutations_before);
         // The lowest bit: one of those that failed was to change something.
         let mutates = call.mutates || known.is_some_and(|known| !anew && known.mark & 1 == 1);
-        let (part, mark, round) = (mark(call.key), step.mutations_after << 1 | u64::from(mutates), call.round);
+        // Who counts the tries until a load has passed makes one call.
+        let again = known.filter(|known| known.part != mark(call.key) && transient(result));
+        let part = again.map_or_else(|| mark(call.key), |known| known.part);
+        let (mark, round) = (step.mutations_after << 1 | u64::from(mutates), call.round);
         Some(One { owner, key, part, anew, mark, round, sighting: step.sighting, onset: step.onset, ..One::here(cx) })
     },
     tell: |entry, _, count, cx| {

@@ -68,7 +68,7 @@ const BLANK_TURNS: Row = Row {
         Some(One { owner, sighting, ..One::here(cx) })
     },
     tell: |entry, _, count, _| {
-        let began = key("onset", &entry.streak.onset().seq.to_le_bytes());
+        let began = key("onset", &entry.streak.onset().events.to_le_bytes());
         let message = format!("{count} answers in a row were blank and called nothing");
         Words::new(combine("blank-turns", &[entry.owner, began]), "blank-turns".into(), message)
     },

@@ -1,0 +1,52 @@
+//! A user who says again what was said before, because it is asked for again.
+//!
+//! That an answer is not heard shows in the answers, whatever the language and the wording of the questions: the user gives
+//! the same figures each time, and nothing else that is new.
+
+use super::values::Values;
+use crate::codec::codec;
+use crate::rules::streak::Streak;
+use crate::state::{Onset, Sighting};
+
+/// Characters of a value: shorter ones count something.
+const SHORTEST: usize = 3;
+/// Longer messages, in bytes, tell a story.
+const LONGEST: usize = 120;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answered {
+    values: Values,
+    /// Somebody spoke to the user since the user's latest message.
+    asked: bool,
+    again: Streak,
+}
+codec!(struct Answered { values, asked, again });
+
+impl Answered {
+    pub(super) const fn asks(&mut self) {
+        self.asked = true;
+    }
+
+    pub(super) fn hears(&mut self, text: &str, salt: u64, sighting: Sighting, onset: Onset) {
+        let given = self.values.take(text, SHORTEST, salt);
+        if given.new {
+            self.ends();
+        } else if given.old && core::mem::take(&mut self.asked) && text.len() <= LONGEST {
+            self.again.add(sighting, onset);
+        }
+    }
+
+    /// Something was done or found.
+    pub(super) fn ends(&mut self) {
+        self.again = Streak::default();
+    }
+
+    /// How often the user said what was said before.
+    pub(super) const fn again(&self) -> &Streak {
+        &self.again
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.values.fits() && self.again.fits()
+    }
+}

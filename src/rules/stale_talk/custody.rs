@@ -1,0 +1,102 @@
+//! A piece of work that is handed on and comes back, while all that happens in between is talk.
+//!
+//! Each desk that returns it has another reason, so that neither calls nor words repeat. What repeats is where it is: it
+//! comes to whom had it before, and since then nobody did anything, looked at anything new or told anything new: who only
+//! gives reasons needs no figures.
+
+use super::values::Values;
+use crate::codec::codec;
+use crate::rules::Payload;
+use crate::rules::streak::Streak;
+use crate::state::{Onset, Ring, Sighting, agent_key};
+use crate::text::{Key, canonical_json, combine, is_reason, key};
+use alloc::{borrow::Cow, string::String, vec::Vec};
+use serde_json::Value;
+
+/// Desks that are remembered, and calls by which one only looks again at what was looked at.
+const PLACES: usize = 4;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Custody {
+    places: Ring<Key>,
+    looked: Ring<Key>,
+    /// Figures that reasons held.
+    figures: Values,
+    /// Handovers that are about what was named before.
+    spared: u8,
+    returns: Streak,
+}
+codec!(struct Custody { places, looked, figures, spared, returns });
+
+impl Custody {
+    /// Whoever has the work gives it to somebody.
+    pub(super) fn goes(&mut self, to: Key, sighting: Sighting, onset: Onset) {
+        let known = self.places.take(|place| *place == to).is_some();
+        self.places.push(to, PLACES);
+        if known && self.spared == 0 {
+            self.returns.add(sighting, onset);
+        }
+        self.spared = self.spared.saturating_sub(1);
+    }
+
+    /// Whether there are figures in a reason that no reason before it had.
+    pub(super) fn counts(&mut self, reason: &str, salt: u64) -> bool {
+        self.figures.take(reason, 1, salt).new
+    }
+
+    /// Something has got a name: to and fro, they may talk about it.
+    pub(super) const fn names(&mut self) {
+        self.spared = 2;
+    }
+
+    /// Something was done or found, or there are new figures.
+    pub(super) fn ends(&mut self) {
+        self.returns = Streak::default();
+    }
+
+    /// A call came to something: whether it is one that was made before.
+    pub(super) fn looks_again(&mut self, call: Key) -> bool {
+        let known = self.looked.take(|looked| *looked == call).is_some();
+        self.looked.push(call, PLACES);
+        known
+    }
+
+    /// How often it went back to where it was before.
+    pub(super) const fn returns(&self) -> &Streak {
+        &self.returns
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.places.len() <= PLACES && self.looked.len() <= PLACES && self.figures.fits() && self.returns.fits()
+    }
+}
+
+/// To whom a call hands work: the agent that it names, known or not, or else its tool and the short values that it is given.
+pub(super) fn place(call: &Payload<'_>) -> Key {
+    let short = values(call).filter(|(name, value)| !is_reason(name, value)).filter_map(|(_, value)| value.as_str());
+    let mut named = short.map(agent_key);
+    match (call.to, named.next(), named.next()) {
+        (Some(agent), ..) | (None, Some(agent), None) => agent,
+        (None, one, two) => {
+            let tool = key("place", call.tool.as_bytes());
+            let place: Vec<Key> = core::iter::once(tool).chain(one).chain(two).chain(named).collect();
+            combine("place", &place)
+        }
+    }
+}
+
+/// What is said at a handover.
+pub(super) fn said<'a>(call: &Payload<'a>) -> impl Iterator<Item = Cow<'a, str>> {
+    values(call).map(|(_, value)| match value {
+        Value::String(text) => Cow::Borrowed(text.as_str()),
+        value => {
+            let mut text = String::new();
+            canonical_json(value, &mut text);
+            Cow::Owned(text)
+        }
+    })
+}
+
+fn values<'a>(call: &Payload<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+    call.call.args.as_ref().and_then(Value::as_object).into_iter().flatten()
+}
