@@ -724,7 +724,10 @@ test("eval takes runs of other programs: a file without labels, or a line each w
   assert.match(stderr, /labelled\.jsonl:5: invalid-json/);
   assert.deepEqual([trajectory.unlabelled, trajectory.events], [{ runs: 1, alarms: 1 }, 36]);
   assert.deepEqual(total.unlabelled, { runs: 3, alarms: 2 });
-  assert.match((await loopwarden("eval", "foreign")).stdout, /unlabelled/);
+  assert.match((await loopwarden("eval", "foreign")).stdout, /caught +false alarms +in successes +unlabelled/);
+  const shown = (await loopwarden("eval", "foreign/run.traj")).stdout;
+  assert.match(shown, /file +unlabelled +events[\s\S]*No run says what is expected/);
+  assert.doesNotMatch(shown, /caught|–/);
 });
 
 test("a long log is read as a stream: its length is not in the memory", async () => {

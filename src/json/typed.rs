@@ -72,11 +72,34 @@ pub(super) fn blame(
                 None => format!("unknown field{rest}"),
             }
         }
-        None => message,
+        None => plain(message),
     };
     let field = written(prefix, &path);
     let error = Error::new(code, message);
     if field.is_empty() { error } else { error.at(field) }
+}
+
+/// What serde expects, and what that is in JSON.
+const EXPECTED: [(&str, &str); 6] = [
+    ("a map", "an object"),
+    ("a sequence", "a list"),
+    ("f64", "a number"),
+    ("i64", "a whole number"),
+    ("u32", "a whole number from 0 to 4294967295"),
+    ("u64", "a whole number, 0 or more"),
+];
+
+/// A message of serde's in the words of JSON.
+fn plain(mut message: String) -> String {
+    const OPENING: &str = ", expected ";
+    let Some(at) = message.rfind(OPENING).map(|at| at + OPENING.len()) else { return message };
+    let expected = message.get(at..).unwrap_or_default();
+    let known = EXPECTED.iter().find(|(word, _)| *word == expected).map(|(_, known)| *known);
+    if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
+        message.truncate(at);
+        message.push_str(known);
+    }
+    message
 }
 
 /// The name in a message that begins with `opening`, and what comes behind it.
@@ -183,10 +206,25 @@ mod tests {
             (r#"{"type":"tool-call","tool":"t","nonsense":{}}"#, "nonsense", "unknown field, expected one of"),
             (r#"{"type":"tool-call","tool":"t","timestamp":1}"#, "timestamp", "unknown field, did you mean `at`?"),
             (r#"{"type":"tool-call","toolName":"t"}"#, "toolName", "unknown field, did you mean `tool`?"),
-            (r#"{"type":"tool-call","tool":"t","step":-1}"#, "step", "invalid value: integer `-1`, expected u64"),
+            (
+                r#"{"type":"tool-call","tool":"t","step":-1}"#,
+                "step",
+                "invalid value: integer `-1`, expected a whole number, 0 or more",
+            ),
+            (
+                r#"{"type":"tool-call","tool":"t","step":1.5}"#,
+                "step",
+                "invalid type: floating point `1.5`, expected a whole number, 0 or more",
+            ),
+            (r#"{"type":"tool-call","tool":{}}"#, "tool", "invalid type: map, expected a string"),
+            (r#"{"type":"tool-call","tool":[", expected u64"]}"#, "tool", "invalid type: sequence, expected a string"),
             (r#"{"type":"tool-call","tool":"t","at":"now"}"#, "at", "invalid type: string \"now\""),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
-            (r#"{"type":"message","role":"robot","text":""}"#, "role", "unknown variant `robot`"),
+            (
+                r#"{"type":"message","role":"robot","text":""}"#,
+                "role",
+                "unknown variant `robot`, expected one of `assistant`",
+            ),
             (r#"{"type":"progress","tests":{"failing":-1}}"#, "tests.failing", "invalid value: integer `-1`"),
             (r#"{"type":"progress","tests":{"failingIds":["a",2]}}"#, "tests.failingIds[1]", "invalid type"),
             (r#"{"type":"progress","checklist":{"done":1}}"#, "checklist.total", "missing field"),

@@ -12,7 +12,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
 use crate::state::{Call, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable};
-use alloc::{boxed::Box, format, string::String, vec::Vec};
+use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
 
 /// Longest lap that is followed step by step.
@@ -226,33 +226,18 @@ impl Walk {
     }
 
     fn signal(&self, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
-        let (period, laps, scale, onset) = self.lap(cx)?;
-        let tool = printable(tool, 48);
-        let message =
-            format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with the same outcomes");
-        Some(self.told(period, (laps, scale), onset, Seen::symbol, message, cx))
-    }
-
-    /// What is told where only figures move.
-    fn counts(&self, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
-        let mut laps = self.counting(cx.run.new_mutations);
-        let (period, laps, onset) = laps.find(|(_, laps, _)| cx.limits.reached(*laps, 1))?;
-        let tool = printable(tool, 48);
-        let message = format!(
-            "The same {period} steps, `{tool}` among them, are repeated, and nothing but figures moves in their outcomes"
-        );
-        Some(only_told(self.told(period, (laps, 1), onset, Seen::shape, message, cx), cx))
-    }
-
-    fn told(
-        &self,
-        period: u32,
-        (laps, scale): (u32, u32),
-        onset: Onset,
-        symbol: fn(&Seen) -> Key,
-        message: String,
-        cx: &Cx<'_>,
-    ) -> Signal {
+        let exact = self.lap(cx);
+        let counts = exact.is_none();
+        let counting = || {
+            let mut laps = self.counting(cx.run.new_mutations).filter(|(_, laps, _)| cx.limits.reached(*laps, 1));
+            laps.next().map(|(period, laps, onset)| (period, laps, 1, onset))
+        };
+        let (period, laps, scale, onset) = exact.or_else(counting)?;
+        let (symbol, outcomes): (fn(&Seen) -> Key, _) = if counts {
+            (Seen::shape, "outcomes in which only figures move")
+        } else {
+            (Seen::symbol, "the same outcomes")
+        };
         let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
         // Independent of where in the lap we are.
         let mut symbols: Vec<Key> = lap.iter().map(|seen| symbol(seen)).collect();
@@ -262,7 +247,10 @@ impl Walk {
         let mut shown: Vec<Key> = lap.iter().map(|seen| seen.at.sighting().key).collect();
         shown.sort_unstable();
         let shown = combine("cycle", &shown);
-        Signal {
+        let tool = printable(tool, 48);
+        let message =
+            format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with {outcomes}");
+        let signal = Signal {
             kind: "repeated-lap",
             identity,
             count: laps,
@@ -281,7 +269,8 @@ impl Walk {
             ask: None,
             extra: Extra { each: Some(1), ..Extra::default() },
             message,
-        }
+        };
+        Some(if counts { only_told(signal, cx) } else { signal })
     }
 }
 
@@ -308,11 +297,7 @@ impl Rule for Cycle {
                 state.long.step(step);
                 if cx.run.alone {
                     state.calls.step(step);
-                    let walk = &state.calls;
-                    return walk
-                        .signal(tool, cx)
-                        .or_else(|| walk.counts(tool, cx))
-                        .or_else(|| state.long.signal(step, cx));
+                    return state.calls.signal(tool, cx).or_else(|| state.long.signal(step, cx));
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
@@ -324,12 +309,7 @@ impl Rule for Cycle {
                 let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
                 known.walk.step(step);
                 // Each is told of its own.
-                let signal = known
-                    .walk
-                    .signal(tool, cx)
-                    .or(together)
-                    .or_else(|| known.walk.counts(tool, cx))
-                    .or_else(|| state.long.signal(step, cx));
+                let signal = known.walk.signal(tool, cx).or(together).or_else(|| state.long.signal(step, cx));
                 own.push(known, AGENTS);
                 signal
             }

@@ -44,6 +44,13 @@ struct Circle {
     instead: &'static str,
 }
 
+/// What a message adds depends on how much of it was said before.
+const NOBODY_ACTS: Circle = Circle {
+    kind: "nobody-acts",
+    points: 0,
+    said: ["", " messages are about the same thing, hold hardly a new word, and nothing was done in between"],
+    instead: "Do what is talked about, or say that it cannot be had and go on in another way.",
+};
 const HANDED: Circle = Circle {
     kind: "handed-to-and-fro",
     points: 4,
@@ -250,20 +257,8 @@ impl Talk {
             return hollow;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
-        let identity: Key = combine("stale-talk", &[chain]);
-        Some(Streak::of(same).signal(Told {
-            kind: "nobody-acts",
-            identity,
-            count: points,
-            confidence: confidence(300, 14, points),
-            signature: cx.named("talk", '~', identity),
-            message: format!(
-                "{times} messages are about the same thing, hold hardly a new word, and nothing was done in between"
-            ),
-            instead: "Do what is talked about, or say that it cannot be had and go on in another way.",
-            recommendation: Recommendation::ChangeApproach,
-            halt_reason: HaltReason::Stalled,
-        }))
+        let identity = combine("stale-talk", &[chain]);
+        Some(NOBODY_ACTS.tell(&Streak::of(same), identity, times, points, cx))
     }
 }
 
@@ -279,18 +274,22 @@ impl Circle {
         }
         // Known by where in its task it began: neither words nor calls are the same.
         let identity = combine(self.kind, &[streak.onset().events ^ cx.salt]);
+        Some(self.tell(streak, identity, streak.times, count, cx))
+    }
+
+    fn tell(&self, streak: &Streak, identity: Key, times: u32, count: u32, cx: &Cx<'_>) -> Signal {
         let [before, after] = self.said;
-        Some(streak.signal(Told {
+        streak.signal(Told {
             kind: self.kind,
             identity,
             count,
             confidence: confidence(300, 14, count),
             signature: cx.named("talk", '~', identity),
-            message: format!("{before}{}{after}", streak.times),
+            message: format!("{before}{times}{after}"),
             instead: self.instead,
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
-        }))
+        })
     }
 }
 

@@ -242,18 +242,24 @@ function add(total: Score, score: Score): void {
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
+/** What runs are counted under, each only where there are any. */
+const COUNTED: [string, (score: Score) => [part: number, whole: number]][] = [
+  ["caught", (score) => [score.caught, score.loops]],
+  ["false alarms", (score) => [score.falseAlarms, score.noLoops]],
+  ["in successes", (score) => [score.success.alarms, score.success.runs]],
+  ["in failures", (score) => [score.failure.alarms, score.failure.runs]],
+  ["unlabelled", (score) => [score.unlabelled?.alarms ?? 0, score.unlabelled?.runs ?? 0]],
+];
+
 function table(scores: Score[], least: Level): string[] {
-  const of = (part: number, whole: number) => (whole === 0 ? "–" : `${part}/${whole}`);
-  const isUnlabelled = scores.some((score) => score.unlabelled !== undefined);
-  const head = ["file", "caught", "false alarms", "in successes", "in failures"];
-  head.push(...(isUnlabelled ? ["unlabelled"] : []), "events", "refused", "seconds");
+  const counted = COUNTED.filter(([, count]) => scores.some((score) => count(score)[1] > 0));
+  const head = ["file", ...counted.map(([name]) => name), "events", "refused", "seconds"];
   const rows = scores.map((score) => [
     score.file,
-    of(score.caught, score.loops),
-    of(score.falseAlarms, score.noLoops),
-    of(score.success.alarms, score.success.runs),
-    of(score.failure.alarms, score.failure.runs),
-    ...(isUnlabelled ? [of(score.unlabelled?.alarms ?? 0, score.unlabelled?.runs ?? 0)] : []),
+    ...counted.map(([, count]) => {
+      const [part, whole] = count(score);
+      return whole === 0 ? "–" : `${part}/${whole}`;
+    }),
     String(score.events),
     String(score.refused),
     score.seconds.toFixed(2),
@@ -264,5 +270,9 @@ function table(scores: Score[], least: Level): string[] {
       ...score.missed.map((id) => `${paint("yellow", "missed")}       ${id}`),
       ...score.false.map((id) => `${paint("red", "false alarm")}  ${id}`),
     ]);
-  return [`Verdicts at ${least} or above`, "", ...columns(head, rows), ...(lists.length ? ["", ...lists] : [])];
+  const hint =
+    'No run says what is expected of it ("expect", "success"): there are alarms to count, and none to judge.';
+  const isSilent = counted.every(([name]) => name === "unlabelled");
+  const after = isSilent ? ["", hint] : lists.length > 0 ? ["", ...lists] : [];
+  return [`Verdicts at ${least} or above`, "", ...columns(head, rows), ...after];
 }

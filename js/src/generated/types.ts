@@ -459,7 +459,7 @@ export interface Config {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap.
+     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move.
      */
     cycle?: RuleConfig;
     /**
@@ -587,7 +587,7 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * Messages about one thing with hardly a new word, while nobody acts.
+     * Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.
      */
     "stale-talk"?: RuleConfig;
     /**
@@ -1088,7 +1088,7 @@ export interface ToolConfig {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap.
+     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move.
      */
     cycle?: RuleConfig;
     /**
@@ -1168,7 +1168,7 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * Messages about one thing with hardly a new word, while nobody acts.
+     * Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.
      */
     "stale-talk"?: RuleConfig;
     /**

@@ -25,7 +25,7 @@ pub(super) fn diagnostics(lines: &[&str]) -> Option<String> {
         }
     }
     // Not deduplicated: five of the same error down to four is progress.
-    items.sort();
+    items.sort_unstable();
     listed("build-fail", items)
 }
 
