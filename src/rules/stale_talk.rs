@@ -34,6 +34,7 @@ const WHOLE: u32 = 12;
 const STALE: u32 = 5;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
+
 /// One way to go round in circles.
 struct Circle {
     kind: &'static str,
@@ -190,7 +191,7 @@ impl Talk {
                 self.custody.ends();
             }
         }
-        self.custody.goes(custody::place(call), cx.here, cx.onset);
+        self.custody.goes(custody::place(call, cx.salt), cx.here, cx.onset);
         HANDED.told(self.custody.returns(), cx)
     }
 

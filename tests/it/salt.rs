@@ -96,6 +96,8 @@ fn everything(secret: u32) -> Vec<Value> {
             json!({ "type": "tool-result", "tool": "task", "outcome": "error", "output": format!("Error: declined {secret}") }),
             json!({ "type": "tool-call", "tool": "pay", "args": { "card": secret } }),
             json!({ "type": "tool-result", "tool": "pay", "outcome": "not-executed", "output": format!("no such card as {secret}") }),
+            json!({ "type": "tool-call", "tool": "handoff", "args": { "to": secret.to_string(), "note": said } }),
+            json!({ "type": "tool-result", "tool": "handoff", "outcome": "ok", "output": format!("handed to {secret}") }),
             json!({ "type": "custom", "name": "dialled", "key": secret.to_string(), "outcome": format!("busy {secret}") }),
             json!({ "type": "delta", "text": format!("the number {secret} is what I try now, ").repeat(40) }),
             json!({ "type": "evaluation", "verdict": "stalled", "confidence": 100 * lap }),

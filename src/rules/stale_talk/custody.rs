@@ -72,14 +72,14 @@ impl Custody {
 }
 
 /// To whom a call hands work: the agent that it names, known or not, or else its tool and the short values that it is given.
-pub(super) fn place(call: &Payload<'_>) -> Key {
+pub(super) fn place(call: &Payload<'_>, salt: u64) -> Key {
     let short = values(call).filter(|(name, value)| !is_reason(name, value)).filter_map(|(_, value)| value.as_str());
     let mut named = short.map(agent_key);
     match (call.to, named.next(), named.next()) {
-        (Some(agent), ..) | (None, Some(agent), None) => agent,
+        (Some(agent), ..) | (None, Some(agent), None) => combine("place", &[salt, agent]),
         (None, one, two) => {
             let tool = key("place", call.tool.as_bytes());
-            let place: Vec<Key> = core::iter::once(tool).chain(one).chain(two).chain(named).collect();
+            let place: Vec<Key> = [salt, tool].into_iter().chain(one).chain(two).chain(named).collect();
             combine("place", &place)
         }
     }
