@@ -890,10 +890,12 @@ impl States {
 
     /// Parts of tasks that were dropped at their caps since this was last asked.
     pub(crate) fn take_lost(&mut self) -> u64 {
-        self.task_loop.take_lost()
-            + self.phase_visits.take_lost()
-            + self.phase_transitions.take_lost()
-            + self.output_signature.take_lost()
+        // Of a snapshot that somebody else has written they may be as large as numbers are.
+        self.task_loop
+            .take_lost()
+            .saturating_add(self.phase_visits.take_lost())
+            .saturating_add(self.phase_transitions.take_lost())
+            .saturating_add(self.output_signature.take_lost())
     }
 }
 

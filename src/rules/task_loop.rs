@@ -178,7 +178,7 @@ impl State {
     }
 
     pub(crate) fn take_lost(&mut self) -> u64 {
-        core::mem::take(&mut self.lost) + self.chain.take_lost()
+        core::mem::take(&mut self.lost).saturating_add(self.chain.take_lost())
     }
 
     fn failure(&mut self, facts: &FailureFacts, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
