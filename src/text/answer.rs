@@ -521,21 +521,28 @@ fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
     alike
         .take_while(move |(entry, ..)| entry.as_bytes().first().copied() == first)
         .filter(move |(entry, _, _)| entry.as_bytes().eq_ignore_ascii_case(word))
-        .filter(move |(_, rest, _)| rest.is_empty() || continues(after, rest.as_bytes()))
-        .map(|(_, _, meaning)| *meaning)
+        .filter_map(move |(_, rest, meaning)| {
+            let beyond = if rest.is_empty() { after } else { continued(after, rest.as_bytes())? };
+            (*meaning != Negative || !is_good_news(beyond)).then_some(*meaning)
+        })
 }
 
-/// Whether `text` goes on with one separator, `phrase` and the end of a word. `in_progress` and `in-progress` are
+/// What follows where `text` goes on with one separator, `phrase` and the end of a word. `in_progress` and `in-progress` are
 /// phrases too, and so is `found: 0`.
-fn continues(text: &[u8], phrase: &[u8]) -> bool {
-    let Some(text) = text
+fn continued<'a>(text: &'a [u8], phrase: &[u8]) -> Option<&'a [u8]> {
+    let text = text
         .strip_prefix(b": ")
-        .or_else(|| text.split_first().filter(|(first, _)| b" _-:=".contains(first)).map(|(_, rest)| rest))
-    else {
-        return false;
-    };
-    let same = text.get(..phrase.len()).is_some_and(|start| start.eq_ignore_ascii_case(phrase));
-    same && !text.get(phrase.len()).is_some_and(|next| in_word(*next))
+        .or_else(|| text.split_first().filter(|(first, _)| b" _-:=".contains(first)).map(|(_, rest)| rest))?;
+    let (start, beyond) = text.split_at_checked(phrase.len())?;
+    (start.eq_ignore_ascii_case(phrase) && !beyond.first().is_some_and(|next| in_word(*next))).then_some(beyond)
+}
+
+/// Whether what was not found is trouble, as in `Found 0 errors` and `no matching open issues`: one of the next two words.
+fn is_good_news(text: &[u8]) -> bool {
+    // A line, not what comes after it.
+    let line = text.split(|byte| b".,;!?\n".contains(byte)).next().unwrap_or_default();
+    let words = line.split(|byte| !in_word(*byte)).filter(|word| !word.is_empty()).take(2);
+    words.filter_map(|word| core::str::from_utf8(word).ok()).any(|word| super::words::listed(&TROUBLES, word))
 }
 
 /// Whether the last word before a phrase turns it round.
@@ -637,6 +644,10 @@ mod tests {
         }
         let long = alloc::format!("{} not found", "word ".repeat(60));
         for text in [
+            "Found 0 errors. Watching for changes.",
+            "found 0 vulnerabilities",
+            "found no broken problems",
+            "No matching issues",
             "10 matches",
             "0 errors",
             "no errors",

@@ -20,13 +20,20 @@ const LETTERS: usize = 4;
 const END: usize = 3000;
 /// Words that mark an error by themselves.
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
+/// Words that deny what one of the two words after them would mark: `0 failed`, `no error`, `without any error`.
+const DENY: [&str; 5] = ["0", "no", "not", "without", "zero"];
+/// Values that say of a mark before them that there was none: `error: null`, `failed=0`.
+const NOTHING: [&str; 6] = ["0", "false", "nil", "no", "none", "null"];
 /// Different tokens kept of a call, and bytes of it that are looked at.
 const TOKENS: usize = 256;
 const BYTES: usize = 4000;
 
 /// Key of the error at the root of an output: the last line that is marked as one, whatever line numbers, paths, values
-/// and logs stand around it.
+/// and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and `error` into every answer.
 pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
+    if is_json(output) {
+        return None;
+    }
     let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
@@ -60,15 +67,38 @@ fn is_label(line: &str) -> bool {
     line.ends_with(':') && !line.contains(char::is_whitespace) && listed(&MARKS, line.trim_end_matches(':'))
 }
 
+/// Whether an output is a whole value of JSON, by its brackets.
+fn is_json(output: &str) -> bool {
+    let output = output.trim();
+    output.starts_with('{') && output.ends_with('}') || output.starts_with('[') && output.ends_with(['}', ']'])
+}
+
 fn is_marked(line: &str) -> bool {
     // A word that marks has one of these in it, and hardly a line does.
     if !holds_triple(line.as_bytes(), &[*b"rro", *b"xce", *b"fat", *b"fai"]) {
         return false;
     }
+    let mut before = [""; 2];
     runs::<b'_'>(line).any(|(from, to)| {
         let word = line.get(from..to).unwrap_or_default();
-        word.ends_with("Error") || word.ends_with("Exception") || listed(&MARKS, word)
+        let marks = word.ends_with("Error") || word.ends_with("Exception") || listed(&MARKS, word);
+        let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to);
+        let marked = marks && !denied();
+        before = [before[1], word];
+        marked
     })
+}
+
+/// Whether what stands around a mark says that there is nothing behind it: another value (`error: none`), a name of a field
+/// (`"error": …`), a kind in parentheses (`(error)`).
+fn is_none(line: &str, from: usize, to: usize) -> bool {
+    let (ahead, behind) = (line.get(..from).unwrap_or_default(), line.get(to..).unwrap_or_default());
+    if ahead.ends_with('(') && behind.starts_with(')') || ahead.ends_with('"') && behind.starts_with("\":") {
+        return true;
+    }
+    let Some(value) = behind.trim_start().strip_prefix([':', '=']) else { return false };
+    let value = value.split([',', ';', ')']).next().unwrap_or_default().trim().trim_end_matches('.');
+    listed(&NOTHING, value) || matches!(value, "[]" | "{}" | "\"\"" | "''")
 }
 
 /// The tokens of what a call was given, with how often each stands there.
@@ -206,6 +236,22 @@ mod tests {
         assert_ne!(root("Error:\nno such cell\nit is\nall gone"), root("Error:\nno such row\nit is\nall gone"));
         assert!(root("ERROR:").is_some());
         assert_eq!(root("<html> error"), None);
+        // What is denied, in words, by its value or as the name of a field; what is not.
+        for healthy in [
+            "test result: ok. 12 passed; 0 failed",
+            "done without any error",
+            "errors: none, warnings: 2\nerror: null",
+            "41 links, failed=0",
+            "look at the log (error)",
+            "  \"error\": \"\"",
+            r#"{"ok": true, "error": null, "data": "the error of the beacon"}"#,
+            "[\n  \"fatal\"\n]",
+        ] {
+            assert_eq!(root(healthy), None, "{healthy}");
+        }
+        for failing in ["no such berth, error", "error: no such berth", "passed: 3; 2 failed", "Error: 0 of 3 berths"] {
+            assert!(root(failing).is_some(), "{failing}");
+        }
         assert_eq!(root(""), None);
     }
 

@@ -34,6 +34,7 @@ mod calls;
 mod collaboration;
 mod corpus;
 mod crashers;
+mod everyday;
 mod failures;
 mod floors;
 mod graph;

@@ -1,0 +1,189 @@
+//! Everyday work is left alone, however a harness wraps what its tools answer.
+//!
+//! Every row is one kind of work that is done to one thing after the other. A dozen of them are done with each of the wrappings
+//! that harnesses put around an answer, with and without edits between; words such as `error` and `failed` stand in nearly
+//! every healthy wrapping. The same call failing in the same wrapping is a loop in all of them.
+
+use crate::kit::{detector, record};
+use loopwarden::model::Level;
+use serde_json::{Value, json};
+
+/// Things that work is done to.
+const THINGS: [&str; 16] = [
+    "anchor", "beacon", "canvas", "davit", "ensign", "fender", "gangway", "halyard", "icebox", "jackstay", "keel",
+    "lantern", "mast", "nozzle", "oar", "pennant",
+];
+
+/// Tool, its arguments and its answer; `{w}` is another thing each time, `{n}` another number, and `{v}` another word of what
+/// is known of it.
+const WORK: [[&str; 3]; 66] = [
+    ["read_file", r#"{"path":"src/{w}.rs"}"#, "pub fn {w}() -> u32 {\n    {n}\n}"],
+    ["read_file", r#"{"path":"docs/{w}.md","limit":40}"#, "# {w}\nThe {v} of it weighs {n} kilos."],
+    ["write_file", r#"{"path":"out/{w}.txt","content":"{v} {n}"}"#, "Wrote out/{w}.txt"],
+    ["write_file", r#"{"path":"out/{w}.txt","content":"{v} {n}"}"#, "File written successfully"],
+    ["edit_file", r#"{"path":"src/{w}.rs","old":"{v}","new":"{n}"}"#, "1 replacement, no errors"],
+    ["bash", r#"{"command":"cargo test {w}"}"#, "running {n} tests\ntest result: ok. {n} passed; 0 failed"],
+    ["bash", r#"{"command":"pytest tests/test_{w}.py"}"#, "===== {n} passed, 0 failed in 1.{n}s ====="],
+    ["bash", r#"{"command":"npm test -- {w}"}"#, "Tests: 0 failed, {n} passed, {n} total\nSnapshots: 0 total"],
+    ["bash", r#"{"command":"eslint src/{w}.ts"}"#, "0 errors, 0 warnings"],
+    ["bash", r#"{"command":"tsc --noEmit -p {w}"}"#, "Found 0 errors. Watching for file changes."],
+    ["bash", r#"{"command":"grep -c error logs/{w}.log"}"#, "{n}"],
+    ["bash", r#"{"command":"git show --stat {w}"}"#, "{w}: fix the error of {v}\n {n} files changed"],
+    ["bash", r#"{"command":"wc -l data/{w}.csv"}"#, "{n} data/{w}.csv"],
+    ["bash", r#"{"command":"convert {w}.png -resize 50% small/{w}.png"}"#, ""],
+    ["bash", r#"{"command":"mkdir -p build/{w}"}"#, ""],
+    ["bash", r#"{"command":"curl -s https://harbour.example/{w}"}"#, "<html><title>{w}</title><p>{v} {n}</p></html>"],
+    ["run_tests", r#"{"suite":"{w}"}"#, "{n} passed, 0 failed, 0 errors"],
+    ["run_tests", r#"{"suite":"{w}"}"#, "OK ({n} tests, 0 failures, 0 errors)"],
+    ["lint", r#"{"file":"src/{w}.ts"}"#, "no problems found"],
+    ["lint", r#"{"file":"src/{w}.ts"}"#, "errors: none"],
+    ["build", r#"{"target":"{w}"}"#, "Build of {w} succeeded: 0 errors, {n} modules"],
+    ["compile", r#"{"unit":"{w}"}"#, "done without any error"],
+    ["validate", r#"{"record":"{w}"}"#, "{w}: valid, no failed rule"],
+    ["validate_address", r#"{"street":"{w} road","number":{n}}"#, "address is valid"],
+    ["send_email", r#"{"to":"{w}@pier.example","subject":"Berth {n}"}"#, "Email sent"],
+    ["send_message", r#"{"channel":"{w}","text":"The {v} is ready"}"#, "delivered"],
+    ["create_issue", r#"{"title":"Check the {w}","body":"{v}"}"#, "Created issue {n}"],
+    ["update_record", r#"{"id":{n},"field":"state","value":"{v}"}"#, "updated"],
+    ["update_record", r#"{"id":{n},"value":"{v}"}"#, "1 row affected, errors=0"],
+    ["delete_file", r#"{"path":"tmp/{w}"}"#, "deleted"],
+    ["upload", r#"{"file":"{w}.pdf"}"#, "Upload complete, 0 failed"],
+    ["download", r#"{"url":"https://harbour.example/{w}.zip"}"#, "saved {w}.zip ({n} kB)"],
+    ["translate", r#"{"text":"the {w}","to":"de"}"#, "das {v}"],
+    ["classify", r#"{"text":"{w} and {v}"}"#, "spam"],
+    ["sentiment", r#"{"review":"The {w} was {v}"}"#, "positive"],
+    ["extract", r#"{"page":{n}}"#, "name: {w}, sum: {n}"],
+    ["ocr", r#"{"image":"scan_{n}.png"}"#, "Invoice {n}, {w}, paid"],
+    ["get_weather", r#"{"town":"{w}"}"#, "{n} degrees, {v}"],
+    ["get_price", r#"{"article":"{w}"}"#, "{n}.00"],
+    ["geocode", r#"{"address":"{w} street {n}"}"#, "53.{n}, 9.{n}"],
+    ["http_get", r#"{"url":"https://api.harbour.example/{w}"}"#, "{\"name\":\"{w}\",\"weight\":{n}}"],
+    ["http_get", r#"{"url":"https://api.harbour.example/{w}"}"#, "{\"items\":[\"{w}\"],\"error\":null}"],
+    ["http_post", r#"{"url":"https://api.harbour.example/book","body":"{w}"}"#, "{\"id\":{n},\"errors\":[]}"],
+    ["query", r#"{"sql":"SELECT * FROM boats WHERE name = '{w}'"}"#, "{w} | {n}"],
+    ["query", r#"{"sql":"UPDATE boats SET length = {n} WHERE name = '{w}'"}"#, "UPDATE 1"],
+    ["web_search", r#"{"query":"{w} of old boats"}"#, "{w}: what it is for. The {v} explained in {n} steps."],
+    ["search_code", r#"{"pattern":"fn {w}"}"#, "src/{w}.rs:{n}: fn {w}()"],
+    ["find_files", r#"{"glob":"**/{w}*"}"#, "src/{w}.rs\nsrc/{w}/mod.rs"],
+    ["list_dir", r#"{"path":"src/{w}"}"#, "mod.rs\n{w}.rs\n{v}.rs"],
+    ["click", r#"{"element":"row {n}"}"#, "Row {n} opened: {w}, {v}"],
+    ["fill", r#"{"field":"{w}","value":"{v}"}"#, "The form is shown. Fields are filled, nothing was sent so far."],
+    [
+        "select_option",
+        r#"{"field":"{w}","value":"{n}"}"#,
+        "The form is shown. Fields are filled, nothing was sent so far.",
+    ],
+    [
+        "navigate",
+        r#"{"url":"https://harbour.example/{w}"}"#,
+        "{w}: {v}, {n} berths. Imprint. Privacy. Error log. Help.",
+    ],
+    ["python", r#"{"code":"print(total('{w}'))"}"#, "{n}"],
+    ["python", r#"{"code":"plot('{w}')\nsave('{w}.png')"}"#, ""],
+    ["execute_code", r#"{"code":"check('{w}')"}"#, "All assertions hold, 0 failed"],
+    ["memory_store", r#"{"key":"{w}","value":"{v} {n}"}"#, "stored"],
+    ["memory_get", r#"{"key":"{w}"}"#, "{v} {n}"],
+    ["book_berth", r#"{"boat":"{w}","night":{n}}"#, "booked, reference B{n}"],
+    ["transfer_money", r#"{"to":"{w}","sum":{n}}"#, "transferred"],
+    ["resize_image", r#"{"image":"{w}.png","width":{n}}"#, "ok"],
+    ["tag", r#"{"photo":"{w}.jpg","tag":"{v}"}"#, "ok"],
+    ["scan", r#"{"host":"{w}.harbour.example"}"#, "found 0 vulnerabilities"],
+    ["check_links", r#"{"page":"{w}.html"}"#, "{n} links checked, no broken links found"],
+    ["check_licence", r#"{"package":"{w}"}"#, "MIT"],
+    ["render_page", r#"{"page":"{w}"}"#, "rendered in {n} ms"],
+];
+
+/// What a tool answered as a harness hands it on, and the same of a failure: `{}` is what it said.
+const WRAPPINGS: [[&str; 2]; 11] = [
+    ["{}", "Error: {}"],
+    [
+        r#"{"content":[{"type":"text","text":"{}"}],"isError":false}"#,
+        r#"{"content":[{"type":"text","text":"{}"}],"isError":true}"#,
+    ],
+    [r#"{"ok":true,"error":null,"data":"{}"}"#, r#"{"ok":false,"error":"{}","data":null}"#],
+    [r#"{"status":"success","errors":[],"result":"{}"}"#, r#"{"status":"failed","errors":["{}"],"result":null}"#],
+    [r#"{"stdout":"{}","stderr":"","exit_code":0}"#, r#"{"stdout":"","stderr":"{}","exit_code":1}"#],
+    [r#"{"success":true,"message":"{}","error":""}"#, r#"{"success":false,"message":"","error":"{}"}"#],
+    ["Exit code: 0\nWall time: 0.3 seconds\nOutput:\n{}", "Exit code: 1\nWall time: 0.3 seconds\nOutput:\n{}"],
+    ["Observation: {}", "Observation: Error: {}"],
+    ["<returncode>0</returncode>\n<output>\n{}\n</output>", "<returncode>1</returncode>\n<output>\n{}\n</output>"],
+    ["{}\n[The command completed with exit code 0.]", "{}\n[The command completed with exit code 1.]"],
+    ["{}\n(0 failed, no error)", "{}\n(1 failed, see the error)"],
+];
+
+fn wrapped(wrapping: &str, said: &str) -> String {
+    if wrapping.contains("\"{}\"") {
+        return wrapping.replace("\"{}\"", &Value::from(said).to_string());
+    }
+    wrapping.replace("{}", said)
+}
+
+/// A template with what the work of that number is about.
+fn filled(template: &str, at: usize) -> String {
+    let thing = THINGS[at % THINGS.len()];
+    let other = THINGS[(at * 7 + 3) % THINGS.len()];
+    template.replace("{w}", thing).replace("{v}", other).replace("{n}", &(at * 37 + 11).to_string())
+}
+
+/// The strongest level that a dozen of one kind of work reach, and the rules that said so.
+fn worked(row: &[&str; 3], wrapping: &str, edits: bool) -> (Level, Vec<String>) {
+    let mut detector = detector("{}");
+    let (mut level, mut rules) = (Level::Continue, Vec::new());
+    let mut take = |event: Value| {
+        let verdict = record(&mut detector, event);
+        level = level.max(verdict.level);
+        rules.extend(verdict.findings.iter().map(|finding| finding.rule.to_string()));
+    };
+    let [tool, args, answer] = row;
+    for at in 0..12 {
+        let args: Value = serde_json::from_str(&filled(args, at)).unwrap();
+        take(json!({"type": "tool-call", "tool": tool, "args": args}));
+        let output = wrapped(wrapping, &filled(answer, at));
+        take(json!({"type": "tool-result", "tool": tool, "outcome": "ok", "output": output}));
+        if edits {
+            let change = json!({"path": format!("notes/{at}.md"), "content": filled("{w} is done: {v}", at + 5)});
+            take(json!({"type": "tool-call", "tool": "write_note", "args": change}));
+            let output = wrapped(wrapping, "saved");
+            take(json!({"type": "tool-result", "tool": "write_note", "outcome": "ok", "output": output}));
+        }
+    }
+    rules.sort();
+    rules.dedup();
+    (level, rules)
+}
+
+#[test]
+fn work_on_one_thing_after_the_other() {
+    let mut told = Vec::new();
+    for row in &WORK {
+        for [wrapping, _] in &WRAPPINGS {
+            for edits in [false, true] {
+                let (level, rules) = worked(row, wrapping, edits);
+                if level > Level::Observe {
+                    told.push(format!("{level:?} {rules:?} {edits}: {row:?} in {wrapping}"));
+                }
+            }
+        }
+    }
+    assert!(told.is_empty(), "{} of {}:\n{}", told.len(), WORK.len() * WRAPPINGS.len() * 2, told.join("\n"));
+}
+
+#[test]
+fn the_same_failure_in_every_wrapping() {
+    for row in &WORK {
+        for [_, failing] in &WRAPPINGS {
+            let mut detector = detector("{}");
+            let [tool, args, _] = row;
+            let args: Value = serde_json::from_str(&filled(args, 3)).unwrap();
+            let output = wrapped(failing, "the lock of the ledger is held by another desk");
+            let mut level = Level::Continue;
+            for _ in 0..6 {
+                level =
+                    level.max(record(&mut detector, json!({"type": "tool-call", "tool": tool, "args": args})).level);
+                let result = json!({"type": "tool-result", "tool": tool, "outcome": "error", "output": output});
+                level = level.max(record(&mut detector, result).level);
+            }
+            assert!(level >= Level::Block, "{level:?}: {row:?} in {failing}");
+        }
+    }
+}
