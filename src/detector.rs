@@ -790,6 +790,8 @@ impl Judging<'_> {
         if let Some(call) = &call {
             self.run.ladder.ran(&call.refused);
         }
+        let opened = text::opened(result);
+        let result = opened.as_ref().unwrap_or(result);
         let quiet = call.as_ref().map_or(Empty::Nothing, |call| call.quiet);
         let echo = call.as_ref().map(|call| &call.echo);
         let mut facts = text::outcome(name, result, quiet, echo, &self.settings.volatile, self.scratch);

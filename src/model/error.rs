@@ -72,8 +72,12 @@ impl Error {
 
     /// Adds the offending value, shortened.
     #[must_use]
-    pub fn with(mut self, value: impl ToString) -> Self {
-        let mut shown: String = value.to_string().chars().take(81).collect();
+    pub fn with(self, value: impl ToString) -> Self {
+        self.got(&value.to_string())
+    }
+
+    fn got(mut self, value: &str) -> Self {
+        let mut shown: String = value.chars().take(81).collect();
         if shown.chars().count() > 80 {
             shown.pop();
             shown.push('…');

@@ -10,7 +10,7 @@ use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Re
 use crate::rules::streak::{Streak, Told};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Call, Onset, Ring, Sighting, Step, agent};
-use crate::text::{Key, Refusal, combine, key, mark, printable, salted};
+use crate::text::{Key, Refusal, combine, key, mark, ordered, printable, salted};
 use alloc::{format, string::String, vec::Vec};
 
 /// Events looked back at: the most that any count can come to.
@@ -262,9 +262,8 @@ fn laps<'a>(longest: u32, seen: &[(Key, &'a Entry)]) -> Option<Count<'a>> {
         let matching = seen.iter().zip(before).take_while(|((key, _), (other, _))| key == other).count();
         let laps = u32::try_from(matching / steps + 1).unwrap_or(u32::MAX);
         if matching >= steps && best.as_ref().is_none_or(|best| laps > best.count) {
-            let mut keys: Vec<Key> = lap.iter().map(|(key, _)| *key).collect();
             // Wherever in the lap it is.
-            keys.sort_unstable();
+            let keys: Vec<Key> = ordered(lap.iter().map(|(key, _)| *key).collect());
             let counted = seen.iter().take(steps * laps as usize).map(|(_, entry)| *entry).collect();
             best = Some(Count { count: laps, key: combine("counter/lap", &keys), lap: period, seen: counted });
         }
@@ -281,8 +280,7 @@ fn in_rounds<'a, 'b>(seen: &'b [(Key, &'a Entry)]) -> impl Iterator<Item = &'b [
 /// nothing else.
 fn rounds<'a>(seen: &[(Key, &'a Entry)], once: bool) -> Option<Count<'a>> {
     let keys = |round: &[(Key, &Entry)]| {
-        let mut keys: Vec<Key> = round.iter().map(|(key, _)| *key).collect();
-        keys.sort_unstable();
+        let mut keys: Vec<Key> = ordered(round.iter().map(|(key, _)| *key).collect());
         if once {
             keys.dedup();
         }

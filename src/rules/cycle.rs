@@ -11,7 +11,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
 use crate::state::{Call, Occurrence, Onset, Ring, Step};
-use crate::text::{Key, combine, mark, printable};
+use crate::text::{Key, combine, mark, ordered, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
 
@@ -240,12 +240,10 @@ impl Walk {
         };
         let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
         // Independent of where in the lap we are.
-        let mut symbols: Vec<Key> = lap.iter().map(|seen| symbol(seen)).collect();
-        symbols.sort_unstable();
+        let symbols: Vec<Key> = ordered(lap.iter().map(|seen| symbol(seen)).collect());
         let identity = combine("cycle", &symbols);
         // Whoever walked it.
-        let mut shown: Vec<Key> = lap.iter().map(|seen| seen.at.sighting().key).collect();
-        shown.sort_unstable();
+        let shown: Vec<Key> = ordered(lap.iter().map(|seen| seen.at.sighting().key).collect());
         let shown = combine("cycle", &shown);
         let tool = printable(tool, 48);
         let message =

@@ -1,5 +1,5 @@
 //! Catches: a tool asked one thing after another that finds nothing nearly every time.
-//! Must not catch: two or three empty searches on the way, commands whose success is silent.
+//! Must not catch: two or three empty searches on the way, commands whose success is silent, a check after each change.
 //! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three that deny one
 //! and the same thing, by its name, say as much as five about anything.
 
@@ -58,9 +58,11 @@ codec!(struct Denied { answer, things });
 pub(crate) struct Answer {
     negative: bool,
     round: Option<Key>,
+    /// New mutations of the run at that time.
+    mutations: u64,
     seen: Occurrence,
 }
-codec!(struct Answer { negative, round, seen });
+codec!(struct Answer { negative, round, mutations, seen });
 
 impl Window<Answer> {
     fn negative(&self) -> impl Iterator<Item = &Answer> {
@@ -99,6 +101,10 @@ fn see(
     // Who looks through dates and places by their fields finds nothing in most of them.
     let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
     let negative = step.facts.negative && !step.facts.waiting && !record;
+    // Whoever changes something in between checks what it has become.
+    if window.seen.last().is_some_and(|last| step.mutations_before > last.mutations) {
+        window.seen.clear();
+    }
     let at_once = round.is_some() && window.seen.last().is_some_and(|last| last.round == round);
     if at_once {
         // A batch finds something as soon as one of its calls does.
@@ -111,7 +117,12 @@ fn see(
             let denied = Denied { answer: step.sighting.seq, things };
             by_name.get_or_insert_default().push(denied, MAX_WINDOW as usize);
         }
-        let answer = Answer { negative, round, seen: Occurrence::new(step.sighting, step.onset) };
+        let answer = Answer {
+            negative,
+            round,
+            mutations: step.mutations_after,
+            seen: Occurrence::new(step.sighting, step.onset),
+        };
         window.seen.push(answer, cx.limits.window as usize);
     }
     let one = window.of_one_thing(by_name.as_deref());
@@ -154,6 +165,9 @@ mod tests {
         Script::new("{}").play("a- b:1 c- d- e:2 f- g-").expect(RULE, &[(13, Nudge)]);
         Script::new("{}").play("a- b:1 c- d:2 e- f:3 g- h:4 i- j:5 k-").expect(RULE, &[]);
         Script::new("{}").play("a- b- | c- d- e-").expect(RULE, &[]);
+        // Something new is changed in between.
+        Script::new("{}").play("a- *1 b- *2 c- *3 d- *4 e- *5 f- *6 g-").expect(RULE, &[]);
+        Script::new("{}").play("a- b- *1 c- d- e- f- g-").expect(RULE, &[(15, Nudge)]);
         // A shell that says nothing has done what it was told.
         Script::new("{}").play("bash/a. bash/b. bash/c. bash/d. bash/e.").expect(RULE, &[]);
         Script::new("{}").play("look/a. look/b. look/c. look/d. look/e.").expect(RULE, &[(9, Nudge)]);

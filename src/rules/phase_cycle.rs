@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Metrics, PhaseStanding};
 use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, combine, key};
+use crate::text::{Key, combine, key, ordered};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 /// Phases kept of a walk: those of its latest ten transitions.
@@ -68,8 +68,7 @@ impl Walk {
                 return None;
             }
             let lap: Vec<Key> = self.phases.iter().rev().take(period).map(|entered| entered.phase).collect();
-            let mut phases = lap.clone();
-            phases.sort_unstable();
+            let mut phases = ordered(lap.clone());
             phases.dedup();
             let full = same > period || turns_round(&lap);
             (full && phases.len() <= distinct).then_some((period, period + same))

@@ -29,6 +29,10 @@ const ADJACENT: u32 = 3;
 const PATIENT: i64 = 60_000;
 /// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
 const PAUSE: i64 = 20_000;
+/// Bytes of an answer from which it is a page of its own.
+const PAGE: usize = 200;
+/// Letters and digits in a row that may be the digest of a picture.
+const DIGEST: usize = 16;
 /// Milliseconds below which a growing wait is none.
 const GROWING: u32 = 1_000;
 
@@ -110,18 +114,19 @@ impl Codec for Points {
 }
 
 /// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is expected
-/// of the call, so that thresholds are trebled, and whether the call is about something that can be told, or changes something: a
-/// thought written down is neither.
+/// of the call, so that thresholds are trebled, whether the call is about something that can be told, or changes something: a
+/// thought written down is neither; and whether it opened a page.
 #[derive(Clone, Copy, Debug)]
 struct Came(u8);
 codec!(struct Came(_));
 
 impl Came {
     /// `waited` tells that nothing else was done since the same call was made a minute ago: that is a watch.
-    fn of(step: &Step, call: &Call, waited: bool) -> Self {
+    fn of(step: &Step, call: &Call, result: Option<&ToolResult>, waited: bool) -> Self {
+        let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
         let patient = call.polling || step.facts.waiting || waited && !step.facts.failed;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
-        let flags = u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
+        let flags = u8::from(page) << 6 | u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
         Self((step.outcome as u8) << 2 | flags)
     }
 
@@ -140,6 +145,10 @@ impl Came {
     const fn work(self) -> bool {
         self.0 & 32 != 0
     }
+
+    const fn page(self) -> bool {
+        self.0 & 64 != 0
+    }
 }
 
 impl Marked for Entry {
@@ -153,7 +162,7 @@ impl Entry {
         self.call == call && self.agent == agent
     }
 
-    fn first(step: &Step, call: &Call) -> Self {
+    fn first(step: &Step, call: &Call, result: Option<&ToolResult>) -> Self {
         let mut sightings = Latest::default();
         sightings.push(step.sighting);
         Self {
@@ -164,7 +173,7 @@ impl Entry {
             exact: mark(step.facts.exact),
             light: mark(step.facts.light),
             shape: step.facts.shape.map_or(0, mark),
-            came: Came::of(step, call, false),
+            came: Came::of(step, call, result, false),
             index: step.index,
             mutations: step.mutations_after,
             at: step.at.into(),
@@ -182,6 +191,16 @@ impl Entry {
             other.agent == self.agent && other.index > self.index && other.times == 1 && came.work() && !came.failed()
         };
         !step.facts.failed && step.index > self.index + 1 && entries.iter().any(|other| new(&other))
+    }
+
+    /// Whether it is where the agent comes back to between the pages that it opens, one after the other.
+    fn leads_on(&self, step: &Step, call: &Call, entries: &Packed<Self>) -> bool {
+        let opened = |other: &Self| {
+            let came = other.came;
+            other.agent == self.agent && other.index > self.index && other.times == 1 && came.page() && !came.failed()
+        };
+        let returns = !call.mutates && !step.facts.failed && step.index > self.index + 1;
+        returns && self.came.page() && entries.iter().any(|other| opened(&other))
     }
 
     /// Points that a further occurrence adds; `None` when its outcome is another one.
@@ -259,7 +278,7 @@ impl Entry {
     }
 
     /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
-    fn again(&mut self, step: &Step, call: &Call, worth: Option<u32>, busy: bool) {
+    fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
         let gap = self.gap(step);
         match worth {
             Some(points) => {
@@ -274,7 +293,7 @@ impl Entry {
                 self.points.all /= 2;
                 self.points.busy /= 2;
                 if self.points.all == 0 {
-                    *self = Self::first(step, call);
+                    *self = Self::first(step, call, result);
                     return;
                 }
                 self.sightings.push(step.sighting);
@@ -283,7 +302,7 @@ impl Entry {
         self.exact = mark(step.facts.exact);
         self.light = mark(step.facts.light);
         self.shape = step.facts.shape.map_or(0, mark);
-        self.came = Came::of(step, call, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
+        self.came = Came::of(step, call, result, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at.into();
@@ -363,6 +382,13 @@ impl Entry {
     }
 }
 
+/// Whether a result may be another picture each time: nothing in it tells one from the other.
+fn unseen(result: &ToolResult) -> bool {
+    let told = result.digest.is_some() || result.state.is_some() || result.details.is_some();
+    let mut words = result.output.split(|char: char| !char.is_alphanumeric());
+    !told && result.output.len() < PAGE && words.all(|word| word.len() < DIGEST)
+}
+
 /// Six points are a suspicion, twenty-four are as good as certain.
 fn confidence(points: u32) -> u16 {
     u16::try_from(600 + points.min(24) * 16).unwrap_or(1000).min(980)
@@ -395,23 +421,26 @@ impl Rule for RepeatedCall {
                 let State { entries, customs, moving } = state;
                 let entries = if custom { &mut **customs.get_or_insert_default() } else { entries };
                 let call = step.call.as_ref()?;
+                let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
                 let entry = match entries.take_out(mark(call.key), |entry| entry.is_of(call.key, step.agent)) {
-                    Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call),
+                    Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call, result),
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
-                        let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
                         let worth = entry.worth(step, result).or_else(|| {
                             // A page that is turned keeps all but its heading: `no-effect` tells whether a view moved.
                             let result = result.filter(|_| call.asks != Asks::View);
                             let another = result.filter(|result| entry.moves_a_part(step, result, moving));
                             another.map(|_| 1)
                         });
+                        let nothing = entry.leads_on(step, call, entries)
+                            || step.index > entry.index + 1 && call.asks == Asks::Picture && result.is_some_and(unseen);
+                        let worth = worth.map(|points| if nothing { 0 } else { points });
                         let busy = !custom && worth.is_some() && entry.new_between(step, entries);
-                        entry.again(step, call, worth, busy);
+                        entry.again(step, call, result, worth, busy);
                         entry
                     }
-                    None => Entry::first(step, call),
+                    None => Entry::first(step, call, result),
                 };
                 let loose = if custom { 0 } else { entry.loose(moving.as_deref()) };
                 let signal = entry.signal(call, custom, loose, cx);
@@ -509,6 +538,52 @@ mod tests {
         // Four times with one other call between each is a nudge; three times is not yet.
         Script::new("{}").play("a:x b:1 a:x c:2 a:x d:3").expect(RULE, &[]);
         Script::new("{}").play("a:x b:1 a:x c:2 a:x d:3 a:x").strongest(RULE, Nudge);
+    }
+
+    /// Calls with their answers: tool, arguments, answer.
+    fn calls(calls: impl IntoIterator<Item = (&'static str, String, String)>) -> crate::rules::testing::Played {
+        let lines: Vec<String> = calls
+            .into_iter()
+            .flat_map(|(tool, args, answer)| {
+                [
+                    format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
+                    format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"{answer}"}}"#),
+                ]
+            })
+            .collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn pictures_that_nobody_described() {
+        let seen = |between: bool, picture: &'static str| {
+            let rounds = (0..12).flat_map(move |at| {
+                let click = format!(r#"{{"action":"left_click","coordinate":[{},{}]}}"#, at * 31, at * 17);
+                let look = ("computer", r#"{"action":"screenshot"}"#.into(), picture.into());
+                [between.then(|| ("computer", click, "ok".into())), Some(look)]
+            });
+            calls(rounds.flatten())
+        };
+        seen(true, "[image]").expect(RULE, &[]);
+        seen(true, "Screenshot taken").expect(RULE, &[]);
+        // The same picture by its digest, and nothing done in between.
+        seen(true, "[image 8f14e45fceea167a]").strongest(RULE, Block);
+        seen(false, "[image]").last(RULE, Halt);
+    }
+
+    #[test]
+    fn a_page_between_those_it_leads_to() {
+        let page = |name: &str| format!("{name}: {}", "berths, tides, tolls and pilots of the harbour. ".repeat(6));
+        let get =
+            |path: String, text: String| ("fetch", format!(r#"{{"url":"https://harbour.example/{path}"}}"#), text);
+        let walk = |pages: usize| {
+            calls((0..16).flat_map(move |at| {
+                let name = format!("{}", at % pages);
+                [get("list".into(), page("list")), get(name.clone(), page(&name))]
+            }))
+        };
+        walk(16).expect(RULE, &[]);
+        walk(2).strongest(RULE, Halt);
     }
 
     /// The levels of a call that is made thirty times, so many milliseconds after each other.

@@ -13,7 +13,7 @@ use crate::model::{HaltReason, Level, Recommendation};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Key, combine, printable};
+use crate::text::{Asks, Key, combine, enters, printable};
 use alloc::format;
 
 /// Steps looked back at, at most.
@@ -38,6 +38,8 @@ struct Seen {
     answer: Key,
     call: Key,
     asks: Asks,
+    /// Nothing tells what the call is about: it may be one of many things that are all well.
+    of_batch: bool,
     target: Option<Key>,
     round: Option<Key>,
     step: u64,
@@ -46,7 +48,7 @@ struct Seen {
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Seen { answer, call, asks, target, round, step, mutations, sighting, onset });
+codec!(struct Seen { answer, call, asks, of_batch, target, round, step, mutations, sighting, onset });
 
 /// Whether an answer says enough to be compared.
 fn substantial(step: &Step, call: &Call, length: usize) -> bool {
@@ -58,10 +60,14 @@ fn substantial(step: &Step, call: &Call, length: usize) -> bool {
     if compare_answers {
         return facts.letters > 0;
     }
+    // A form shows the same while its fields are filled, one after the other.
+    if enters(&call.name) {
+        return false;
+    }
     let telling = match asks {
         Asks::Prose | Asks::Search | Asks::Record => !mutates && facts.letters >= LETTERS,
         Asks::View => facts.letters >= LETTERS_OF_VIEW,
-        Asks::Nothing | Asks::Handover => false,
+        Asks::Nothing | Asks::Handover | Asks::Picture => false,
     };
     telling || length >= LONG && !mutates
 }
@@ -90,9 +96,10 @@ impl State {
 }
 
 /// Thresholds for what is asked: in words about twice as much, at most where it is refused.
-fn limits_of(asks: Asks, limits: &Limits) -> Limits {
+fn limits_of(seen: &Seen, limits: &Limits) -> Limits {
     let Limits { nudge, block, .. } = *limits;
-    match (asks, nudge.saturating_mul(2)) {
+    match (seen.asks, nudge.saturating_mul(2)) {
+        (_, told) if seen.of_batch => Limits { nudge: told, block: 0, gate: 0, halt: 0, ..*limits },
         (Asks::Prose, told) if block != 0 && told >= block => Limits { nudge: 0, ..*limits },
         (Asks::Prose, told) => Limits { nudge: told, ..*limits },
         // Who looks through dates and places gets one answer for many of them, and is told late and never refused.
@@ -125,6 +132,7 @@ impl Rule for SameAnswer {
             answer,
             call: call.key,
             asks: call.asks,
+            of_batch: call.asks == Asks::Nothing && call.target.is_none() && !call.compare_answers,
             target: call.target,
             round: call.round,
             step: step.index,
@@ -136,7 +144,8 @@ impl Rule for SameAnswer {
         let oldest = step.index.saturating_sub(u64::from(cx.limits.window));
         state.seen.retain(|seen| seen.step > oldest);
         let count = state.count(&newest);
-        limits_of(call.asks, cx.limits).reached(count, 1).then(|| {
+        let limits = limits_of(&newest, cx.limits);
+        limits.reached(count, 1).then(|| {
             let name = printable(&call.name, 48);
             let told = Told {
                 kind: "unmoved",
@@ -152,9 +161,9 @@ impl Rule for SameAnswer {
             let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
             same.reverse();
             let mut signal = Streak::of(same.into_iter()).signal(told);
-            let record = call.asks == Asks::Record;
-            let elsewhere = record || state.elsewhere(&newest);
-            let nudge = if record { limits_of(call.asks, cx.limits).nudge } else { cx.limits.nudge };
+            let seldom = call.asks == Asks::Record || newest.of_batch;
+            let elsewhere = seldom || state.elsewhere(&newest);
+            let nudge = if seldom { limits.nudge } else { cx.limits.nudge };
             signal.extra.only_told = elsewhere;
             if (call.asks == Asks::View || elsewhere) && nudge != 0 && count >= nudge {
                 signal.ask = Some(Level::Nudge);
@@ -169,8 +178,8 @@ impl Rule for SameAnswer {
         let Some(newest) = state.seen.last().filter(|seen| view.steps.saturating_sub(seen.step) < window) else {
             return Outlook::default();
         };
-        let (limits, count) = (limits_of(newest.asks, view.limits), state.count(newest));
-        let told = matches!(newest.asks, Asks::View | Asks::Record) || state.elsewhere(newest);
+        let (limits, count) = (limits_of(newest, view.limits), state.count(newest));
+        let told = newest.of_batch || matches!(newest.asks, Asks::View | Asks::Record) || state.elsewhere(newest);
         // Where there is no nudge for it, it is told where it would be refused.
         let told_at = if limits.nudge == 0 && view.limits.nudge != 0 { limits.block } else { limits.nudge };
         if told { view.told(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }
@@ -201,9 +210,15 @@ mod tests {
         Script::new("{}").play(&ask("lookup", &|at| format!("list{at}"))).expect(RULE, &[]);
         Script::new("{}").play(&ask("validate", &same)).expect(RULE, &[]);
         let long = |_: usize| "long".repeat(60);
-        Script::new("{}").play(&ask("validate", &long)).last(RULE, Nudge);
+        // Where nothing tells what a call is about, twice as many are told of, and none is refused.
+        let batch = |times: usize| -> String { (0..times).map(|at| format!("validate/{at}:{} ", long(at))).collect() };
+        Script::new("{}").play(&batch(7)).expect(RULE, &[]);
+        Script::new("{}").play(&batch(8)).expect(RULE, &[(15, Nudge)]);
+        Script::new("{}").play(&batch(40)).strongest(RULE, Nudge);
+        // A form that is filled.
+        Script::new("{}").play(&batch(40).replace("validate", "fill_in")).expect(RULE, &[]);
         // A change of the world between, and one round.
-        Script::new("{}").play(&ask("validate", &long).replacen(" val", " *1 val", 2)).expect(RULE, &[]);
+        Script::new("{}").play(&batch(8).replacen(" val", " *1 val", 2)).expect(RULE, &[]);
         Script::new("{}").play(&(String::from("#1 ") + &ask("web_search", &same))).expect(RULE, &[]);
         // Twice as many are refused, but not on a view.
         let many = |tool: &str, times: usize| -> String {

@@ -1,6 +1,6 @@
 //! Catches: text that goes round in circles without repeating itself exactly: the same thoughts in slightly other
 //! words, on end.
-//! Must not catch: lists with a common beginning, tables and code (their words count a quarter), long reports, counting.
+//! Must not catch: lists with a common beginning, tables, markup and code (their words count a quarter), long reports, counting.
 //! Idea: what separates a drifting loop from honest text is how many of its word triples were never said before.
 
 use crate::model::{HaltReason, Recommendation};
@@ -123,6 +123,9 @@ mod tests {
         events("{}", [says(&musings(30))]).expect(RULE, &[]);
         let row = |n| format!("| svc-{n} | running | 0 restarts | 2 of 2 ready | node pool a |\n");
         events("{}", [says(&(0..80).map(row).collect::<String>())]).expect(RULE, &[]);
+        let entry =
+            |n| format!("<url><loc>https://harbour.example/berth/{n}</loc><changefreq>weekly</changefreq></url>\n");
+        events("{}", [says(&(0..120).map(entry).collect::<String>())]).expect(RULE, &[]);
     }
 
     #[test]

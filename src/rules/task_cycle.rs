@@ -9,7 +9,7 @@ use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::{Key, combine};
+use crate::text::{Key, combine, ordered};
 use alloc::{format, vec::Vec};
 
 /// Attempts remembered: eight laps of two tasks, five of three.
@@ -118,8 +118,7 @@ impl Rule for TaskCycle {
             return None;
         }
         // The same wherever in the round one begins.
-        let mut tasks: Vec<Key> = round.iter().map(|seen| seen.task).collect();
-        tasks.sort_unstable();
+        let tasks: Vec<Key> = ordered(round.iter().map(|seen| seen.task).collect());
         let identity = combine("task-cycle", &tasks);
         let message = format!("The same {period} tasks were attempted in turns {laps} times, with nothing new");
         Some(Signal {

@@ -2,7 +2,7 @@
 
 use crate::codec::codec;
 use crate::model::{self, Error, ErrorCode};
-use crate::text::{Key, combine, evidence, key, printable, sort_few};
+use crate::text::{Key, combine, evidence, key, ordered, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -180,13 +180,11 @@ impl Graph {
         let nodes: Vec<&Node> = component.iter().filter_map(|index| self.nodes.get(*index)).collect();
         let members: Vec<Key> = nodes.iter().map(|node| node.key).collect();
         let inside = |edge: &&Edge| members.contains(&edge.from) && members.contains(&edge.to);
-        let mut edges: Vec<Key> = self.edges.iter().filter(inside).map(|edge| edge.key).collect();
+        let edges: Vec<Key> = self.edges.iter().filter(inside).map(|edge| edge.key).collect();
         if edges.is_empty() {
             return None;
         }
-        edges.sort_unstable();
-        let mut sorted = members.clone();
-        sorted.sort_unstable();
+        let (edges, sorted) = (ordered(edges), ordered(members.clone()));
         let driver = nodes.iter().find(|node| node.driver).or_else(|| nodes.first())?.key;
         let key = combine("cycle", &[combine("cycle-nodes", &sorted), combine("cycle-edges", &edges)]);
         Some(Cycle { key, driver, members })

@@ -9,6 +9,7 @@
 use super::digest::{Key, salted};
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
+use crate::text::ordered;
 use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 use serde_json::{Map, Number, Value};
@@ -264,10 +265,9 @@ impl Writer<'_> {
             if last.is_some_and(|last| last >= name) {
                 // The map keeps another order: once more, from the beginning.
                 self.out.truncate(start + 1);
-                let mut fields: Vec<_> = map.iter().collect();
-                fields.sort_unstable_by_key(|(name, _)| *name);
                 any = false;
-                for (name, value) in fields {
+                let names = ordered(map.keys().collect::<Vec<_>>());
+                for (name, value) in names.into_iter().filter_map(|name| map.get_key_value(name)) {
                     any |= self.field(name, value, depth, any, &counts);
                 }
                 break;

@@ -339,7 +339,7 @@ fn verb(name: &str) -> Option<bool> {
 }
 
 /// What an editor, browser or HTTP tool with many functions is asked to do.
-fn action(call: &ToolCall) -> Option<&str> {
+pub(super) fn action(call: &ToolCall) -> Option<&str> {
     const NAMES: [&str; 7] = ["action", "command", "method", "mode", "op", "operation", "sub_command"];
     let map = call.args.as_ref()?.as_object()?;
     let word = NAMES.iter().find_map(|name| map.get(*name)?.as_str())?;

@@ -1,7 +1,7 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::{Named, command, line_searches};
+use super::mutation::{Named, action, command, line_searches};
 use super::words::{Sieve, listed, listed_name, name_words};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -216,8 +216,23 @@ fn sleeps(line: &str) -> bool {
 pub(super) const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
 
 /// Words of tools that act upon a page or a screen and answer with what it shows.
-pub(super) const INTERFACES: [&str; 11] =
-    ["browser", "click", "drag", "hover", "keyboard", "mouse", "navigate", "press", "screenshot", "scroll", "tap"];
+pub(super) const INTERFACES: [&str; 12] = [
+    "browser",
+    "click",
+    "computer",
+    "drag",
+    "hover",
+    "keyboard",
+    "mouse",
+    "navigate",
+    "press",
+    "screenshot",
+    "scroll",
+    "tap",
+];
+
+/// Words of a tool, or of what it is asked to do, that take a picture.
+const PICTURES: [&str; 3] = ["photo", "screenshot", "snapshot"];
 
 /// Words of tools that enter something into a field.
 const ENTERS: [&str; 6] = ["enter", "fill", "input", "select", "set", "type"];
@@ -242,8 +257,10 @@ pub(crate) enum Asks {
     Record,
     /// Nothing: it hands over control.
     Handover,
+    /// A picture of a page or a screen.
+    Picture,
 }
-codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5 });
+codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6 });
 
 /// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.
 fn by_fields(call: &ToolCall) -> bool {
@@ -266,7 +283,8 @@ pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
     } else if !named.runs_code() && asked(call).is_some() {
         Asks::Prose
     } else if named.interface {
-        Asks::View
+        let pictures = |name: &str| name_words(name).any(|word| listed(&PICTURES, word));
+        if pictures(action(call).unwrap_or(&call.tool)) { Asks::Picture } else { Asks::View }
     } else if named.search || command(call, named).is_some_and(|line| line_searches(&line)) {
         Asks::Search
     } else {
@@ -352,7 +370,7 @@ mod tests {
     #[test]
     fn lists_are_sorted() {
         assert_sorted(&ASKED);
-        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS] {
+        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS] {
             assert_sorted(list);
         }
     }

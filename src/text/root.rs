@@ -4,6 +4,7 @@ use super::canonical::canonical_json;
 use super::digest::Key;
 use super::late::{Reads, Said};
 use super::nature::mistake;
+use super::ordered;
 use super::scan::holds_triple;
 use super::words::{listed, runs};
 use crate::codec::codec;
@@ -125,7 +126,7 @@ impl Tokens {
         let text = text.get(..text.floor_char_boundary(BYTES)).unwrap_or_default();
         let mut hashes = Vec::with_capacity(text.len() / 4);
         each_token(text, |hash| hashes.push(hash));
-        hashes.sort_unstable();
+        let hashes = ordered(hashes);
         let mut tokens = Self { counts: Vec::new(), all: u32::try_from(hashes.len()).unwrap_or(u32::MAX) };
         for same in hashes.chunk_by(|one, next| one == next) {
             let count = u32::try_from(same.len()).unwrap_or(u32::MAX);

@@ -4,6 +4,7 @@
 use super::mask::{CLIP_ABOVE, Strength, end_of_digits, first_digit, normalise};
 use super::request::{has_digit, word_hashes};
 use crate::codec::codec;
+use crate::text::ordered;
 use alloc::{string::String, vec::Vec};
 
 /// Words kept: those with the lowest hashes, which are the same ones in texts that share most of their words.
@@ -34,8 +35,8 @@ impl Sketch {
     pub(crate) fn of(text: &str) -> Self {
         let mut masked = String::new();
         normalise(text.get(..text.floor_char_boundary(CLIP_ABOVE)).unwrap_or_default(), Strength::Light, &mut masked);
-        let mut words: Vec<u32> = word_hashes(&masked).filter(|word| !has_digit(*word)).take(WORDS).collect();
-        words.sort_unstable();
+        let mut words =
+            ordered(word_hashes(&masked).filter(|word| !has_digit(*word)).take(WORDS).collect::<Vec<u32>>());
         words.dedup();
         words.truncate(KEPT);
         words.shrink_to_fit();

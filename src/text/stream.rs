@@ -51,9 +51,11 @@ enum Line {
     List,
     Row,
     Text,
+    /// It begins with a tag.
+    Markup,
 }
 codec!(enum Line {
-    Start: 0, Marks(first, second): 1, Closing(first): 2, Bullet: 3, Number: 4, Dot: 5, List: 6, Row: 7, Text: 8,
+    Start: 0, Marks(first, second): 1, Closing(first): 2, Bullet: 3, Number: 4, Dot: 5, List: 6, Row: 7, Text: 8, Markup: 9,
 });
 
 /// Where in a Markdown text the stream is: in a fence, a table row, a list item.
@@ -82,7 +84,7 @@ impl Layout {
     /// Whether nothing but the end of the line can change it.
     #[inline]
     pub(crate) fn is_settled(self) -> bool {
-        matches!(self.line, Line::Text | Line::Row | Line::List)
+        matches!(self.line, Line::Text | Line::Row | Line::List | Line::Markup)
     }
 
     /// Goes on by many bytes; tells how many characters there were, and how many of them in blocks.
@@ -128,6 +130,7 @@ impl Layout {
             Line::Start => match byte {
                 b'`' | b'~' => Line::Marks(byte, 1),
                 b'|' => Line::Row,
+                b'<' => Line::Markup,
                 b'-' | b'*' | b'+' => Line::Bullet,
                 b'0'..=b'9' => Line::Number,
                 _ => Line::Text,
@@ -152,10 +155,10 @@ impl Layout {
         self.fence != 0 || self.line == Line::Row
     }
 
-    /// In a fence, a table row or a list item (its number included), where few words are new.
+    /// In a fence, a table row, a list item (its number included) or a line of markup, where few words are new.
     #[inline]
     pub(crate) fn is_structured(self) -> bool {
-        self.is_block() || matches!(self.line, Line::List | Line::Number)
+        self.is_block() || matches!(self.line, Line::List | Line::Number | Line::Markup)
     }
 }
 

@@ -185,7 +185,7 @@ pub(crate) const ALL: &[Step] = &[
         label: "installing the packed npm package",
         usually: "",
         lane: Lane::Scripts,
-        needs: &["package", "test-tools"],
+        needs: &["package", "test-tools", "chromium"],
         // As `js-installed`: how the package is put together, whatever its modules answer.
         reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "docs", "README.md"],
         action: js_packaging,

@@ -1,6 +1,7 @@
 //! Compilers, linkers and linters: code, what the message names, file.
 
 use super::words::{file_key, has_extension, joined, listed, location, parts, shortened};
+use crate::text::ordered;
 use alloc::{string::String, vec::Vec};
 
 /// Errors told apart in one output.
@@ -25,8 +26,7 @@ pub(super) fn diagnostics(lines: &[&str]) -> Option<String> {
         }
     }
     // Not deduplicated: five of the same error down to four is progress.
-    items.sort_unstable();
-    listed("build-fail", items)
+    listed("build-fail", ordered(items))
 }
 
 /// `error[E0308]: mismatched types` with its `--> src/lib.rs:3:5` below; `error: …` counts only with one.

@@ -39,22 +39,14 @@ impl Failing {
         }
     }
 
-    fn signature(mut self) -> Option<String> {
+    fn signature(self) -> Option<String> {
         // Go reports a parent for every failing subtest; the subtests say more.
-        let parents: Vec<String> = self
-            .tests
-            .keys()
-            .filter(|name| {
-                let inside = format!("{name}/");
-                self.tests.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
-            })
-            .cloned()
-            .collect();
-        for parent in parents {
-            self.tests.remove(&parent);
-        }
-        let items = self.tests.into_iter().map(|(name, class)| joined(&[&shortened(&name), &class]));
-        listed("test-fail", items.collect())
+        let is_parent = |name: &str| {
+            let inside = format!("{name}/");
+            self.tests.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
+        };
+        let own = self.tests.iter().filter(|(name, _)| !is_parent(name));
+        listed("test-fail", own.map(|(name, class)| joined(&[&shortened(name), class])).collect())
     }
 }
 

@@ -1,9 +1,15 @@
-//! Sorting a few items.
+//! Sorting in little code: the standard library's sorts are made for many items, and compiled anew for every type.
+
+use alloc::{collections::BinaryHeap, vec::Vec};
+
+/// The items in ascending order.
+pub(crate) fn ordered<T: Ord>(items: Vec<T>) -> Vec<T> {
+    BinaryHeap::from(items).into_sorted_vec()
+}
 
 /// Sorts items in place; those of which neither belongs behind the other stay in their order.
 ///
-/// For lists with a small bound, most of which have two or three items: the standard library's sort is made for many, and
-/// its 3 KB are compiled anew for every type.
+/// For lists with a small bound, most of which have two or three items.
 pub(crate) fn sort_few<T>(items: &mut [T], belongs_behind: impl Fn(&T, &T) -> bool) {
     for end in 1..items.len() {
         for at in (1..=end).rev() {
@@ -17,7 +23,7 @@ pub(crate) fn sort_few<T>(items: &mut [T], belongs_behind: impl Fn(&T, &T) -> bo
 
 #[cfg(test)]
 mod tests {
-    use super::sort_few;
+    use super::{ordered, sort_few};
     use alloc::vec::Vec;
 
     #[test]
@@ -28,6 +34,8 @@ mod tests {
             expected.sort_by_key(|(key, _)| core::cmp::Reverse(*key));
             sort_few(&mut few, |one, other| one.0 < other.0);
             assert_eq!(few, expected);
+            expected.sort_unstable();
+            assert_eq!(ordered(few), expected);
         }
     }
 }

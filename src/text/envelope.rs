@@ -1,0 +1,324 @@
+//! What a harness puts around what a tool said: blocks of content, the streams of a process, an exit code above or below it.
+//!
+//! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field more may be
+//! the answer.
+
+use super::words::listed;
+use crate::model::{Outcome, ToolResult};
+use alloc::{borrow::Cow, string::String, vec::Vec};
+use serde_json::{Map, Value};
+
+/// Envelopes within each other.
+const DEEPEST: usize = 3;
+
+/// Fields beside blocks of content: none of them says more than those do.
+const OF_BLOCKS: [&str; 5] = ["_meta", "isError", "is_error", "structuredContent", "type"];
+/// Fields with the exit code of a process.
+const CODES: [&str; 4] = ["exitCode", "exit_code", "return_code", "returncode"];
+/// Fields beside the streams of a process: how long it took, and marks that nothing was out of the ordinary.
+const BESIDE_STREAMS: [&str; 12] = [
+    "duration",
+    "durationMs",
+    "duration_ms",
+    "duration_seconds",
+    "elapsed",
+    "interrupted",
+    "isImage",
+    "noOutputExpected",
+    "success",
+    "timedOut",
+    "timed_out",
+    "wall_time",
+];
+/// Labels of the lines above an output that tell of the process.
+const LABELS: [&str; 5] = ["chunk id", "exit code", "original token count", "total output lines", "wall time"];
+/// What a line above or below an output begins with that holds nothing but an exit code.
+const EXITED: [&str; 6] = [
+    "Command completed with exit code",
+    "Command finished with exit code",
+    "Exit code:",
+    "Process exited with code",
+    "The command completed with exit code",
+    "exit code:",
+];
+/// What a line below an output begins with that tells where the process ran.
+const WHERE: [&str; 2] = ["Current working directory:", "Python interpreter:"];
+
+/// What was found in an envelope.
+struct Opened<'a> {
+    output: Cow<'a, str>,
+    code: Option<i32>,
+    failed: bool,
+}
+
+/// A result without what a harness put around it; none where there is nothing around it.
+pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
+    let mut found = open(&result.output)?;
+    for _ in 1..DEEPEST {
+        let Some(inner) = open(&found.output) else { break };
+        let (code, failed) = (inner.code.or(found.code), inner.failed || found.failed);
+        found = Opened { output: Cow::Owned(inner.output.into_owned()), code, failed };
+    }
+    // What the host says itself stands.
+    let outcome = if found.failed && result.outcome == Outcome::Ok { Outcome::Error } else { result.outcome };
+    Some(ToolResult {
+        call_id: result.call_id.clone(),
+        tool: result.tool.clone(),
+        outcome,
+        output: found.output.into_owned(),
+        digest: result.digest.clone(),
+        exit_code: result.exit_code.or(found.code),
+        error_class: result.error_class.clone(),
+        details: result.details.clone(),
+        state: result.state.clone(),
+    })
+}
+
+fn open(output: &str) -> Option<Opened<'_>> {
+    let text = output.trim();
+    match text.as_bytes() {
+        [b'{', .., b'}'] => in_json(text),
+        [b'<', ..] => in_tags(text),
+        [.., b']'] => above_footer(text),
+        _ => below_heading(text),
+    }
+}
+
+/// Blocks of content, or what a process wrote, as JSON.
+fn in_json(text: &str) -> Option<Opened<'_>> {
+    // Most objects are no envelope, which the name of the first field tells.
+    let first = text.split('"').nth(1)?;
+    let known = |name: &str| {
+        matches!(name, "content" | "metadata" | "output" | "stderr" | "stdout")
+            || [&OF_BLOCKS[..], &CODES, &BESIDE_STREAMS].iter().any(|list| list.contains(&name))
+    };
+    if !known(first) {
+        return None;
+    }
+    let fields = serde_json::from_str::<Map<String, Value>>(text).ok()?;
+    blocks(&fields).or_else(|| streams(&fields))
+}
+
+/// `{"content": [{"type": "text", "text": …}], "isError": false}`
+fn blocks(fields: &Map<String, Value>) -> Option<Opened<'static>> {
+    let texts = fields.get("content")?.as_array()?.iter().map(|block| match block.get("type")?.as_str()? {
+        "text" => block.get("text")?.as_str(),
+        _ => None,
+    });
+    let texts = texts.collect::<Option<Vec<&str>>>()?;
+    let mut others = fields.keys().filter(|name| *name != "content");
+    if texts.is_empty() || !others.all(|name| OF_BLOCKS.contains(&name.as_str())) {
+        return None;
+    }
+    let failed = ["isError", "is_error"].iter().any(|name| fields.get(*name) == Some(&Value::Bool(true)));
+    Some(Opened { output: Cow::Owned(texts.join("\n")), code: None, failed })
+}
+
+/// `{"stdout": …, "stderr": …, "exit_code": 0}`, `{"output": …, "metadata": {"exit_code": 0}}`
+fn streams(fields: &Map<String, Value>) -> Option<Opened<'static>> {
+    let mut code = None;
+    let mut written: Vec<&str> = Vec::new();
+    let within = fields.get("metadata").map(|metadata| metadata.as_object()).unwrap_or_default();
+    for (name, value) in fields.iter().chain(within.into_iter().flatten()) {
+        match (name.as_str(), value) {
+            ("stdout" | "stderr" | "output", Value::String(text)) => written.push(text),
+            ("metadata", Value::Object(_)) => {}
+            (name, Value::Number(number)) if CODES.contains(&name) => {
+                code = Some(i32::try_from(number.as_i64()?).ok()?);
+            }
+            ("success", Value::Bool(true)) | (_, Value::Bool(false) | Value::Null) => {
+                BESIDE_STREAMS.contains(&name.as_str()).then_some(())?;
+            }
+            (name, Value::Number(_)) if BESIDE_STREAMS.contains(&name) => {}
+            _ => return None,
+        }
+    }
+    // Without anything beside it, one text is a field like any other.
+    if written.is_empty() || fields.len() == 1 {
+        return None;
+    }
+    let parts: Vec<&str> = written.into_iter().filter(|text| !text.trim().is_empty()).collect();
+    Some(Opened { output: Cow::Owned(parts.join("\n")), code, failed: false })
+}
+
+/// `<returncode>0</returncode><output>…</output>`
+fn in_tags(text: &str) -> Option<Opened<'_>> {
+    let mut rest = text;
+    let mut code = None;
+    for tag in ["returncode", "exit_code"] {
+        if let Some((number, after)) = element(rest, tag) {
+            code = Some(number.trim().parse().ok()?);
+            rest = after.trim_start();
+        }
+    }
+    let (output, after) = element(rest, "output")?;
+    after.trim().is_empty().then_some(Opened { output: Cow::Borrowed(output.trim()), code, failed: false })
+}
+
+/// What stands in the tag that a text begins with, and behind it.
+fn element<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
+    let inside = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+    // The last one, where the output holds the same tag.
+    let end = if tag == "output" { inside.rfind("</") } else { inside.find("</") }?;
+    let (inside, closing) = inside.split_at_checked(end)?;
+    Some((inside, closing.strip_prefix("</")?.strip_prefix(tag)?.strip_prefix('>')?))
+}
+
+/// `Exit code: 0`, `Wall time: 0.3 seconds`, `Output:`, or `Observation:`, and what follows.
+fn below_heading(text: &str) -> Option<Opened<'_>> {
+    let head = text.get(..12)?;
+    if head.eq_ignore_ascii_case("observation:") {
+        let output = text.get(12..).unwrap_or_default().trim_start();
+        return Some(Opened { output: Cow::Borrowed(output), code: None, failed: false });
+    }
+    let (mut rest, mut code) = (text, None);
+    loop {
+        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        let line = line.trim_end();
+        if line == "Output:" {
+            // There is a line above it, or it is the tool's own.
+            return (rest.len() < text.len()).then_some(Opened { output: Cow::Borrowed(after), code, failed: false });
+        }
+        match exited(line) {
+            Some(number) => code = Some(number),
+            None => line.split_once(':').filter(|(label, _)| listed(&LABELS, label)).map(|_| ())?,
+        }
+        if after.is_empty() {
+            return None;
+        }
+        rest = after;
+    }
+}
+
+/// What stands above lines such as `[The command completed with exit code 0.]`.
+fn above_footer(text: &str) -> Option<Opened<'_>> {
+    let (mut rest, mut code) = (text, None);
+    while let Some((before, line)) = last_line(rest) {
+        let Some(line) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) else { break };
+        match exited(line) {
+            Some(number) => code = Some(number),
+            None if WHERE.iter().any(|start| line.starts_with(start)) => {}
+            None => break,
+        }
+        rest = before;
+    }
+    code.map(|code| Opened { output: Cow::Borrowed(rest.trim_end()), code: Some(code), failed: false })
+}
+
+fn last_line(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_end();
+    if text.is_empty() {
+        return None;
+    }
+    Some(text.rsplit_once('\n').unwrap_or(("", text)))
+}
+
+/// The exit code that is all that a line tells.
+fn exited(line: &str) -> Option<i32> {
+    let rest = EXITED.iter().find_map(|start| line.strip_prefix(start))?;
+    rest.trim().trim_end_matches('.').parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::ToString;
+    use serde_json::json;
+
+    fn open(output: &str) -> Option<(Outcome, Option<i32>, String)> {
+        let result = ToolResult { output: output.into(), ..ToolResult::default() };
+        opened(&result).map(|opened| (opened.outcome, opened.exit_code, opened.output))
+    }
+
+    #[test]
+    fn what_harnesses_put_around_an_answer() {
+        let said = "berth 7 is free\nberth 9 too";
+        let blocks = |failed: bool| json!({"content": [{"type": "text", "text": said}], "isError": failed}).to_string();
+        let process = |code: i32| json!({"stdout": said, "stderr": "", "exit_code": code}).to_string();
+        for (output, outcome, code) in [
+            (blocks(false), Outcome::Ok, None),
+            (blocks(true), Outcome::Error, None),
+            (process(0), Outcome::Ok, Some(0)),
+            (process(3), Outcome::Ok, Some(3)),
+            (json!({"returncode": 1, "stdout": "", "stderr": said}).to_string(), Outcome::Ok, Some(1)),
+            (
+                json!({"output": said, "metadata": {"exit_code": 0, "duration_seconds": 0.4}}).to_string(),
+                Outcome::Ok,
+                Some(0),
+            ),
+            (
+                json!({"stdout": said, "stderr": "", "interrupted": false, "isImage": false}).to_string(),
+                Outcome::Ok,
+                None,
+            ),
+            (format!("Exit code: 2\nWall time: 0.3 seconds\nOutput:\n{said}"), Outcome::Ok, Some(2)),
+            (
+                format!("Chunk ID: 7c2f\nWall time: 1 seconds\nProcess exited with code 0\nOutput:\n{said}"),
+                Outcome::Ok,
+                Some(0),
+            ),
+            (format!("Observation: {said}"), Outcome::Ok, None),
+            (format!("OBSERVATION:\n{said}"), Outcome::Ok, None),
+            (format!("<returncode>0</returncode>\n<output>\n{said}\n</output>"), Outcome::Ok, Some(0)),
+            (format!("<output>{said}</output>"), Outcome::Ok, None),
+            (format!("{said}\n[The command completed with exit code 0.]"), Outcome::Ok, Some(0)),
+            (
+                format!("{said}\n[Current working directory: /srv]\n[Command finished with exit code 1]"),
+                Outcome::Ok,
+                Some(1),
+            ),
+            (format!("Observation: {}", process(0)), Outcome::Ok, Some(0)),
+        ] {
+            assert_eq!(open(&output), Some((outcome, code, said.to_string())), "{output}");
+        }
+        let silent = "<returncode>0</returncode>\n<output>\n</output>";
+        assert_eq!(open(silent), Some((Outcome::Ok, Some(0), String::new())));
+        assert_eq!(open("[Command finished with exit code 0]"), Some((Outcome::Ok, Some(0), String::new())));
+    }
+
+    #[test]
+    fn what_the_host_says_stands() {
+        let result = ToolResult {
+            output: r#"{"content":[{"type":"text","text":"gone"}],"isError":true}"#.into(),
+            outcome: Outcome::Timeout,
+            exit_code: Some(9),
+            state: Some("s".into()),
+            ..ToolResult::default()
+        };
+        assert_eq!(opened(&result), Some(ToolResult { output: "gone".into(), ..result.clone() }));
+    }
+
+    #[test]
+    fn answers_of_their_own() {
+        for output in [
+            "",
+            "ok",
+            "{}",
+            "[]",
+            "<p>free</p>",
+            "<output>free</output> until noon",
+            "<returncode>none</returncode><output>free</output>",
+            "Output:\nfree",
+            "Exit code: 0",
+            "Exit code: 0\nfree",
+            "Wall time: 3 seconds\nBerth: 7\nOutput:\nfree",
+            "free\n[see berth 7]",
+            "[1, 2]",
+            "free\n[Current working directory: /srv]",
+            r#"{"content":"free"}"#,
+            r#"{"content":[]}"#,
+            r#"{"content":[{"type":"text","text":"free"}],"berth":7}"#,
+            r#"{"content":[{"type":"image","data":"free"}]}"#,
+            r#"{"output":"free"}"#,
+            r#"{"output":"free","berth":7}"#,
+            r#"{"stdout":"free","stderr":"","interrupted":true}"#,
+            r#"{"stdout":"free","stderr":7}"#,
+            r#"{"stdout":"free","stderr":""#,
+            r#"{"success":true}"#,
+            r#"{"exit_code":0}"#,
+        ] {
+            assert_eq!(open(output), None, "{output}");
+        }
+    }
+}
