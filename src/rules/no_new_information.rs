@@ -1,7 +1,10 @@
-//! Catches: questions in natural language whose answers hold nothing that was not said before.
+//! Catches: questions in natural language whose answers hold nothing that was not said before; parts of one file or page that
+//! are read again and again, each time cut in another way ([`looks`]).
 //! Must not catch: answers with new words or numbers in them, short acknowledgements, anything but natural language
 //! (on code and commands the measure fires on most healthy runs).
 //! Idea: novelty of the answer, not of the question, is what a searcher lives on.
+
+mod looks;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
@@ -10,6 +13,7 @@ use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::Ring;
 use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
 use alloc::{format, vec, vec::Vec};
+use looks::Looks;
 
 /// Agents watched at once.
 const AGENTS: usize = 8;
@@ -27,8 +31,9 @@ pub(crate) struct NoNewInformation;
 pub(crate) struct State {
     known: Words,
     agents: Ring<Agent>,
+    looks: Looks,
 }
-codec!(struct State { known, agents });
+codec!(struct State { known, agents, looks });
 
 #[derive(Clone, Debug)]
 struct Agent {
@@ -64,7 +69,7 @@ impl Words {
 
 impl Rule for NoNewInformation {
     const ID: &'static str = "no-new-information";
-    const ABOUT: &'static str = "Questions whose answers hold no new words.";
+    const ABOUT: &'static str = "Questions whose answers hold no new words, or parts of one thing read over and over.";
     const UNIT: &'static str = "answers in a row";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
     const SEES: Facts = Facts::STEP;
@@ -73,7 +78,31 @@ impl Rule for NoNewInformation {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Step(step, result) = fact else { return None };
         let call = step.call.as_ref()?;
-        if call.asks != Asks::Prose || call.mutates || step.facts.failed {
+        if call.mutates {
+            return None;
+        }
+        if call.asks != Asks::Prose {
+            let stale = state.looks.took(step, call, result)?;
+            let count = Looks::worth(stale);
+            return cx.limits.reached(count, 1).then(|| {
+                let name = printable(&call.name, 48);
+                let target = call.target.unwrap_or(0);
+                let message =
+                    format!("`{name}` read parts of the same {} times, and hardly a line was new", stale.times);
+                stale.signal(Told {
+                    kind: "nothing-new",
+                    identity: combine("no-new-information/looks", &[target, step.agent]),
+                    count,
+                    confidence: confidence(350, 50, count),
+                    signature: cx.named(&name, '0', target),
+                    message,
+                    instead: "Write down what those lines say that matters, and go on with what they do not say.",
+                    recommendation: Recommendation::ChangeApproach,
+                    halt_reason: HaltReason::Stalled,
+                })
+            });
+        }
+        if step.facts.failed {
             return None;
         }
         let (mut words, mut new, mut numbers) = (0_u32, 0_u32, 0_u32);
@@ -121,12 +150,13 @@ impl Rule for NoNewInformation {
     }
 
     fn standing(state: &State) -> u32 {
-        state.agents.iter().map(|agent| agent.answers.times).max().unwrap_or(0)
+        state.agents.iter().map(|agent| agent.answers.times).max().unwrap_or(0).max(state.looks.standing())
     }
 
     fn fits(state: &State) -> bool {
         state.agents.len() <= AGENTS
             && state.agents.iter().all(|agent| agent.answers.fits())
+            && state.looks.fits()
             && (state.known.0.is_empty() || state.known.0.len() == PLACES)
     }
 }
@@ -134,7 +164,8 @@ impl Rule for NoNewInformation {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::Script;
+    use crate::rules::testing::{Played, Script, events};
+    use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "no-new-information";
     const SAME: &str = "several_old_words_which_say_nothing_new_to_anybody_at_all_again_and_again";
@@ -154,5 +185,45 @@ mod tests {
         Script::new("{}").play(&ask(6).replace("ask/", "bash/")).expect(RULE, &[]);
         // Answers too short to tell.
         Script::new("{}").play(&ask(6).replace(SAME, "fine")).expect(RULE, &[]);
+    }
+
+    /// The lines of a survey from one to another, read by a tool in its own words.
+    fn read(tool: &str, from: usize, to: usize) -> [String; 2] {
+        let lines: Vec<String> =
+            (from..to).map(|at| format!("{at}: pile {} stands in {} fathoms", at * 7, at * 31 % 17)).collect();
+        [
+            format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"path":"survey.txt","from":{from},"to":{to}}}}}"#),
+            format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"{}"}}"#, lines.join("\\n")),
+        ]
+    }
+
+    fn reading(parts: impl IntoIterator<Item = (usize, usize)>) -> Played {
+        events("{}", parts.into_iter().flat_map(|(from, to)| read("read_file", from, to)))
+    }
+
+    #[test]
+    fn parts_of_one_thing() {
+        // To and fro over the same two hundred lines.
+        let parts = |times: usize| (0..times).map(|at| (at * 37 % 150, at * 37 % 150 + 60 + at % 3));
+        reading(parts(40)).strongest(RULE, Nudge);
+        // From its beginning to its end, and a few places once more.
+        reading((0..40).map(|at| (at * 50, at * 50 + 60))).expect(RULE, &[]);
+        reading((0..12).map(|at| (at * 50, at * 50 + 60)).chain(parts(6))).expect(RULE, &[]);
+        // Something else is looked at, or changed, in between.
+        for between in ["other.txt", "third.txt"] {
+            let look = |(from, to): (usize, usize)| {
+                let [call, result] = read("read_file", from, to);
+                let [other, answer] = read("read_file", from, to).map(|line| line.replace("survey.txt", between));
+                [call, result, other, answer]
+            };
+            events("{}", parts(40).flat_map(look)).expect(RULE, &[]);
+        }
+        let mended = parts(40).flat_map(|(from, to)| {
+            let call =
+                format!(r#"{{"type":"tool-call","tool":"edit_file","args":{{"path":"survey.txt","line":{from}}}}}"#);
+            let result = r#"{"type":"tool-result","tool":"edit_file","outcome":"ok","output":"done"}"#.into();
+            [&read("read_file", from, to)[..], &[call, result]].concat()
+        });
+        events("{}", mended).expect(RULE, &[]);
     }
 }

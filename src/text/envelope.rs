@@ -79,7 +79,7 @@ fn open(output: &str) -> Option<Opened<'_>> {
     match text.as_bytes() {
         [b'{', .., b'}'] => in_json(text),
         [b'<', ..] => in_tags(text),
-        [.., b']'] => above_footer(text),
+        [.., b']'] => above_footer(text).or_else(|| below_heading(text)),
         _ => below_heading(text),
     }
 }
@@ -272,6 +272,8 @@ mod tests {
         ] {
             assert_eq!(open(&output), Some((outcome, code, said.to_string())), "{output}");
         }
+        // A list under a heading.
+        assert_eq!(open("Exit code: 0\nOutput:\n[]"), Some((Outcome::Ok, Some(0), "[]".to_string())));
         let silent = "<returncode>0</returncode>\n<output>\n</output>";
         assert_eq!(open(silent), Some((Outcome::Ok, Some(0), String::new())));
         assert_eq!(open("[Command finished with exit code 0]"), Some((Outcome::Ok, Some(0), String::new())));

@@ -5,7 +5,8 @@
 //! every healthy wrapping. The same call failing in the same wrapping is a loop in all of them.
 
 use crate::kit::{detector, record};
-use loopwarden::model::Level;
+use crate::labelled::{labelled_corpus, reached};
+use loopwarden::model::{Body, Event, Level, Outcome, ToolResult};
 use serde_json::{Value, json};
 
 /// Things that work is done to.
@@ -186,4 +187,54 @@ fn the_same_failure_in_every_wrapping() {
             assert!(level >= Level::Block, "{level:?}: {row:?} in {failing}");
         }
     }
+}
+
+/// An envelope around an output of a process that ended with an exit code.
+type Envelope = fn(&str, i32) -> String;
+
+/// Envelopes, and whether they tell the exit code.
+const ENVELOPES: [(Envelope, bool); 7] = [
+    (|said, code| json!({"content": [{"type": "text", "text": said}], "isError": code != 0}).to_string(), false),
+    (|said, code| json!({"stdout": said, "stderr": "", "exit_code": code}).to_string(), true),
+    (|said, code| json!({"output": said, "metadata": {"exit_code": code, "duration_seconds": 0.4}}).to_string(), true),
+    (|said, code| format!("Exit code: {code}\nWall time: 0.{} seconds\nOutput:\n{said}", said.len() % 9), true),
+    (|said, _| format!("Observation: {said}"), false),
+    (|said, code| format!("<returncode>{code}</returncode>\n<output>\n{said}\n</output>"), true),
+    (|said, code| format!("{said}\n[The command completed with exit code {code}.]"), true),
+];
+
+/// The events with every result changed.
+fn with_results(events: &[(Event, bool)], change: impl Fn(&mut ToolResult)) -> Vec<(Event, bool)> {
+    let mut events = events.to_vec();
+    for (event, _) in &mut events {
+        if let Body::ToolResult(result) = &mut event.body {
+            change(result);
+        }
+    }
+    events
+}
+
+#[test]
+fn every_scenario_of_the_corpus_in_every_envelope() {
+    let (mut differ, mut compared) = (Vec::new(), 0);
+    for scenario in labelled_corpus() {
+        let config = scenario.raw.config.as_deref().unwrap_or_default();
+        let code = |result: &ToolResult| result.exit_code.unwrap_or(i32::from(result.outcome == Outcome::Error));
+        let plain = [false, true].map(|with_code| {
+            let events = with_results(&scenario.events, |result| {
+                result.output = result.output.trim().into();
+                result.exit_code = with_code.then(|| code(result)).or(result.exit_code);
+            });
+            (reached(&events, config), events)
+        });
+        for (number, (envelope, with_code)) in ENVELOPES.iter().enumerate() {
+            let (expected, events) = &plain[usize::from(*with_code)];
+            let wrapped = with_results(events, |result| result.output = envelope(&result.output, code(result)));
+            compared += 1;
+            if reached(&wrapped, config) != *expected {
+                differ.push(format!("{} in envelope {number}", scenario.raw.id));
+            }
+        }
+    }
+    assert!(differ.is_empty(), "{} of {compared} differ:\n{}", differ.len(), differ.join("\n"));
 }

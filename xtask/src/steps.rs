@@ -181,6 +181,15 @@ pub(crate) const ALL: &[Step] = &[
         action: js_test,
     },
     Step {
+        name: "chromium",
+        label: "looking for Chromium",
+        usually: "",
+        lane: Lane::Hosts,
+        needs: &[],
+        reads: &[],
+        action: setup::chromium,
+    },
+    Step {
         name: "js-packaging",
         label: "installing the packed npm package",
         usually: "",
@@ -300,15 +309,6 @@ pub(crate) const ALL: &[Step] = &[
         // Snapshots are among the answers.
         reads: &["js", "js/glue/loopwarden.d.ts", "js/glue/tools.d.ts", "@expected"],
         action: js_state,
-    },
-    Step {
-        name: "chromium",
-        label: "looking for Chromium",
-        usually: "",
-        lane: Lane::Hosts,
-        needs: &[],
-        reads: &[],
-        action: setup::chromium,
     },
     Step {
         name: "js-conformance",

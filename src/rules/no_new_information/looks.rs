@@ -1,0 +1,112 @@
+//! Parts of one thing that are read again and again, each time cut in another way.
+//!
+//! No two calls are the same, and no two answers; what repeats is their lines. A look counts where hardly a line of it was not in
+//! an earlier one, and something else looked at or changed in between begins anew.
+
+use crate::codec::codec;
+use crate::model::ToolResult;
+use crate::rules::streak::Streak;
+use crate::state::{Call, Ring, Step};
+use crate::text::{Key, key};
+use alloc::vec::Vec;
+
+/// Agents whose looks are remembered at once.
+const AGENTS: usize = 2;
+/// Lines remembered, and lines of one look that are looked at.
+const LINES: usize = 768;
+const OF_A_LOOK: usize = 256;
+/// Lines without which a look is no part of a text, and bytes of a line that says something.
+const FEWEST: usize = 4;
+const SHORTEST: usize = 4;
+/// A look is news where more than one line in so many is new.
+const NEWS: usize = 20;
+/// Looks that count as one answer: whoever reads on overlaps with what he has read.
+const AS_ONE: u32 = 2;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looks(Ring<Look>);
+codec!(struct Looks(_));
+
+/// What one agent has looked at lately.
+#[derive(Clone, Debug)]
+struct Look {
+    agent: Key,
+    target: Key,
+    call: Key,
+    /// New mutations of the run at that time.
+    mutations: u64,
+    /// Marks of lines, the oldest first; none before the second look.
+    lines: Vec<u16>,
+    stale: Streak,
+}
+codec!(struct Look { agent, target, call, mutations, lines, stale });
+
+impl Looks {
+    /// Takes in what came of a call; the looks in a row that brought hardly a new line, where it was one of them.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult) -> Option<&Streak> {
+        let target = call.target?;
+        if step.facts.failed || call.polling {
+            return None;
+        }
+        let known = self.0.take(|look| look.agent == step.agent);
+        let known = known.filter(|look| look.target == target && look.mutations == step.mutations_after);
+        let Some(mut look) = known else {
+            let (agent, mutations) = (step.agent, step.mutations_after);
+            let look = Look { agent, target, call: call.key, mutations, lines: Vec::new(), stale: Streak::default() };
+            self.0.push(look, AGENTS);
+            return None;
+        };
+        // The same call is another rule's.
+        let another = core::mem::replace(&mut look.call, call.key) != call.key;
+        let stale = another && look.learn(&result.output);
+        if stale {
+            look.stale.add(step.sighting, step.onset);
+        }
+        self.0.push(look, AGENTS);
+        self.0.last().filter(|_| stale).map(|look| &look.stale)
+    }
+
+    /// The evidence that so many looks are.
+    pub(super) const fn worth(stale: &Streak) -> u32 {
+        stale.times / AS_ONE
+    }
+
+    pub(super) fn standing(&self) -> u32 {
+        self.0.iter().map(|look| Self::worth(&look.stale)).max().unwrap_or(0)
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.0.len() <= AGENTS && self.0.iter().all(|look| look.lines.len() <= LINES && look.stale.fits())
+    }
+}
+
+impl Look {
+    /// Remembers the lines of a text: whether hardly one was new.
+    fn learn(&mut self, text: &str) -> bool {
+        let lines = text.lines().map(content).filter(|line| line.len() >= SHORTEST).take(OF_A_LOOK);
+        let (mut all, mut new) = (0, Vec::new());
+        for line in lines.map(|line| key("line", line.as_bytes()) as u16) {
+            all += 1;
+            if !self.lines.contains(&line) && !new.contains(&line) {
+                new.push(line);
+            }
+        }
+        if all < FEWEST {
+            return false;
+        }
+        let stale = new.len() * NEWS < all;
+        if !stale {
+            self.stale = Streak::default();
+        }
+        let dropped = (self.lines.len() + new.len()).saturating_sub(LINES);
+        self.lines.drain(..dropped);
+        self.lines.append(&mut new);
+        stale
+    }
+}
+
+/// A line without its number and its margins.
+fn content(line: &str) -> &str {
+    let line = line.trim();
+    line.trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, ':' | '|' | '\t' | ' ' | '→' | '-'))
+}
