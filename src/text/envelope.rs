@@ -41,6 +41,9 @@ const EXITED: [&str; 6] = [
     "The command completed with exit code",
     "exit code:",
 ];
+/// The first letters of the lines that may stand above an output, and bytes of such a line, or of those below an output, at most.
+const HEADS: [[u8; 2]; 9] = [*b"ch", *b"co", *b"ex", *b"ob", *b"or", *b"pr", *b"th", *b"to", *b"wa"];
+const LINE: usize = 256;
 /// What a line below an output begins with that tells where the process ran.
 const WHERE: [&str; 2] = ["Current working directory:", "Python interpreter:"];
 
@@ -95,7 +98,7 @@ fn in_json(text: &str) -> Option<Opened<'_>> {
     if !known(first) {
         return None;
     }
-    let fields = serde_json::from_str::<Map<String, Value>>(text).ok()?;
+    let Value::Object(fields) = serde_json::from_str(text).ok()? else { return None };
     blocks(&fields).or_else(|| streams(&fields))
 }
 
@@ -166,6 +169,10 @@ fn element<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
 
 /// `Exit code: 0`, `Wall time: 0.3 seconds`, `Output:`, or `Observation:`, and what follows.
 fn below_heading(text: &str) -> Option<Opened<'_>> {
+    let &[first, second, ..] = text.as_bytes() else { return None };
+    if !HEADS.contains(&[first | 32, second | 32]) {
+        return None;
+    }
     let head = text.get(..12)?;
     if head.eq_ignore_ascii_case("observation:") {
         let output = text.get(12..).unwrap_or_default().trim_start();
@@ -173,8 +180,9 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
     }
     let (mut rest, mut code) = (text, None);
     loop {
-        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
-        let line = line.trim_end();
+        let near = rest.get(..rest.floor_char_boundary(LINE)).unwrap_or_default();
+        let end = near.find('\n').or((near.len() == rest.len()).then_some(rest.len()))?;
+        let (line, after) = (near.get(..end)?.trim_end(), rest.get(end + 1..).unwrap_or_default());
         if line == "Output:" {
             // There is a line above it, or it is the tool's own.
             return (rest.len() < text.len()).then_some(Opened { output: Cow::Borrowed(after), code, failed: false });
@@ -194,7 +202,7 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
 fn above_footer(text: &str) -> Option<Opened<'_>> {
     let (mut rest, mut code) = (text, None);
     while let Some((before, line)) = last_line(rest) {
-        let Some(line) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) else { break };
+        let Some(line) = line.trim_start().strip_prefix('[').and_then(|line| line.strip_suffix(']')) else { break };
         match exited(line) {
             Some(number) => code = Some(number),
             None if WHERE.iter().any(|start| line.starts_with(start)) => {}
@@ -207,10 +215,11 @@ fn above_footer(text: &str) -> Option<Opened<'_>> {
 
 fn last_line(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_end();
-    if text.is_empty() {
-        return None;
+    let from = text.ceil_char_boundary(text.len().saturating_sub(LINE));
+    match text.get(from..)?.rfind('\n') {
+        Some(end) => text.split_at_checked(from + end),
+        None => (from == 0 && !text.is_empty()).then_some(("", text)),
     }
-    Some(text.rsplit_once('\n').unwrap_or(("", text)))
 }
 
 /// The exit code that is all that a line tells.
