@@ -1,7 +1,7 @@
 //! Catches: questions in natural language whose answers hold nothing that was not said before; parts of one file or page that
 //! are read again and again, each time cut in another way ([`looks`]).
-//! Must not catch: answers with new words or numbers in them, short acknowledgements, anything but natural language
-//! (on code and commands the measure fires on most healthy runs).
+//! Must not catch: answers with new words or numbers in them, short acknowledgements; words of anything but natural language
+//! (on code and commands that measure fires on most healthy runs); a file read on, or again before it is changed.
 //! Idea: novelty of the answer, not of the question, is what a searcher lives on.
 
 mod looks;
@@ -15,6 +15,7 @@ use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
 use alloc::{format, vec, vec::Vec};
 use looks::Looks;
 
+const INSTEAD: &str = "Write down what is known by now and what exactly is missing, and ask only for that.";
 /// Agents watched at once.
 const AGENTS: usize = 8;
 /// Words of an answer that are looked at, and the fewest that are an answer.
@@ -82,7 +83,7 @@ impl Rule for NoNewInformation {
             return None;
         }
         if call.asks != Asks::Prose {
-            let stale = state.looks.took(step, call, result)?;
+            let stale = state.looks.took(step, call, result, cx.salt)?;
             let count = Looks::worth(stale);
             return cx.limits.reached(count, 1).then(|| {
                 let name = printable(&call.name, 48);
@@ -96,7 +97,7 @@ impl Rule for NoNewInformation {
                     confidence: confidence(350, 50, count),
                     signature: cx.named(&name, '0', target),
                     message,
-                    instead: "Write down what those lines say that matters, and go on with what they do not say.",
+                    instead: INSTEAD,
                     recommendation: Recommendation::ChangeApproach,
                     halt_reason: HaltReason::Stalled,
                 })
@@ -140,7 +141,7 @@ impl Rule for NoNewInformation {
                 confidence: confidence(350, 50, count),
                 signature: cx.named(&name, '0', known.tool),
                 message: format!("the last {count} answers of `{name}` held hardly a word that was not said before"),
-                instead: "Write down what is known by now and what exactly is missing, and ask only for that.",
+                instead: INSTEAD,
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })

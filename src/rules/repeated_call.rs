@@ -429,7 +429,7 @@ impl Rule for RepeatedCall {
                     Some(mut entry) => {
                         let worth = entry.worth(step, result).or_else(|| {
                             // A page that is turned keeps all but its heading: `no-effect` tells whether a view moved.
-                            let result = result.filter(|_| call.asks != Asks::View);
+                            let result = result.filter(|_| !call.asks.shows());
                             let another = result.filter(|result| entry.moves_a_part(step, result, moving));
                             another.map(|_| 1)
                         });

@@ -66,8 +66,8 @@ fn substantial(step: &Step, call: &Call, length: usize) -> bool {
     }
     let telling = match asks {
         Asks::Prose | Asks::Search | Asks::Record => !mutates && facts.letters >= LETTERS,
-        Asks::View => facts.letters >= LETTERS_OF_VIEW,
-        Asks::Nothing | Asks::Handover | Asks::Picture => false,
+        Asks::View | Asks::Picture => facts.letters >= LETTERS_OF_VIEW,
+        Asks::Nothing | Asks::Handover => false,
     };
     telling || length >= LONG && !mutates
 }
@@ -165,7 +165,7 @@ impl Rule for SameAnswer {
             let elsewhere = seldom || state.elsewhere(&newest);
             let nudge = if seldom { limits.nudge } else { cx.limits.nudge };
             signal.extra.only_told = elsewhere;
-            if (call.asks == Asks::View || elsewhere) && nudge != 0 && count >= nudge {
+            if (call.asks.shows() || elsewhere) && nudge != 0 && count >= nudge {
                 signal.ask = Some(Level::Nudge);
                 signal.extra.threshold = Some(nudge);
             }
@@ -179,7 +179,7 @@ impl Rule for SameAnswer {
             return Outlook::default();
         };
         let (limits, count) = (limits_of(newest, view.limits), state.count(newest));
-        let told = newest.of_batch || matches!(newest.asks, Asks::View | Asks::Record) || state.elsewhere(newest);
+        let told = newest.of_batch || newest.asks.shows() || newest.asks == Asks::Record || state.elsewhere(newest);
         // Where there is no nudge for it, it is told where it would be refused.
         let told_at = if limits.nudge == 0 && view.limits.nudge != 0 { limits.block } else { limits.nudge };
         if told { view.told(&Limits { nudge: told_at, ..limits }, count) } else { view.with(&limits, count) }

@@ -71,12 +71,12 @@ pub(crate) struct Novelty {
 codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift });
 
 impl Novelty {
-    /// Goes on by a piece of text; the longest drift that holds in it.
+    /// Goes on by a piece of text; the drift in it that weighs most.
     pub(crate) fn feed(&mut self, text: &str) -> Drift {
         if self.seen.len() != SLOTS {
             self.seen.resize(SLOTS, 0);
         }
-        let mut longest = self.drift;
+        let mut heaviest = self.drift;
         // Kept apart from the rest of the state, so that they stay in registers.
         let mut cursor = self.cursor;
         let bytes = text.as_bytes();
@@ -99,7 +99,7 @@ impl Novelty {
             } else if !byte.is_ascii() {
                 let Some(rest) = text.get(at..) else { break };
                 for character in rest.chars().take_while(|character| !character.is_ascii()) {
-                    self.wide(character, &mut cursor, &mut longest);
+                    self.wide(character, &mut cursor, &mut heaviest);
                     // Beyond ASCII nothing but text matters to the layout.
                     cursor.layout.byte(byte);
                     cursor.characters = cursor.characters.saturating_add(1);
@@ -107,17 +107,17 @@ impl Novelty {
                 }
                 continue;
             } else if cursor.word != 0 {
-                self.take_word(&mut cursor, &mut longest);
+                self.take_word(&mut cursor, &mut heaviest);
             }
             cursor.layout.byte(byte);
             cursor.characters = cursor.characters.saturating_add(1);
             at += 1;
         }
         self.cursor = cursor;
-        longest
+        heaviest
     }
 
-    fn wide(&mut self, character: char, cursor: &mut Cursor, longest: &mut Drift) {
+    fn wide(&mut self, character: char, cursor: &mut Cursor, heaviest: &mut Drift) {
         let is_word = is_word(character);
         // What ends nearly every sentence of such words is told without a table.
         let punctuation =
@@ -127,15 +127,15 @@ impl Novelty {
             return;
         }
         if cursor.word != 0 {
-            self.take_word(cursor, longest);
+            self.take_word(cursor, heaviest);
         }
         if is_word {
             cursor.letter(u32::from(character));
-            self.take_word(cursor, longest);
+            self.take_word(cursor, heaviest);
         }
     }
 
-    fn take_word(&mut self, cursor: &mut Cursor, longest: &mut Drift) {
+    fn take_word(&mut self, cursor: &mut Cursor, heaviest: &mut Drift) {
         let word = core::mem::take(&mut cursor.word);
         let [first, second] = self.before;
         let mix = |sum: u64, word: u32| (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -157,8 +157,8 @@ impl Novelty {
                 let least = self.new * 100 < self.weight * LEAST;
                 self.drift.blocks = self.drift.blocks.saturating_add(1);
                 self.drift.points = self.drift.points.saturating_add(1 + u32::from(least));
-                if self.drift.blocks > longest.blocks {
-                    *longest = self.drift;
+                if self.drift.points > heaviest.points {
+                    *heaviest = self.drift;
                 }
             } else {
                 self.drift = Drift::default();
@@ -264,6 +264,13 @@ mod tests {
         let (some, none) = (drift(&some), drift(&"one and the same thing over and over again ".repeat(100)));
         assert!(some.blocks >= 10 && some.points == some.blocks, "{some:?}");
         assert!(none.blocks >= 10 && none.points >= none.blocks * 2 - 2, "{none:?}");
+        // One text with both: what weighs most is told, and not what is longest.
+        let lap = |from: usize, every: usize, words: usize| -> String {
+            (0..words).map(|n| format!("w{} ", from + if n % every == 0 { n } else { n % every })).collect()
+        };
+        let (long, new, short) = (lap(0, 9, 900), lap(5_000, 1, 200), lap(9_000, 40, 600));
+        assert!(drift(&long).blocks > drift(&short).blocks && drift(&long).points < drift(&short).points);
+        assert_eq!(drift(&format!("{long}{new}{short}")).points, drift(&short).points);
     }
 
     proptest! {
@@ -275,9 +282,9 @@ mod tests {
             let text: String = units.iter().map(|(unit, times)| unit.repeat(*times)).collect();
             let characters: Vec<char> = text.chars().collect();
             let mut pieces = Novelty::default();
-            let longest = characters.chunks(size).map(|piece| pieces.feed(&piece.iter().collect::<String>()).blocks).max();
+            let heaviest = characters.chunks(size).map(|piece| pieces.feed(&piece.iter().collect::<String>()).points).max();
             let mut whole = Novelty::default();
-            prop_assert_eq!(whole.feed(&text).blocks, longest.unwrap_or(0));
+            prop_assert_eq!(whole.feed(&text).points, heaviest.unwrap_or(0));
             prop_assert_eq!(whole.drift(), pieces.drift());
             prop_assert!(whole.is_same(&pieces) && whole.fits());
         }

@@ -232,7 +232,7 @@ pub(super) const INTERFACES: [&str; 12] = [
 ];
 
 /// Words of a tool, or of what it is asked to do, that take a picture.
-const PICTURES: [&str; 3] = ["photo", "screenshot", "snapshot"];
+const PICTURES: [&str; 2] = ["screenshot", "snapshot"];
 
 /// Words of tools that enter something into a field.
 const ENTERS: [&str; 6] = ["enter", "fill", "input", "select", "set", "type"];
@@ -260,6 +260,13 @@ pub(crate) enum Asks {
     /// A picture of a page or a screen.
     Picture,
 }
+impl Asks {
+    /// What a page or a screen shows, in words or as a picture.
+    pub(crate) const fn shows(self) -> bool {
+        matches!(self, Self::View | Self::Picture)
+    }
+}
+
 codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6 });
 
 /// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.

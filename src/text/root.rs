@@ -68,10 +68,12 @@ fn is_label(line: &str) -> bool {
     line.ends_with(':') && !line.contains(char::is_whitespace) && listed(&MARKS, line.trim_end_matches(':'))
 }
 
-/// Whether an output is a whole value of JSON, by its brackets.
+/// Whether an output is an object of JSON, or a list of such, of lists or of texts, by its brackets: `[error] no berth [7]` is a line
+/// of a log.
 fn is_json(output: &str) -> bool {
     let output = output.trim();
-    output.starts_with('{') && output.ends_with('}') || output.starts_with('[') && output.ends_with(['}', ']'])
+    let list = || output.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '[', '"']));
+    output.starts_with('{') && output.ends_with('}') || output.ends_with(']') && list()
 }
 
 fn is_marked(line: &str) -> bool {
@@ -250,7 +252,13 @@ mod tests {
         ] {
             assert_eq!(root(healthy), None, "{healthy}");
         }
-        for failing in ["no such berth, error", "error: no such berth", "passed: 3; 2 failed", "Error: 0 of 3 berths"] {
+        for failing in [
+            "[error] no such berth [7]",
+            "no such berth, error",
+            "error: no such berth",
+            "passed: 3; 2 failed",
+            "Error: 0 of 3 berths",
+        ] {
             assert!(root(failing).is_some(), "{failing}");
         }
         assert_eq!(root(""), None);

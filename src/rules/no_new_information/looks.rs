@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::streak::Streak;
 use crate::state::{Call, Ring, Step};
-use crate::text::{Key, key};
+use crate::text::{Key, salted};
 use alloc::vec::Vec;
 
 /// Agents whose looks are remembered at once.
@@ -43,7 +43,7 @@ codec!(struct Look { agent, target, call, mutations, lines, stale });
 
 impl Looks {
     /// Takes in what came of a call; the looks in a row that brought hardly a new line, where it was one of them.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult) -> Option<&Streak> {
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<&Streak> {
         let target = call.target?;
         if step.facts.failed || call.polling {
             return None;
@@ -58,7 +58,7 @@ impl Looks {
         };
         // The same call is another rule's.
         let another = core::mem::replace(&mut look.call, call.key) != call.key;
-        let stale = another && look.learn(&result.output);
+        let stale = another && look.learn(&result.output, salt);
         if stale {
             look.stale.add(step.sighting, step.onset);
         }
@@ -82,10 +82,10 @@ impl Looks {
 
 impl Look {
     /// Remembers the lines of a text: whether hardly one was new.
-    fn learn(&mut self, text: &str) -> bool {
+    fn learn(&mut self, text: &str, salt: u64) -> bool {
         let lines = text.lines().map(content).filter(|line| line.len() >= SHORTEST).take(OF_A_LOOK);
         let (mut all, mut new) = (0, Vec::new());
-        for line in lines.map(|line| key("line", line.as_bytes()) as u16) {
+        for line in lines.map(|line| salted("line", salt, line.as_bytes()) as u16) {
             all += 1;
             if !self.lines.contains(&line) && !new.contains(&line) {
                 new.push(line);

@@ -41,12 +41,15 @@ impl Failing {
 
     fn signature(self) -> Option<String> {
         // Go reports a parent for every failing subtest; the subtests say more.
-        let is_parent = |name: &str| {
-            let inside = format!("{name}/");
-            self.tests.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
-        };
-        let own = self.tests.iter().filter(|(name, _)| !is_parent(name));
-        listed("test-fail", own.map(|(name, class)| joined(&[&shortened(name), class])).collect())
+        let (mut items, mut rest) = (Vec::new(), self.tests.iter());
+        while let Some((name, class)) = rest.next() {
+            // In their order, all names that begin with this one follow it.
+            let mut behind = rest.clone().map_while(|(next, _)| next.strip_prefix(name.as_str()));
+            if !behind.any(|behind| behind.starts_with('/')) {
+                items.push(joined(&[&shortened(name), class]));
+            }
+        }
+        listed("test-fail", items)
     }
 }
 
@@ -55,7 +58,7 @@ pub(super) fn failing_tests(lines: &[&str]) -> Option<String> {
     let mut marked = Failing::default(); // `✕ name` lines: less than the runner says elsewhere, used when it does not
     let mut headed = Failing::default(); // pytest's `____ name ____` headers, likewise
     let mut packages = Failing::default(); // go packages and test files that failed as a whole
-    let mut panics: BTreeMap<&str, String> = BTreeMap::new();
+    let mut panics: Vec<(&str, String)> = Vec::new();
     let mut file = String::new();
     let (mut listing, mut mocha) = (false, false);
     let mut title: Option<String> = None;
@@ -91,7 +94,10 @@ pub(super) fn failing_tests(lines: &[&str]) -> Option<String> {
             named.add(name.split(" (line ").next().unwrap_or(name), "");
         } else if let Some((name, rest)) = panicked(line) {
             let message = panic_message(rest, lines.get(index + 1).copied());
-            panics.entry(name).or_insert_with(|| panic_class(message));
+            // The first class that is given for a test stays.
+            if panics.len() < MOST_ITEMS {
+                panics.push((name, panic_class(message)));
+            }
         } else if let Some(rest) = line.strip_prefix("--- FAIL: ") {
             named.add(rest.split(" (").next().unwrap_or(rest), "");
         } else if let Some(package) = raw.strip_prefix("FAIL\t") {
