@@ -31,6 +31,8 @@ const CHUNK: usize = 512;
 /// table reaches as far back as one of eight times the size.
 const GRAMS: usize = 128;
 const STRIDE: u64 = 8;
+/// Bytes of all grams of a stride.
+const SPAN: usize = STRIDE as usize + GRAM - 1;
 /// Bytes of looking back that a byte of text pays for.
 const CREDIT: u64 = 4;
 /// Characters in structured text are this much less evidence.
@@ -94,24 +96,21 @@ impl Layout {
             return (count, if self.is_block() { count } else { 0 });
         }
         let (mut all, mut block) = (0, 0);
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let mut rest = line;
-            while let Some((&byte, after)) = rest.split_first() {
-                if byte != b'\n' && self.is_settled() {
-                    // Nothing changes before the end of the line.
-                    let text = rest.strip_suffix(b"\n").unwrap_or(rest);
-                    let count = characters(text) as u64;
-                    all += count;
-                    block += if self.is_block() { count } else { 0 };
-                    rest = rest.get(text.len()..).unwrap_or_default();
-                } else {
-                    self.byte(byte);
-                    let first = u64::from(starts_character(byte));
-                    all += first;
-                    block += if self.is_block() { first } else { 0 };
-                    rest = after;
-                }
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            let count;
+            if byte != b'\n' && self.is_settled() {
+                // Nothing changes before the end of the line.
+                let (line, after) = rest.split_at(line_length(rest).min(rest.len()));
+                count = characters(line) as u64;
+                rest = after;
+            } else {
+                self.byte(byte);
+                count = u64::from(starts_character(byte));
+                rest = after;
             }
+            all += count;
+            block += if self.is_block() { count } else { 0 };
         }
         (all, block)
     }
@@ -263,7 +262,16 @@ fn is_ruling(character: char) -> bool {
 }
 
 fn characters(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| starts_character(**byte)).count()
+    // So few at once that they are counted in a byte, which vectors do at their full width.
+    bytes.chunks(128).map(|few| few.iter().map(|byte| u8::from(starts_character(*byte))).sum::<u8>() as usize).sum()
+}
+
+/// The bytes before the first end of a line.
+fn line_length(bytes: &[u8]) -> usize {
+    let (blocks, _) = bytes.as_chunks::<16>();
+    let without = blocks.iter().take_while(|block| block.iter().fold(true, |none, byte| none & (*byte != b'\n')));
+    let passed = 16 * without.count();
+    passed + bytes.iter().skip(passed).take_while(|byte| **byte != b'\n').count()
 }
 
 #[inline]
@@ -381,32 +389,41 @@ impl Periods {
             // Only what is entered has to be looked at.
             let skipped = (first.next_multiple_of(STRIDE) - first) as usize;
             let entered = bytes.get(skipped..).unwrap_or_default().array_windows::<GRAM>().step_by(STRIDE as usize);
-            for (stride, gram) in (first.div_ceil(STRIDE)..).zip(entered) {
+            for (position, gram) in (first.next_multiple_of(STRIDE)..).step_by(STRIDE as usize).zip(entered) {
                 let (slot, tag) = place(gram);
-                if let Some(entry) = grams.get_mut(slot) {
-                    *entry = tag << 16 | stride as u32 & 0xffff;
+                if let Some(slot) = grams.get_mut(slot) {
+                    *slot = entry(tag, position);
                 }
             }
             return None;
         }
-        let wait = self.wait;
-        let mut position = first;
-        for (offset, gram) in bytes.array_windows::<GRAM>().enumerate() {
-            let (slot, tag) = place(gram);
-            if let Some(entry) = grams.get_mut(slot) {
-                let known = *entry;
-                if position.is_multiple_of(STRIDE) {
-                    *entry = tag << 16 | (position / STRIDE) as u32 & 0xffff;
-                }
-                if known >> 16 == tag && position >= wait {
-                    let entered = u64::from(known & 0xffff) * STRIDE;
-                    let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
-                    if (1..=LONG_PERIOD).contains(&distance) {
-                        return Some((start + offset, distance));
+        let mut offset = 0;
+        while let Some(rest) = bytes.get(offset..).filter(|rest| rest.len() >= GRAM) {
+            let position = first.wrapping_add(offset as u64);
+            let within = (position % STRIDE) as usize;
+            let whole = rest.first_chunk::<SPAN>();
+            let run = STRIDE as usize - within;
+            let is_new = within == 0 && whole.is_some_and(|stride| enter_new(grams, stride, entry(0, position)));
+            if !is_new {
+                let windows = rest.get(..run + GRAM - 1).unwrap_or(rest).array_windows::<GRAM>();
+                for (step, gram) in windows.enumerate() {
+                    let position = position.wrapping_add(step as u64);
+                    let (slot, tag) = place(gram);
+                    let Some(slot) = grams.get_mut(slot) else { continue };
+                    let known = *slot;
+                    if position.is_multiple_of(STRIDE) {
+                        *slot = entry(tag, position);
+                    }
+                    if is_tagged(known, tag) && position >= self.wait {
+                        let entered = u64::from(known & 0xffff) * STRIDE;
+                        let distance = (position.wrapping_sub(entered) % (STRIDE << 16)) as usize;
+                        if (1..=LONG_PERIOD).contains(&distance) {
+                            return Some((start + offset + step, distance));
+                        }
                     }
                 }
             }
-            position = position.wrapping_add(1);
+            offset += run;
         }
         None
     }
@@ -514,11 +531,45 @@ fn matched(text: &[u8], distance: usize, affordable: usize) -> usize {
     pairs.take_while(|(byte, before)| byte == before).count()
 }
 
-/// The slot of a gram in the table, and what is kept of it there.
+/// Enters the first gram of a stride where none of its grams seems to have been seen before; tells whether that is so.
+/// There is no branch in it, for that is how nearly all text passes.
+#[inline]
+fn enter_new(grams: &mut [u32; GRAMS], stride: &[u8; SPAN], entry: u32) -> bool {
+    let (mut first, mut is_new) = (None, true);
+    for gram in stride.array_windows::<GRAM>() {
+        let (slot, tag) = place(gram);
+        let Some(known) = grams.get_mut(slot) else { continue };
+        is_new &= !is_tagged(*known, tag);
+        if first.is_none() {
+            first = Some((slot, *known));
+            *known = tag | entry;
+        }
+    }
+    if !is_new
+        && let Some((slot, before)) = first
+        && let Some(known) = grams.get_mut(slot)
+    {
+        *known = before;
+    }
+    is_new
+}
+
+/// The slot of a gram in the table, and what is kept of it there, in the upper half.
 #[inline]
 fn place(gram: &[u8; GRAM]) -> (usize, u32) {
     let hash = gram_hash(gram);
-    ((hash >> 57) as usize % GRAMS, (hash >> 41) as u32 & 0xffff)
+    ((hash >> 57) as usize % GRAMS, (hash >> 25) as u32 & 0xffff_0000)
+}
+
+/// What stands in a slot: the tag of a gram, and the stride in which it was seen.
+#[inline]
+const fn entry(tag: u32, position: u64) -> u32 {
+    tag | (position / STRIDE) as u32 & 0xffff
+}
+
+#[inline]
+const fn is_tagged(entry: u32, tag: u32) -> bool {
+    (entry ^ tag) >> 16 == 0
 }
 
 #[inline]
