@@ -8,6 +8,7 @@ use super::digest::Key;
 use super::outcome::Empty;
 use super::request::Asks;
 use super::shell::{Lexer, Token};
+use super::target::changes_table;
 use super::words::{listed, name_words};
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
@@ -255,7 +256,7 @@ pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) 
     if let Some(script) = script(call, named) {
         return script_mutates(script);
     }
-    action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false)
+    action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false) || changes_table(call)
 }
 
 /// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to
@@ -803,6 +804,10 @@ mod tests {
             ("get_post", json!({}), false),
             ("list_updates", json!({}), false),
             ("search", json!({"command": "update"}), true),
+            ("query", json!({"sql": "UPDATE boats SET length = 9 WHERE name = 'Ida'"}), true),
+            ("execute_sql", json!({"statement": " insert into boats values (1)"}), true),
+            ("query", json!({"sql": "with x as (select a from boats) select a from x"}), false),
+            ("ask", json!({"question": "Update the page and set it in bold"}), false),
             ("bookshelf", json!({}), false),
             ("settings", json!({}), false),
             ("click", json!({}), false),

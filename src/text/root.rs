@@ -23,8 +23,11 @@ const END: usize = 3000;
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
 /// Words that deny what one of the two words after them would mark: `0 failed`, `no error`, `without any error`.
 const DENY: [&str; 5] = ["0", "no", "not", "without", "zero"];
+/// Words after which the rest of a line tells of no error that has come about: `if the result is an error`, `Warning: the error
+/// log is full`.
+const ASIDE: [&str; 10] = ["debug", "hint", "if", "info", "note", "unless", "warn", "warning", "when", "whenever"];
 /// Values that say of a mark before them that there was none: `error: null`, `failed=0`.
-const NOTHING: [&str; 6] = ["0", "false", "nil", "no", "none", "null"];
+const NOTHING: [&str; 7] = ["0", "false", "nil", "no", "none", "null", "~"];
 /// Different tokens kept of a call, and bytes of it that are looked at.
 const TOKENS: usize = 256;
 const BYTES: usize = 4000;
@@ -81,12 +84,14 @@ fn is_marked(line: &str) -> bool {
     if !holds_triple(line.as_bytes(), &[*b"rro", *b"xce", *b"fat", *b"fai"]) {
         return false;
     }
-    let mut before = [""; 2];
+    let (mut before, mut aside) = ([""; 2], false);
     runs::<b'_'>(line).any(|(from, to)| {
         let word = line.get(from..to).unwrap_or_default();
-        let marks = word.ends_with("Error") || word.ends_with("Exception") || listed(&MARKS, word);
+        let named = word.ends_with("Error") || word.ends_with("Exception");
+        let marks = named || !aside && listed(&MARKS, word);
         let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to);
         let marked = marks && !denied();
+        aside |= word.ends_with("Warning") || listed(&ASIDE, word);
         before = [before[1], word];
         marked
     })
@@ -249,6 +254,11 @@ mod tests {
             "  \"error\": \"\"",
             r#"{"ok": true, "error": null, "data": "the error of the beacon"}"#,
             "[\n  \"fatal\"\n]",
+            "If the result is an error, look at the log",
+            "Warning: the error reporter is not configured",
+            "(node:7) ExperimentalWarning: error hooks may change",
+            "When a command has failed, read on",
+            "error: ~",
         ] {
             assert_eq!(root(healthy), None, "{healthy}");
         }
@@ -258,6 +268,8 @@ mod tests {
             "error: no such berth",
             "passed: 3; 2 failed",
             "Error: 0 of 3 berths",
+            "error: nothing is known if the berth is gone",
+            "when the gate was opened: BerthError",
         ] {
             assert!(root(failing).is_some(), "{failing}");
         }

@@ -120,7 +120,11 @@ fn table(statement: &str) -> Option<String> {
     let name = match () {
         () if is(first, "insert") => after("into")?,
         () if is(first, "delete") => after("from")?,
-        () if is(first, "alter") => after("table")?,
+        () if ["alter", "create", "drop", "truncate"].iter().any(|keyword| is(first, keyword)) => {
+            let name = after("table")?;
+            let aside = |word: &&str| ["if", "not", "exists"].iter().any(|other| is(word, other));
+            if aside(&name) { words.find(|word| !aside(word))? } else { name }
+        }
         () if is(first, "update") => {
             let name = words.next()?;
             words.next().filter(|word| is(word, "set"))?;
@@ -138,6 +142,17 @@ fn table(statement: &str) -> Option<String> {
     let mark = |char: char| !char.is_alphanumeric() && char != '_';
     let name = name.trim_start_matches(mark).split(['(', ')', ',', ';']).next()?.trim_end_matches(mark).to_lowercase();
     (!name.is_empty() && !DETERMINERS.contains(&name.as_str())).then(|| alloc::format!("table={name}"))
+}
+
+/// Whether an argument is a statement of SQL that changes a table, however harmless the name of its tool.
+pub(super) fn changes_table(call: &ToolCall) -> bool {
+    let looks = |statement: &str| {
+        let first = statement.trim_start().get(..4).unwrap_or_default();
+        first.eq_ignore_ascii_case("sele") || first.eq_ignore_ascii_case("with")
+    };
+    let arguments = call.args.as_ref().and_then(Value::as_object);
+    let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str);
+    texts.any(|text| !looks(text) && table(text).is_some())
 }
 
 /// The argument with the least of the wanted names, whatever the order of the map.
@@ -447,6 +462,9 @@ mod tests {
             ("query", json!({"statement": "INSERT INTO seats(a) VALUES (1)"}), Some("table=seats")),
             ("query", json!({"statement": "UPDATE seats SET a = 1"}), Some("table=seats")),
             ("query", json!({"statement": "DELETE FROM seats WHERE a = 1"}), Some("table=seats")),
+            ("query", json!({"sql": "create table if not exists Crates (a int)"}), Some("table=crates")),
+            ("query", json!({"sql": "DROP TABLE crates;"}), Some("table=crates")),
+            ("query", json!({"sql": "CREATE INDEX a ON crates (b)"}), None),
             ("query", json!({"sql": "with x as (select a from carts) select a from x"}), Some("table=carts")),
             ("ask", json!({"question": "Select one from each list"}), None),
             ("delegate", json!({"task": "Update the page and move it into place"}), None),

@@ -95,7 +95,7 @@ const WORK: [[&str; 3]; 66] = [
 ];
 
 /// What a tool answered as a harness hands it on, and the same of a failure: `{}` is what it said.
-const WRAPPINGS: [[&str; 2]; 11] = [
+const WRAPPINGS: [[&str; 2]; 21] = [
     ["{}", "Error: {}"],
     [
         r#"{"content":[{"type":"text","text":"{}"}],"isError":false}"#,
@@ -110,6 +110,40 @@ const WRAPPINGS: [[&str; 2]; 11] = [
     ["<returncode>0</returncode>\n<output>\n{}\n</output>", "<returncode>1</returncode>\n<output>\n{}\n</output>"],
     ["{}\n[The command completed with exit code 0.]", "{}\n[The command completed with exit code 1.]"],
     ["{}\n(0 failed, no error)", "{}\n(1 failed, see the error)"],
+    [
+        "<tool_result><status>success</status><error></error><data>{}</data></tool_result>",
+        "<tool_result><status>error</status><error>{}</error><data></data></tool_result>",
+    ],
+    ["status: success\nerror: ~\ndata: {}", "status: failed\nerror: {}\ndata: ~"],
+    [
+        "Tool executed successfully.\nResult: {}\nIf the result is an error, change your arguments and try again.",
+        "Tool execution failed.\nResult: {}\nIf the result is an error, change your arguments and try again.",
+    ],
+    [
+        "{}\n\nTokens: 18234 of 200000 used. Errors so far: 0. Failed calls so far: 0.",
+        "{}\n\nTokens: 18234 of 200000 used. Errors so far: 1. Failed calls so far: 1.",
+    ],
+    [
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],\"isError\":false}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],\"isError\":true}}",
+    ],
+    [
+        "{\"request_id\":\"9f1c\",\"took_ms\":12,\"warnings\":[],\"failed\":0,\"has_error\":false,\"payload\":\"{}\"}",
+        "{\"request_id\":\"9f1c\",\"took_ms\":12,\"warnings\":[],\"failed\":1,\"has_error\":true,\"payload\":\"{}\"}",
+    ],
+    ["✓ done (exit 0)\n{}", "✗ failed (exit 1)\n{}"],
+    [
+        "[stdout]\n{}\n[stderr]\nWarning: the error reporter is not configured\n[exit 0]",
+        "[stdout]\n\n[stderr]\nWarning: the error reporter is not configured\n{}\n[exit 1]",
+    ],
+    [
+        "STDOUT:\n{}\n\nSTDERR:\n(node:4711) ExperimentalWarning: error hooks are experimental\n(Use `node --trace-warnings ...` to show where the warning was created)",
+        "STDOUT:\n\nSTDERR:\n(node:4711) ExperimentalWarning: error hooks are experimental\n{}",
+    ],
+    [
+        "Shell ready, no errors\n----\n{}\n----\nWhen a command has failed, read its output with care.",
+        "Shell ready, 1 error\n----\n{}\n----\nWhen a command has failed, read its output with care.",
+    ],
 ];
 
 fn wrapped(wrapping: &str, said: &str) -> String {
@@ -126,8 +160,9 @@ fn filled(template: &str, at: usize) -> String {
     template.replace("{w}", thing).replace("{v}", other).replace("{n}", &(at * 37 + 11).to_string())
 }
 
-/// The strongest level that a dozen of one kind of work reach, and the rules that said so.
-fn worked(row: &[&str; 3], wrapping: &str, edits: bool) -> (Level, Vec<String>) {
+/// The strongest level that a dozen laps of some kinds of work reach, and the rules that said so; a user or a note may come
+/// between the laps.
+fn worked(rows: &[[&str; 3]], wrapping: &str, between: Option<&str>) -> (Level, Vec<String>) {
     let mut detector = detector("{}");
     let (mut level, mut rules) = (Level::Continue, Vec::new());
     let mut take = |event: Value| {
@@ -135,17 +170,25 @@ fn worked(row: &[&str; 3], wrapping: &str, edits: bool) -> (Level, Vec<String>) 
         level = level.max(verdict.level);
         rules.extend(verdict.findings.iter().map(|finding| finding.rule.to_string()));
     };
-    let [tool, args, answer] = row;
     for at in 0..12 {
-        let args: Value = serde_json::from_str(&filled(args, at)).unwrap();
-        take(json!({"type": "tool-call", "tool": tool, "args": args}));
-        let output = wrapped(wrapping, &filled(answer, at));
-        take(json!({"type": "tool-result", "tool": tool, "outcome": "ok", "output": output}));
-        if edits {
-            let change = json!({"path": format!("notes/{at}.md"), "content": filled("{w} is done: {v}", at + 5)});
-            take(json!({"type": "tool-call", "tool": "write_note", "args": change}));
-            let output = wrapped(wrapping, "saved");
-            take(json!({"type": "tool-result", "tool": "write_note", "outcome": "ok", "output": output}));
+        for [tool, args, answer] in rows {
+            let args: Value = serde_json::from_str(&filled(args, at)).unwrap();
+            take(json!({"type": "tool-call", "tool": tool, "args": args}));
+            let output = wrapped(wrapping, &filled(answer, at));
+            take(json!({"type": "tool-result", "tool": tool, "outcome": "ok", "output": output}));
+        }
+        match between {
+            Some("note") => {
+                let change = json!({"path": format!("notes/{at}.md"), "content": filled("{w} is done: {v}", at + 5)});
+                take(json!({"type": "tool-call", "tool": "write_note", "args": change}));
+                let output = wrapped(wrapping, "saved");
+                take(json!({"type": "tool-result", "tool": "write_note", "outcome": "ok", "output": output}));
+            }
+            Some(role) => {
+                let text = filled("The {w} is done, the {v} comes next.", at);
+                take(json!({"type": "message", "role": role, "text": text}));
+            }
+            None => {}
         }
     }
     rules.sort();
@@ -158,15 +201,34 @@ fn work_on_one_thing_after_the_other() {
     let mut told = Vec::new();
     for row in &WORK {
         for [wrapping, _] in &WRAPPINGS {
-            for edits in [false, true] {
-                let (level, rules) = worked(row, wrapping, edits);
+            for between in [None, Some("note")] {
+                let (level, rules) = worked(&[*row], wrapping, between);
                 if level > Level::Observe {
-                    told.push(format!("{level:?} {rules:?} {edits}: {row:?} in {wrapping}"));
+                    told.push(format!("{level:?} {rules:?} {between:?}: {row:?} in {wrapping}"));
                 }
             }
         }
     }
     assert!(told.is_empty(), "{} of {}:\n{}", told.len(), WORK.len() * WRAPPINGS.len() * 2, told.join("\n"));
+}
+
+#[test]
+fn laps_of_work_on_one_thing_after_the_other() {
+    let (mut told, mut all) = (Vec::new(), 0);
+    for first in 0..WORK.len() {
+        for turn in 0..12 {
+            let rows = [first, first * 5 + turn * 13 + 1, first * 11 + turn * 7 + 2, first * 17 + turn * 29 + 3];
+            let rows = rows.map(|row| WORK[row % WORK.len()]);
+            let [wrapping, _] = WRAPPINGS[(first + turn) % WRAPPINGS.len()];
+            let between = [None, Some("user"), Some("assistant"), Some("note")][(first + turn / 3) % 4];
+            let (level, rules) = worked(&rows[..2 + turn % 3], wrapping, between);
+            all += 1;
+            if level > Level::Observe {
+                told.push(format!("{level:?} {rules:?} {between:?}: {:?} in {wrapping}", &rows[..2 + turn % 3]));
+            }
+        }
+    }
+    assert!(told.is_empty(), "{} of {all}:\n{}", told.len(), told.join("\n"));
 }
 
 #[test]
