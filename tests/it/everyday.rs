@@ -94,8 +94,8 @@ const WORK: [[&str; 3]; 66] = [
     ["render_page", r#"{"page":"{w}"}"#, "rendered in {n} ms"],
 ];
 
-/// What a tool answered as a harness hands it on, and the same of a failure: `{}` is what it said.
-const WRAPPINGS: [[&str; 2]; 21] = [
+/// What a tool answered as a harness hands it on, and the same of a failure: `{}` is what it said, `{n}` another number each time.
+const WRAPPINGS: [[&str; 2]; 24] = [
     ["{}", "Error: {}"],
     [
         r#"{"content":[{"type":"text","text":"{}"}],"isError":false}"#,
@@ -105,7 +105,7 @@ const WRAPPINGS: [[&str; 2]; 21] = [
     [r#"{"status":"success","errors":[],"result":"{}"}"#, r#"{"status":"failed","errors":["{}"],"result":null}"#],
     [r#"{"stdout":"{}","stderr":"","exit_code":0}"#, r#"{"stdout":"","stderr":"{}","exit_code":1}"#],
     [r#"{"success":true,"message":"{}","error":""}"#, r#"{"success":false,"message":"","error":"{}"}"#],
-    ["Exit code: 0\nWall time: 0.3 seconds\nOutput:\n{}", "Exit code: 1\nWall time: 0.3 seconds\nOutput:\n{}"],
+    ["Exit code: 0\nWall time: 0.{n} seconds\nOutput:\n{}", "Exit code: 1\nWall time: 0.{n} seconds\nOutput:\n{}"],
     ["Observation: {}", "Observation: Error: {}"],
     ["<returncode>0</returncode>\n<output>\n{}\n</output>", "<returncode>1</returncode>\n<output>\n{}\n</output>"],
     ["{}\n[The command completed with exit code 0.]", "{}\n[The command completed with exit code 1.]"],
@@ -120,16 +120,22 @@ const WRAPPINGS: [[&str; 2]; 21] = [
         "Tool execution failed.\nResult: {}\nIf the result is an error, change your arguments and try again.",
     ],
     [
-        "{}\n\nTokens: 18234 of 200000 used. Errors so far: 0. Failed calls so far: 0.",
-        "{}\n\nTokens: 18234 of 200000 used. Errors so far: 1. Failed calls so far: 1.",
+        "{}\n\nTokens: {n} of 200000 used. Errors so far: 0. Failed calls so far: 0.",
+        "{}\n\nTokens: {n} of 200000 used. Errors so far: 1. Failed calls so far: 1.",
+    ],
+    ["Step {n}/900\n{}", "Step {n}/900\nError: {}"],
+    ["{}\n(context left: {n} %)", "Error: {}\n(context left: {n} %)"],
+    [
+        "{}\n<system_warning>Token usage: {n}/900000</system_warning>",
+        "Error: {}\n<system_warning>Token usage: {n}/900000</system_warning>",
     ],
     [
-        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],\"isError\":false}}",
-        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],\"isError\":true}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":{n},\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],\"isError\":false}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":{n},\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],\"isError\":true}}",
     ],
     [
-        "{\"request_id\":\"9f1c\",\"took_ms\":12,\"warnings\":[],\"failed\":0,\"has_error\":false,\"payload\":\"{}\"}",
-        "{\"request_id\":\"9f1c\",\"took_ms\":12,\"warnings\":[],\"failed\":1,\"has_error\":true,\"payload\":\"{}\"}",
+        "{\"request_id\":\"9f1c\",\"took_ms\":{n},\"warnings\":[],\"failed\":0,\"has_error\":false,\"payload\":\"{}\"}",
+        "{\"request_id\":\"9f1c\",\"took_ms\":{n},\"warnings\":[],\"failed\":1,\"has_error\":true,\"payload\":\"{}\"}",
     ],
     ["✓ done (exit 0)\n{}", "✗ failed (exit 1)\n{}"],
     [
@@ -146,7 +152,8 @@ const WRAPPINGS: [[&str; 2]; 21] = [
     ],
 ];
 
-fn wrapped(wrapping: &str, said: &str) -> String {
+fn wrapped(wrapping: &str, said: &str, at: usize) -> String {
+    let wrapping = wrapping.replace("{n}", &number(at));
     if wrapping.contains("\"{}\"") {
         return wrapping.replace("\"{}\"", &Value::from(said).to_string());
     }
@@ -157,7 +164,11 @@ fn wrapped(wrapping: &str, said: &str) -> String {
 fn filled(template: &str, at: usize) -> String {
     let thing = THINGS[at % THINGS.len()];
     let other = THINGS[(at * 7 + 3) % THINGS.len()];
-    template.replace("{w}", thing).replace("{v}", other).replace("{n}", &(at * 37 + 11).to_string())
+    template.replace("{w}", thing).replace("{v}", other).replace("{n}", &number(at))
+}
+
+fn number(at: usize) -> String {
+    (at * 37 + 11).to_string()
 }
 
 /// The strongest level that a dozen laps of some kinds of work reach, and the rules that said so; a user or a note may come
@@ -174,14 +185,14 @@ fn worked(rows: &[[&str; 3]], wrapping: &str, between: Option<&str>) -> (Level, 
         for [tool, args, answer] in rows {
             let args: Value = serde_json::from_str(&filled(args, at)).unwrap();
             take(json!({"type": "tool-call", "tool": tool, "args": args}));
-            let output = wrapped(wrapping, &filled(answer, at));
+            let output = wrapped(wrapping, &filled(answer, at), at);
             take(json!({"type": "tool-result", "tool": tool, "outcome": "ok", "output": output}));
         }
         match between {
             Some("note") => {
                 let change = json!({"path": format!("notes/{at}.md"), "content": filled("{w} is done: {v}", at + 5)});
                 take(json!({"type": "tool-call", "tool": "write_note", "args": change}));
-                let output = wrapped(wrapping, "saved");
+                let output = wrapped(wrapping, "saved", at);
                 take(json!({"type": "tool-result", "tool": "write_note", "outcome": "ok", "output": output}));
             }
             Some(role) => {
@@ -216,7 +227,7 @@ fn work_on_one_thing_after_the_other() {
 fn laps_of_work_on_one_thing_after_the_other() {
     let (mut told, mut all) = (Vec::new(), 0);
     for first in 0..WORK.len() {
-        for turn in 0..12 {
+        for turn in 0..6 {
             let rows = [first, first * 5 + turn * 13 + 1, first * 11 + turn * 7 + 2, first * 17 + turn * 29 + 3];
             let rows = rows.map(|row| WORK[row % WORK.len()]);
             let [wrapping, _] = WRAPPINGS[(first + turn) % WRAPPINGS.len()];
@@ -231,22 +242,32 @@ fn laps_of_work_on_one_thing_after_the_other() {
     assert!(told.is_empty(), "{} of {all}:\n{}", told.len(), told.join("\n"));
 }
 
+/// The strongest level that six equal calls reach.
+fn repeated(row: &[&str; 3], wrapping: &str, outcome: &str, said: &str) -> Level {
+    let mut detector = detector("{}");
+    let [tool, args, _] = row;
+    let args: Value = serde_json::from_str(&filled(args, 3)).unwrap();
+    let mut level = Level::Continue;
+    for at in 0..6 {
+        level = level.max(record(&mut detector, json!({"type": "tool-call", "tool": tool, "args": args})).level);
+        let output = wrapped(wrapping, said, at);
+        let result = json!({"type": "tool-result", "tool": tool, "outcome": outcome, "output": output});
+        level = level.max(record(&mut detector, result).level);
+    }
+    level
+}
+
 #[test]
-fn the_same_failure_in_every_wrapping() {
-    for row in &WORK {
-        for [_, failing] in &WRAPPINGS {
-            let mut detector = detector("{}");
-            let [tool, args, _] = row;
-            let args: Value = serde_json::from_str(&filled(args, 3)).unwrap();
-            let output = wrapped(failing, "the lock of the ledger is held by another desk");
-            let mut level = Level::Continue;
-            for _ in 0..6 {
-                level =
-                    level.max(record(&mut detector, json!({"type": "tool-call", "tool": tool, "args": args})).level);
-                let result = json!({"type": "tool-result", "tool": tool, "outcome": "error", "output": output});
-                level = level.max(record(&mut detector, result).level);
-            }
+fn the_same_answer_and_the_same_failure_in_every_wrapping() {
+    for (turn, [healthy, failing]) in WRAPPINGS.iter().enumerate() {
+        for row in WORK.iter().skip(turn % 3).step_by(3) {
+            let level = repeated(row, failing, "error", "the lock of the ledger is held by another desk");
             assert!(level >= Level::Block, "{level:?}: {row:?} in {failing}");
+            let said = filled(row[2], 3);
+            let level = repeated(row, healthy, "ok", &said);
+            // Where a line that differs is all there is, it is the answer.
+            let differs = said.is_empty() && healthy.contains("{n}");
+            assert!(level >= Level::Nudge || differs, "{level:?}: {row:?} in {healthy}");
         }
     }
 }
