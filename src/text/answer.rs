@@ -327,7 +327,7 @@ fn outside_tags(line: &str) -> &str {
 }
 
 fn troubling(label: &str) -> bool {
-    super::words::name_words(label).any(|word| super::words::listed(&TROUBLES, word))
+    super::words::any_listed(&TROUBLES, label)
 }
 
 /// An empty value, as programs print it.

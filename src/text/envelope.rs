@@ -3,7 +3,7 @@
 //! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field more may be
 //! the answer.
 
-use super::words::{listed, name_words};
+use super::words::{any_listed, listed};
 use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -108,7 +108,7 @@ fn tells_spending(line: &str, head: bool) -> bool {
     if line.len() > SPENDING || !line.bytes().any(|byte| byte.is_ascii_digit()) {
         return false;
     }
-    let holds = |list: &[&str]| name_words(line).any(|word| listed(list, word));
+    let holds = |list: &[&str]| any_listed(list, line);
     (holds(&SPENT) || head && holds(&COUNTED)) && (line.contains('/') || holds(&GONE))
 }
 

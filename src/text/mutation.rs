@@ -9,7 +9,7 @@ use super::outcome::Empty;
 use super::request::Asks;
 use super::shell::{Lexer, Token};
 use super::target::changes_table;
-use super::words::{listed, name_words};
+use super::words::{any_listed, listed, name_words};
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
@@ -184,7 +184,7 @@ impl Named {
     pub(crate) fn of(tool: &str) -> Self {
         let own_name = tool.rsplit("__").next().unwrap_or_default();
         let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
-        let any = |list: &[&str]| name_words(tool).any(|word| listed(list, word));
+        let any = |list: &[&str]| any_listed(list, tool);
         Self {
             shell: is_shell(tool),
             language: any(&LANGUAGES),
@@ -292,8 +292,7 @@ fn hands_over(tool: &str) -> bool {
 
 /// Whether a tool of this name runs command lines.
 fn is_shell(tool: &str) -> bool {
-    ["exec", "execute", "run"].iter().any(|sole| tool.eq_ignore_ascii_case(sole))
-        || name_words(tool).any(|word| listed(&SHELLS, word))
+    ["exec", "execute", "run"].iter().any(|sole| tool.eq_ignore_ascii_case(sole)) || any_listed(&SHELLS, tool)
 }
 
 /// The command line of a call: what a shell is given, or the `command` of any other tool that reads like one. A program

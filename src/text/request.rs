@@ -2,7 +2,7 @@
 
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::{Named, action, command, line_searches};
-use super::words::{Sieve, listed, listed_name, name_words};
+use super::words::{Sieve, any_listed, listed, listed_name};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
@@ -168,13 +168,13 @@ const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
 /// How long a call waits before it acts, in milliseconds, where an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
     let map = call.args.as_ref()?.as_object()?;
-    map.iter().find_map(|(name, value)| {
-        let number = value.as_u64().and_then(|number| i64::try_from(number).ok())?;
-        let mut words = name_words(name);
-        let waits = words.any(|word| listed(&WAITS, word));
-        let unit = if name_words(name).any(|word| listed(&MILLISECONDS, word)) { 1 } else { 1000 };
-        waits.then_some(number.saturating_mul(unit))
-    })
+    map.iter().filter(|(name, _)| any_listed(&WAITS, name)).find_map(|(name, value)| milliseconds(name, value))
+}
+
+/// The length of time that an argument tells, in milliseconds.
+fn milliseconds(name: &str, value: &Value) -> Option<i64> {
+    let number = i64::try_from(value.as_u64()?).ok()?;
+    Some(number.saturating_mul(if any_listed(&MILLISECONDS, name) { 1 } else { 1000 }))
 }
 
 /// Milliseconds from which a call that waits by its own words is there to be made again.
@@ -188,15 +188,13 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> bool {
     if named.shell {
         return command(call, named).is_some_and(|line| sleeps(&line));
     }
-    if !name_words(&call.tool).any(|word| listed(&SLEEPERS, word)) {
+    if !any_listed(&SLEEPERS, &call.tool) {
         return false;
     }
-    let longest = call.args.as_ref().and_then(Value::as_object).into_iter().flatten().filter_map(|(name, value)| {
-        let number = value.as_u64().and_then(|number| i64::try_from(number).ok())?;
-        let unit = if name_words(name).any(|word| listed(&MILLISECONDS, word)) { 1 } else { 1000 };
-        Some(number.saturating_mul(unit))
-    });
-    longest.max() >= Some(LONG_WAIT)
+    let arguments = call.args.as_ref().and_then(Value::as_object);
+    arguments.is_some_and(|map| {
+        map.iter().any(|(name, value)| milliseconds(name, value).is_some_and(|length| length >= LONG_WAIT))
+    })
 }
 
 /// Whether a command line sleeps for long: `sleep 30`, `sleep 1m`.
@@ -239,7 +237,7 @@ const ENTERS: [&str; 6] = ["enter", "fill", "input", "select", "set", "type"];
 
 /// Whether a tool of this name enters something into a field.
 pub(crate) fn enters(tool: &str) -> bool {
-    name_words(tool).any(|word| listed(&ENTERS, word))
+    any_listed(&ENTERS, tool)
 }
 
 /// What a call asks for, as far as its answers can be compared over different arguments.
@@ -290,7 +288,7 @@ pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
     } else if !named.runs_code() && asked(call).is_some() {
         Asks::Prose
     } else if named.interface {
-        let pictures = |name: &str| name_words(name).any(|word| listed(&PICTURES, word));
+        let pictures = |name: &str| any_listed(&PICTURES, name);
         if pictures(action(call).unwrap_or(&call.tool)) { Asks::Picture } else { Asks::View }
     } else if named.search || command(call, named).is_some_and(|line| line_searches(&line)) {
         Asks::Search

@@ -25,6 +25,12 @@ pub(crate) fn name_words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether one of the words of an identifier is in `list`, which is sorted and lower-case.
+#[inline(never)]
+pub(crate) fn any_listed(list: &[&str], name: &str) -> bool {
+    name_words(name).any(|word| listed(list, word))
+}
+
 /// Bytes of the longest word that a list may hold.
 const LONGEST: usize = 32;
 
