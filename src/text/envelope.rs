@@ -3,6 +3,8 @@
 //! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field more may be
 //! the answer.
 
+use super::mask::first_digit;
+use super::scan::{BLOCK, holds_triple};
 use super::words::{any_listed, listed};
 use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, string::String, vec::Vec};
@@ -98,18 +100,26 @@ fn open(output: &str) -> Option<Opened<'_>> {
 
 /// What stands below or above a line that tells what the agent has spent: that is another one each time.
 fn beside_spending(text: &str) -> Option<Opened<'_>> {
-    let below = || text.split_once('\n').filter(|(line, _)| tells_spending(line, true)).map(|(_, output)| output);
+    let below = || {
+        let end = text.get(..text.floor_char_boundary(SPENDING))?.find('\n')?;
+        let (line, output) = text.split_at_checked(end)?;
+        tells_spending(line, true).then_some(output)
+    };
     let above = || last_line(text).filter(|(_, line)| tells_spending(line, false)).map(|(output, _)| output);
     let output = below().or_else(above)?.trim();
     (!output.is_empty()).then_some(Opened { output: Cow::Borrowed(output), code: None, failed: false })
 }
 
 fn tells_spending(line: &str, head: bool) -> bool {
-    if line.len() > SPENDING || !line.bytes().any(|byte| byte.is_ascii_digit()) {
+    if line.len() > SPENDING || first_digit(line.as_bytes()).is_none() {
         return false;
     }
-    let holds = |list: &[&str]| any_listed(list, line);
-    (holds(&SPENT) || head && holds(&COUNTED)) && (line.contains('/') || holds(&GONE))
+    // Hardly a line has three letters of one of the words where it begins.
+    let begin = line.as_bytes().get(..BLOCK).unwrap_or(line.as_bytes());
+    let holds = |list: &[&str], triples: &[[u8; 3]; 4]| holds_triple(begin, triples) && any_listed(list, line);
+    let spent = holds(&SPENT, &[*b"udg", *b"tex", *b"ost", *b"oke"]);
+    (spent || head && holds(&COUNTED, &[*b"rat", *b"tep", *b"urn", *b"urn"]))
+        && (line.contains('/') || any_listed(&GONE, line))
 }
 
 /// Blocks of content, or what a process wrote, as JSON.

@@ -168,7 +168,8 @@ const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
 /// How long a call waits before it acts, in milliseconds, where an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
     let map = call.args.as_ref()?.as_object()?;
-    map.iter().filter(|(name, _)| any_listed(&WAITS, name)).find_map(|(name, value)| milliseconds(name, value))
+    let waits = |(name, value): &(&String, &Value)| value.is_u64() && any_listed(&WAITS, name);
+    map.iter().filter(waits).find_map(|(name, value)| milliseconds(name, value))
 }
 
 /// The length of time that an argument tells, in milliseconds.
