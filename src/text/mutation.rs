@@ -256,7 +256,8 @@ pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) 
     if let Some(script) = script(call, named) {
         return script_mutates(script);
     }
-    action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false) || changes_table(call)
+    action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false)
+        || !named.search && changes_table(call)
 }
 
 /// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to
@@ -807,6 +808,7 @@ mod tests {
             ("execute_sql", json!({"statement": " insert into boats values (1)"}), true),
             ("query", json!({"sql": "with x as (select a from boats) select a from x"}), false),
             ("ask", json!({"question": "Update the page and set it in bold"}), false),
+            ("web_search", json!({"query": "create table syntax"}), false),
             ("bookshelf", json!({}), false),
             ("settings", json!({}), false),
             ("click", json!({}), false),
