@@ -3,9 +3,7 @@
 //! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field more may be
 //! the answer.
 
-use super::mask::first_digit;
-use super::scan::{BLOCK, holds_triple};
-use super::words::{any_listed, listed};
+use super::words::listed;
 use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -49,14 +47,6 @@ const LINE: usize = 256;
 /// What a line below an output begins with that tells where the process ran.
 const WHERE: [&str; 2] = ["Current working directory:", "Python interpreter:"];
 
-/// What an agent spends, what its host counts besides at the head of an answer, and words that tell how much of it is gone: `Token
-/// usage: 3912/100000`, `Turn 3 of 50`, `(context left: 40 %)`.
-const SPENT: [&str; 5] = ["budget", "context", "cost", "token", "tokens"];
-const COUNTED: [&str; 5] = ["iteration", "iterations", "step", "turn", "turns"];
-const GONE: [&str; 7] = ["far", "left", "of", "remaining", "spent", "usage", "used"];
-/// Bytes of a line that tells no more than that.
-const SPENDING: usize = 120;
-
 /// What was found in an envelope.
 struct Opened<'a> {
     output: Cow<'a, str>,
@@ -89,37 +79,12 @@ pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
 
 fn open(output: &str) -> Option<Opened<'_>> {
     let text = output.trim();
-    let found = match text.as_bytes() {
-        [b'{', .., b'}'] => return in_json(text),
+    match text.as_bytes() {
+        [b'{', .., b'}'] => in_json(text),
         [b'<', ..] => in_tags(text),
         [.., b']'] => above_footer(text).or_else(|| below_heading(text)),
         _ => below_heading(text),
-    };
-    found.or_else(|| beside_spending(text))
-}
-
-/// What stands below or above a line that tells what the agent has spent: that is another one each time.
-fn beside_spending(text: &str) -> Option<Opened<'_>> {
-    let below = || {
-        let end = text.get(..text.floor_char_boundary(SPENDING))?.find('\n')?;
-        let (line, output) = text.split_at_checked(end)?;
-        tells_spending(line, true).then_some(output)
-    };
-    let above = || last_line(text).filter(|(_, line)| tells_spending(line, false)).map(|(output, _)| output);
-    let output = below().or_else(above)?.trim();
-    (!output.is_empty()).then_some(Opened { output: Cow::Borrowed(output), code: None, failed: false })
-}
-
-fn tells_spending(line: &str, head: bool) -> bool {
-    if line.len() > SPENDING || first_digit(line.as_bytes()).is_none() {
-        return false;
     }
-    // Hardly a line has three letters of one of the words where it begins.
-    let begin = line.as_bytes().get(..BLOCK).unwrap_or(line.as_bytes());
-    let holds = |list: &[&str], triples: &[[u8; 3]; 4]| holds_triple(begin, triples) && any_listed(list, line);
-    let spent = holds(&SPENT, &[*b"udg", *b"tex", *b"ost", *b"oke"]);
-    (spent || head && holds(&COUNTED, &[*b"rat", *b"tep", *b"urn", *b"urn"]))
-        && (line.contains('/') || any_listed(&GONE, line))
 }
 
 /// Blocks of content, or what a process wrote, as JSON.
@@ -321,31 +286,6 @@ mod tests {
         let silent = "<returncode>0</returncode>\n<output>\n</output>";
         assert_eq!(open(silent), Some((Outcome::Ok, Some(0), String::new())));
         assert_eq!(open("[Command finished with exit code 0]"), Some((Outcome::Ok, Some(0), String::new())));
-    }
-
-    #[test]
-    fn what_is_spent() {
-        for output in [
-            "Step 3/50\nberth 7 is free",
-            "Turn 3 of 50\nberth 7 is free",
-            "berth 7 is free\n\nTokens: 4711 of 20000 used.",
-            "berth 7 is free\n(context left: 40 %)",
-            "berth 7 is free\n[cost so far: 0.31 USD]",
-            "[Budget: 0.31 of 5.00 spent]\nberth 7 is free",
-            "berth 7 is free\n<system_warning>Token usage: 4711/20000</system_warning>",
-            "Step 3/50\nExit code: 0\nOutput:\nberth 7 is free\n(12 tokens left)",
-        ] {
-            assert_eq!(open(output).map(|(_, _, output)| output).as_deref(), Some("berth 7 is free"), "{output}");
-        }
-        for output in [
-            "Step 3/50",
-            "berth 7 is free\nStep 3/50",
-            "berth 7 is free\n3 of 50 berths",
-            "step by step\nberth 7 is free",
-            "the token is free\nberth 7",
-        ] {
-            assert_eq!(open(output), None, "{output}");
-        }
     }
 
     #[test]

@@ -95,7 +95,7 @@ const WORK: [[&str; 3]; 66] = [
 ];
 
 /// What a tool answered as a harness hands it on, and the same of a failure: `{}` is what it said, `{n}` another number each time.
-const WRAPPINGS: [[&str; 2]; 24] = [
+const WRAPPINGS: [[&str; 2]; 21] = [
     ["{}", "Error: {}"],
     [
         r#"{"content":[{"type":"text","text":"{}"}],"isError":false}"#,
@@ -120,14 +120,8 @@ const WRAPPINGS: [[&str; 2]; 24] = [
         "Tool execution failed.\nResult: {}\nIf the result is an error, change your arguments and try again.",
     ],
     [
-        "{}\n\nTokens: {n} of 200000 used. Errors so far: 0. Failed calls so far: 0.",
-        "{}\n\nTokens: {n} of 200000 used. Errors so far: 1. Failed calls so far: 1.",
-    ],
-    ["Step {n}/900\n{}", "Step {n}/900\nError: {}"],
-    ["{}\n(context left: {n} %)", "Error: {}\n(context left: {n} %)"],
-    [
-        "{}\n<system_warning>Token usage: {n}/900000</system_warning>",
-        "Error: {}\n<system_warning>Token usage: {n}/900000</system_warning>",
+        "{}\n\nTokens: 18234 of 200000 used. Errors so far: 0. Failed calls so far: 0.",
+        "{}\n\nTokens: 18234 of 200000 used. Errors so far: 1. Failed calls so far: 1.",
     ],
     [
         "{\"jsonrpc\":\"2.0\",\"id\":{n},\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],\"isError\":false}}",
@@ -263,11 +257,39 @@ fn the_same_answer_and_the_same_failure_in_every_wrapping() {
         for row in WORK.iter().skip(turn % 3).step_by(3) {
             let level = repeated(row, failing, "error", "the lock of the ledger is held by another desk");
             assert!(level >= Level::Block, "{level:?}: {row:?} in {failing}");
-            let said = filled(row[2], 3);
-            let level = repeated(row, healthy, "ok", &said);
-            // Where a line that differs is all there is, it is the answer.
-            let differs = said.is_empty() && healthy.contains("{n}");
-            assert!(level >= Level::Nudge || differs, "{level:?}: {row:?} in {healthy}");
+            let level = repeated(row, healthy, "ok", &filled(row[2], 3));
+            assert!(level >= Level::Nudge, "{level:?}: {row:?} in {healthy}");
+        }
+    }
+}
+
+/// A line at either end may be all that moves, and what an agent has spent reads like what a job has done: neither is taken off.
+#[test]
+fn progress_in_the_first_or_the_last_line() {
+    let told = [
+        "Step {n}/5000\nmodel: resnet, data: photos of the harbour",
+        "Iteration {n} of 5000\nmodel: resnet, data: photos of the harbour",
+        "Turn {n} of 5000\nplayers: Ida and Ole, board 9 by 9",
+        "the crawl of the harbour's pages goes on\ntotal cost {n} of 5000 used",
+        "the harbour's pages are taken in\n{n} of 5000 tokens used",
+        "the harbour's pages are taken in\n(context left: {n} %)",
+    ];
+    for status in told {
+        for (tool, args) in [
+            ("bash", json!({"command": "cat run7/status.txt"})),
+            ("get_job_status", json!({"job": "7"})),
+            ("read_file", json!({"path": "run7/status.txt"})),
+        ] {
+            let mut detector = detector("{}");
+            for at in 0..12 {
+                let call = json!({"type": "tool-call", "tool": tool, "args": args, "at": 30_000 * at});
+                let output = wrapped(status, "", at);
+                let result = json!({"type": "tool-result", "tool": tool, "outcome": "ok", "output": output});
+                for event in [call, result] {
+                    let verdict = record(&mut detector, event);
+                    assert!(verdict.level <= Level::Observe, "{:?}: {tool}, {status}", verdict.level);
+                }
+            }
         }
     }
 }
