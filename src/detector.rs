@@ -17,7 +17,7 @@ use crate::state::{
     is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{
-    self, Asks, CallKey, Digests, Empty, Key, LONGEST_EMBEDDING, Scratch, combine, key, printable, salted,
+    self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, Scratch, combine, key, mark, printable, salted,
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
@@ -729,9 +729,11 @@ impl Judging<'_> {
         } else {
             text::call_key(call, ignore, identity, salt, &mut self.scratch.call)
         };
-        let (said, json) = text::arguments(call, &mut self.scratch.call);
-        let echo = text::Late::of(said, json);
         let mutates = text::mutates(call, &named, self.tool.mutates);
+        let (said, json) = text::arguments(call, &mut self.scratch.call);
+        let frame = text::frame(said);
+        let edit = if mutates { text::edit(call, &named, said) } else { Edit::No };
+        let echo = text::Late::of(said, json);
         let to = self.another(call);
         let asks = match text::asks(call, &named) {
             Asks::Nothing if to.is_some() => Asks::Handover,
@@ -742,8 +744,11 @@ impl Judging<'_> {
         let call = Call {
             target: text::target(call, &named, salt),
             mutates,
+            edit,
             quiet: text::quiet(call, &named, mutates, asks),
             asks,
+            kind: text::kind(call, &named, key("tool", call.tool.as_bytes())),
+            frame,
             polling: self.tool.polling || text::waits(call, &named),
             compare_answers: self.tool.compare_answers,
             onset: self.onset,
@@ -792,6 +797,11 @@ impl Judging<'_> {
         }
         let opened = text::opened(result);
         let result = opened.as_ref().unwrap_or(result);
+        let kind = call.as_ref().map_or_else(|| mark(key("tool", name.as_bytes())), |call| call.kind);
+        let within = self.run.margins.within(&result.output, kind, self.scratch.salt);
+        let within = within.map(|answer| text::with_output(result, answer.into()));
+        let within = within.map(|within| text::opened(&within).unwrap_or(within));
+        let result = within.as_ref().unwrap_or(result);
         let quiet = call.as_ref().map_or(Empty::Nothing, |call| call.quiet);
         let echo = call.as_ref().map(|call| &call.echo);
         let mut facts = text::outcome(name, result, quiet, echo, &self.settings.volatile, self.scratch);

@@ -39,6 +39,7 @@ mod reworded_request;
 mod run_budgets;
 mod same_answer;
 mod settings;
+mod stagnation;
 mod stale_talk;
 mod stall;
 mod streak;
@@ -717,6 +718,8 @@ macro_rules! registry {
                 empty(&mut self.resubmission);
                 empty(&mut self.reworded_request);
                 empty(&mut self.no_effect);
+                empty(&mut self.remade_change);
+                empty(&mut self.stagnation);
             }
 
             /// Drops what every rule keeps about one task.
@@ -774,6 +777,8 @@ registry! {
     same_answer: same_answer::SameAnswer,
     no_new_information: no_new_information::NoNewInformation,
     no_effect: no_effect::NoEffect,
+    remade_change: streaks::RemadeChange,
+    stagnation: stagnation::Stagnation,
     duplicate_delegation: duplicate_delegation::DuplicateDelegation,
     empty_handed: empty_handed::EmptyHanded,
     blind_repeat: streaks::BlindRepeat,

@@ -8,7 +8,7 @@ mod calls;
 mod failures;
 mod turns;
 
-pub(crate) use calls::{BlindRepeat, CallFlood, UnansweredCall};
+pub(crate) use calls::{BlindRepeat, CallFlood, RemadeChange, UnansweredCall};
 pub(crate) use failures::{ConsecutiveErrors, FailingTarget, FailureStreak};
 pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 

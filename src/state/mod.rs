@@ -7,6 +7,7 @@ mod graph;
 mod handed;
 mod lane;
 mod latest;
+mod margins;
 mod marks;
 mod packed;
 mod pairing;
@@ -165,6 +166,8 @@ pub(crate) struct Run {
     pub(crate) pairing: Pairing,
     /// What is new since control was handed over.
     pub(crate) handed: handed::Handed,
+    /// What the harness writes around every answer.
+    pub(crate) margins: margins::Margins,
     /// Iterations counted in each of the ways a host may show them.
     pub(crate) iterations: Iterations,
     /// Turns, deliveries and progress, seen as a workflow.
@@ -183,7 +186,7 @@ pub(crate) struct Run {
     pub(crate) stopped: bool,
 }
 codec!(struct Run {
-    events, counted, touched, now, started, tokens, cost_micros, pairing, handed, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped,
+    events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped,
 });
 
 /// What a run forgot about its tasks to make room.

@@ -3,7 +3,7 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Onset, Ring, Sighting, task_key};
-use crate::text::{Asks, CallKey, Echo, Empty, Key, Late, OutcomeFacts, combine, key};
+use crate::text::{Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Calls that may wait for their result at once.
@@ -42,6 +42,10 @@ pub(crate) struct Call {
     /// The tool's name, at most [`NAME`] bytes.
     pub(crate) name: String,
     pub(crate) tool: Key,
+    /// The tool, and of a shell the program.
+    pub(crate) kind: u32,
+    /// Its arguments without their figures.
+    pub(crate) frame: u32,
     pub(crate) key: Key,
     /// The key byte for byte.
     pub(crate) raw: Key,
@@ -49,6 +53,8 @@ pub(crate) struct Call {
     pub(crate) round: Option<Key>,
     pub(crate) target: Option<Key>,
     pub(crate) mutates: bool,
+    /// Whether it holds the change that it makes.
+    pub(crate) edit: Edit,
     /// The tool is declared to be asked again and again.
     pub(crate) polling: bool,
     /// Equal answers to different calls of the tool are declared to be evidence.
@@ -71,7 +77,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, key, raw, agent, round, target, mutates, polling, compare_answers, quiet, asks, onset, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, mutates, edit, polling, compare_answers, quiet, asks, onset, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -106,12 +112,15 @@ impl Call {
         Self {
             name: name.get(..name.floor_char_boundary(NAME)).unwrap_or_default().into(),
             tool: key("tool", name.as_bytes()),
+            kind: 0,
+            frame: 0,
             key: keys.key,
             raw: keys.raw,
             agent: agent(context),
             round: round_key(context),
             target: None,
             mutates: false,
+            edit: Edit::No,
             polling: false,
             compare_answers: false,
             quiet: Empty::Nothing,

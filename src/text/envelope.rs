@@ -65,16 +65,25 @@ pub(crate) fn opened(result: &ToolResult) -> Option<ToolResult> {
     // What the host says itself stands.
     let outcome = if found.failed && result.outcome == Outcome::Ok { Outcome::Error } else { result.outcome };
     Some(ToolResult {
+        outcome,
+        exit_code: result.exit_code.or(found.code),
+        ..with_output(result, found.output.into_owned())
+    })
+}
+
+/// A result with another output.
+pub(crate) fn with_output(result: &ToolResult, output: String) -> ToolResult {
+    ToolResult {
         call_id: result.call_id.clone(),
         tool: result.tool.clone(),
-        outcome,
-        output: found.output.into_owned(),
+        outcome: result.outcome,
+        output,
         digest: result.digest.clone(),
-        exit_code: result.exit_code.or(found.code),
+        exit_code: result.exit_code,
         error_class: result.error_class.clone(),
         details: result.details.clone(),
         state: result.state.clone(),
-    })
+    }
 }
 
 fn open(output: &str) -> Option<Opened<'_>> {

@@ -4,12 +4,13 @@
 //! host's `readOnly` hint; else the name tells, and for a shell the command line. An agent's own notes (to-do lists,
 //! plans) are no change of the world.
 
-use super::digest::Key;
+use super::digest::{Key, combine, key, mark};
 use super::outcome::Empty;
 use super::request::Asks;
 use super::shell::{Lexer, Token};
 use super::target::changes_table;
 use super::words::{any_listed, listed, name_words};
+use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
@@ -534,24 +535,125 @@ fn line_mutates(line: &str) -> bool {
 /// Programs that look for something in many places.
 const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
 
-/// Whether a shell command line begins by searching, past going to a folder.
-pub(super) fn line_searches(line: &str) -> bool {
+/// The program that a shell command line begins with, past going to a folder, and what comes first of what it is to do.
+fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     let mut lexer = Lexer::new(line);
     // A prefix or two, the program, and what it is to do.
-    let mut words: Vec<&str> = Vec::new();
+    let (mut words, mut count) = ([""; 8], 0);
     loop {
         let token = lexer.token();
         match token {
-            Some(Token::Word(word)) if words.len() < 8 => words.push(word),
-            Some(Token::Word(_) | Token::Write(_) | Token::Here(_)) => {}
-            Some(Token::End) | None => match program(&words) {
-                Some(("git", args)) => return args.first() == Some(&"grep"),
-                Some((name, _)) if name != "cd" => return listed(&SEARCHERS, name),
-                _ if token.is_none() => return false,
-                _ => words.clear(),
+            Some(Token::Word(word)) => {
+                if let Some(free) = words.get_mut(count) {
+                    *free = word;
+                    count += 1;
+                }
+            }
+            Some(Token::Write(_) | Token::Here(_)) => {}
+            Some(Token::End) | None => match program(words.get(..count).unwrap_or_default()) {
+                Some((name, args)) if name != "cd" => return Some((name, args.first().copied())),
+                _ if token.is_none() => return None,
+                _ => count = 0,
             },
         }
     }
+}
+
+/// Whether a shell command line begins by searching.
+pub(super) fn line_searches(line: &str) -> bool {
+    match leading(line) {
+        Some(("git", first)) => first == Some("grep"),
+        Some((name, _)) => listed(&SEARCHERS, name),
+        None => false,
+    }
+}
+
+/// Verbs of tools that are given what they write.
+const EDITS: [&str; 13] = [
+    "append",
+    "create",
+    "edit",
+    "insert",
+    "modify",
+    "overwrite",
+    "patch",
+    "put",
+    "rename",
+    "replace",
+    "set",
+    "update",
+    "write",
+];
+/// Bytes of arguments from which the same change is hardly made again for another reason.
+const CONTENT: usize = 48;
+
+/// Whether a call that changes something holds the change itself, so that the same call is the same change: an edit, a file that
+/// is written. What a build, a deployment or a copy comes to depends on what was changed before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Edit {
+    #[default]
+    No,
+    /// A value that is set.
+    Brief,
+    /// Content that is written.
+    Whole,
+}
+codec!(enum Edit { No: 0, Brief: 1, Whole: 2 });
+
+/// What kind of edit a call with these arguments is, which changes something.
+pub(crate) fn edit(call: &ToolCall, named: &Named, arguments: &str) -> Edit {
+    let edits = if named.shell {
+        command(call, named).is_some_and(|line| line_writes(&line))
+    } else {
+        any_listed(&EDITS, &call.tool) || action(call).is_some_and(|action| any_listed(&EDITS, action))
+    };
+    match edits {
+        false => Edit::No,
+        true if arguments.len() < CONTENT => Edit::Brief,
+        true => Edit::Whole,
+    }
+}
+
+/// Whether a command line writes what stands in it: a here-document or words into a file, an edit in place.
+fn line_writes(line: &str) -> bool {
+    let mut lexer = Lexer::new(line);
+    let (mut words, mut count) = ([""; 8], 0);
+    let edits = |words: &[&str]| {
+        program(words).is_some_and(|(name, args)| {
+            matches!(name, "sed" | "perl") && args.iter().any(|arg| arg.starts_with("-i") || *arg == "-pi")
+        })
+    };
+    while let Some(token) = lexer.token() {
+        match token {
+            Token::Word(word) => {
+                if let Some(free) = words.get_mut(count) {
+                    *free = word;
+                    count += 1;
+                }
+            }
+            Token::Write(file) if !is_sink(file) => {
+                let words = words.get(..count).unwrap_or_default();
+                if program(words).is_some_and(|(name, _)| matches!(name, "cat" | "echo" | "printf" | "tee")) {
+                    return true;
+                }
+            }
+            Token::Write(_) | Token::Here(_) => {}
+            Token::End => {
+                if edits(words.get(..count).unwrap_or_default()) {
+                    return true;
+                }
+                count = 0;
+            }
+        }
+    }
+    edits(words.get(..count).unwrap_or_default())
+}
+
+/// What kind of call it is: of one tool, and of a shell's of one program.
+pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> u32 {
+    let line = if named.shell { command(call, named) } else { None };
+    let program = line.as_deref().and_then(leading).map_or(0, |(name, _)| key("program", name.as_bytes()));
+    mark(combine("kind", &[tool, program]))
 }
 
 fn nested_line_mutates(line: &str, nesting: usize) -> bool {
@@ -1002,6 +1104,37 @@ mod tests {
         for line in ["", "|", "cat a | grep x", "git log --grep x", "cargo test && grep x a", "cd grep", "grepping x"] {
             assert!(!line_searches(line), "{line}");
         }
+    }
+
+    #[test]
+    fn calls_that_hold_their_change() {
+        let holds = |tool: &str, args: Value| {
+            let text = serde_json::to_string(&args).unwrap();
+            edit(&call(tool, args), &Named::of(tool), &text) == Edit::Whole
+        };
+        for line in [
+            "sed -i 's/port: 8080/port: 9090/' deploy/values.yaml",
+            "cd app && sed -i.bak -e 's/a/b/' config.toml && make",
+            "cat > notes/plan.md <<'EOF'\n# Plan\nEOF",
+            "echo 'max_depth = 3' >> settings.toml && cargo build",
+        ] {
+            assert!(holds("bash", json!({ "command": line })), "{line}");
+        }
+        for line in [
+            "sed -n '10,40p' src/very/long/path/of/a/file.rs",
+            "make clean && make -j4 all > build.log 2>&1 && tail build.log",
+            "cp -r dist/assets /srv/www/assets && systemctl restart nginx",
+            "echo done > x",
+        ] {
+            assert!(!holds("bash", json!({ "command": line })), "{line}");
+        }
+        assert!(holds("edit_file", json!({"path": "src/main.rs", "old": "let a = 1;", "new": "let a = 2;"})));
+        assert!(holds(
+            "str_replace_editor",
+            json!({"command": "str_replace", "path": "a.rs", "old_str": "a()", "new_str": "b()"})
+        ));
+        assert!(!holds("set_light", json!({"on": true})));
+        assert!(!holds("deploy", json!({"service": "shop", "version": "2.14.0", "environment": "staging"})));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use super::canonical::canonical_json;
 use super::digest::{Digests, Key, combine, key, salted};
 use super::echo::{Echo, Word};
 use super::late::Late;
-use super::mask::{LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, normalise, normalise_light};
+use super::mask::{
+    LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
+};
 use super::mutation::Names;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
@@ -556,6 +558,23 @@ fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> 
         out.push_str(text.get(copied..).unwrap_or_default());
     }
     progress_mark
+}
+
+/// How far an answer tells that something is: a digest of the figures that mark progress; 0 where there are none.
+pub(crate) fn progress(answer: &str) -> u32 {
+    let (bytes, mut sum, mut at) = (answer.as_bytes(), 0_u32, 0);
+    while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
+        let end = end_of_digits(bytes, start);
+        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        let after = bytes.get(end..).unwrap_or_default();
+        if is_progress_mark(before, after) {
+            // With what it is a part of.
+            let mark = bytes.get(start..end).unwrap_or_default().iter().chain(after.iter().take(6));
+            sum = mark.fold(sum.rotate_left(7), |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+        }
+        at = end.max(start + 1);
+    }
+    sum
 }
 
 /// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.

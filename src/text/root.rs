@@ -10,6 +10,7 @@ use super::words::{listed, runs};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{string::String, vec::Vec};
+use serde_json::Value;
 
 /// Lines at the end and at the beginning of an output that may hold the root.
 const LAST: usize = 3;
@@ -77,6 +78,51 @@ fn is_json(output: &str) -> bool {
     let output = output.trim();
     let list = || output.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '[', '"']));
     output.starts_with('{') && output.ends_with('}') || output.ends_with(']') && list()
+}
+
+/// Fields of JSON that hold what is wrong, those that tell how something stands, and those that say whether it is well.
+const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
+const STANDS: [&str; 8] = ["code", "outcome", "phase", "reason", "result", "state", "status", "verdict"];
+const WELL: [&str; 3] = ["ok", "succeeded", "success"];
+/// How words begin that tell that something did not go well.
+const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
+/// Bytes of JSON that are looked through, and levels.
+const JSON: usize = 8 * 1024;
+const LEVELS: usize = 4;
+
+/// Whether an answer in JSON tells that something is wrong, whatever its outcome: a field that holds an error, a status that is a
+/// failure.
+pub(crate) fn tells_trouble(output: &str) -> bool {
+    let value = || serde_json::from_str::<Value>(output).ok();
+    output.len() <= JSON && is_json(output) && value().is_some_and(|value| is_trouble(&value, LEVELS))
+}
+
+fn is_trouble(value: &Value, levels: usize) -> bool {
+    let Some(levels) = levels.checked_sub(1) else { return false };
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_trouble(item, levels)),
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let nothing = match value {
+                Value::Null | Value::Bool(false) => true,
+                Value::Number(number) => number.as_u64() == Some(0),
+                Value::String(text) => text.is_empty() || listed(&NOTHING, text),
+                Value::Array(items) => items.is_empty(),
+                Value::Object(fields) => fields.is_empty(),
+                Value::Bool(true) => false,
+            };
+            let ill = |text: &str| {
+                let begins = |word: &str| {
+                    ILL.iter().any(|ill| word.get(..ill.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(ill)))
+                };
+                text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
+            };
+            listed(&WRONG, name) && !nothing
+                || listed(&STANDS, name) && value.as_str().is_some_and(ill)
+                || listed(&WELL, name) && *value == Value::Bool(false)
+                || is_trouble(value, levels)
+        }),
+        _ => false,
+    }
 }
 
 fn is_marked(line: &str) -> bool {

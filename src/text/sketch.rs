@@ -1,7 +1,7 @@
 //! Which words and figures a text is made of, in a hundred bytes: enough to tell one text with a moving part from another
 //! text, and figures that swing from those that count something.
 
-use super::mask::{CLIP_ABOVE, Strength, end_of_digits, first_digit, normalise};
+use super::mask::{CLIP_ABOVE, Strength, clip_to, end_of_digits, first_digit, normalise};
 use super::request::{has_digit, word_hashes};
 use crate::codec::codec;
 use crate::text::ordered;
@@ -12,6 +12,9 @@ const KEPT: usize = 24;
 /// Words that are looked at, and the fewest of which a share says something.
 const WORDS: usize = 256;
 const FEWEST: usize = 8;
+/// Different words from which an answer says something in words, and bytes of either end that are read of it.
+const TALKS: usize = 16;
+const END: usize = 1000;
 
 /// Figures that are followed, each by itself.
 const FIGURES: usize = 12;
@@ -19,11 +22,64 @@ const FIGURES: usize = 12;
 const ROSE: u8 = 1;
 const FELL: u8 = 2;
 
+/// Some of a text's words: those without a digit, each once, with the lowest hashes, these first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words(Vec<u32>);
+codec!(struct Words(_));
+
+impl Words {
+    /// Of a text in which is masked what changes by itself.
+    fn of(masked: &str) -> Self {
+        let words = word_hashes(masked).filter(|word| !has_digit(*word)).take(WORDS).collect::<Vec<u32>>();
+        let mut words = ordered(words);
+        words.dedup();
+        words.truncate(KEPT);
+        words.shrink_to_fit();
+        Self(words)
+    }
+
+    /// The same of the ends of an answer, where it says something in words: [`TALKS`] at least, of which hardly a third are
+    /// figures.
+    pub(crate) fn said(answer: &str) -> Self {
+        let mut masked = String::new();
+        let (first, last) = clip_to(answer, END);
+        for end in [first, last] {
+            normalise(end, Strength::Light, &mut masked);
+        }
+        let (mut words, mut figures) = (0_usize, 0_usize);
+        for word in word_hashes(&masked).take(WORDS) {
+            if has_digit(word) { figures += 1 } else { words += 1 }
+        }
+        let own = Self::of(&masked);
+        if own.0.len() < TALKS || figures * 3 > words { Self::default() } else { own }
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether both texts share three quarters of their words.
+    pub(crate) fn alike(&self, other: &Self) -> bool {
+        let (own, theirs) = (&self.0, &other.0);
+        // Of longer texts only what is kept of both together can be compared.
+        let whole = own.len() < KEPT && theirs.len() < KEPT;
+        let last = if whole { u32::MAX } else { own.last().min(theirs.last()).copied().unwrap_or(0) };
+        let kept = |words: &[u32]| words.partition_point(|word| *word <= last);
+        let (mine, others) = (kept(own), kept(theirs));
+        let shared = own.iter().take(mine).filter(|word| theirs.binary_search(word).is_ok()).count();
+        shared * 8 >= (mine + others) * 3
+    }
+
+    pub(crate) fn fits(&self) -> bool {
+        self.0.len() <= KEPT && self.0.is_sorted()
+    }
+}
+
 /// What a text is made of, but for what changes by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sketch {
-    /// Words without a digit, each once, the lowest hashes first.
-    words: Vec<u32>,
+    words: Words,
     /// Figures in order, in thousandths, and how they have moved in the texts before.
     figures: Vec<(u64, u8)>,
     /// Digest of those that are not followed.
@@ -35,12 +91,7 @@ impl Sketch {
     pub(crate) fn of(text: &str) -> Self {
         let mut masked = String::new();
         normalise(text.get(..text.floor_char_boundary(CLIP_ABOVE)).unwrap_or_default(), Strength::Light, &mut masked);
-        let mut words =
-            ordered(word_hashes(&masked).filter(|word| !has_digit(*word)).take(WORDS).collect::<Vec<u32>>());
-        words.dedup();
-        words.truncate(KEPT);
-        words.shrink_to_fit();
-        let mut sketch = Self { words, ..Self::default() };
+        let mut sketch = Self { words: Words::of(&masked), ..Self::default() };
         let mut rest = masked.as_str();
         while let Some((figure, after)) = figure(rest) {
             if sketch.figures.len() < FIGURES {
@@ -70,22 +121,12 @@ impl Sketch {
     }
 
     fn shares_words(&self, other: &Self) -> bool {
-        let few = |sketch: &Self| sketch.words.len() + sketch.figures.len() < FEWEST;
-        if few(self) || few(other) {
-            return false;
-        }
-        // Of longer texts only what is kept of both together can be compared.
-        let whole = self.words.len() < KEPT && other.words.len() < KEPT;
-        let last = if whole { u32::MAX } else { self.words.last().min(other.words.last()).copied().unwrap_or(0) };
-        let kept = |words: &[u32]| words.partition_point(|word| *word <= last);
-        let (own, theirs) = (kept(&self.words), kept(&other.words));
-        let shared = self.words.iter().take(own).filter(|word| other.words.binary_search(word).is_ok()).count();
-        // Three quarters of each of them.
-        shared * 8 >= (own + theirs) * 3
+        let few = |sketch: &Self| sketch.words.0.len() + sketch.figures.len() < FEWEST;
+        !few(self) && !few(other) && self.words.alike(&other.words)
     }
 
     pub(crate) fn fits(&self) -> bool {
-        self.words.len() <= KEPT && self.words.is_sorted() && self.figures.len() <= FIGURES
+        self.words.fits() && self.figures.len() <= FIGURES
     }
 }
 

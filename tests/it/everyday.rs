@@ -263,7 +263,41 @@ fn the_same_answer_and_the_same_failure_in_every_wrapping() {
     }
 }
 
-/// A line at either end may be all that moves, and what an agent has spent reads like what a job has done: neither is taken off.
+/// What hosts tell of an agent's spending beside every answer.
+const SPENDING: [&str; 6] = [
+    "Step {n}/5000\n{}",
+    "{}\n\nTokens: {n} of 200000 used. Errors so far: 0.",
+    "{}\n(context left: {n} tokens)",
+    "{}\n<system_warning>Token usage: {n}/900000</system_warning>",
+    "[cost so far: 0.{n} USD]\n{}",
+    "Observation: {}\n[Wall time of the run {n} s]",
+];
+
+/// A line that is another one each time hides no loop once it was seen beside whatever was called.
+#[test]
+fn lines_that_are_always_there() {
+    for wrapping in SPENDING {
+        for (turn, row) in WORK.iter().enumerate() {
+            let mut detector = detector("{}");
+            let mut take = |tool: &str, args: &str, said: &str, at: usize| {
+                let args: Value = serde_json::from_str(&filled(args, 3)).unwrap();
+                let call = record(&mut detector, json!({"type": "tool-call", "tool": tool, "args": args})).level;
+                let output = wrapped(wrapping, said, at);
+                let result = json!({"type": "tool-result", "tool": tool, "outcome": "ok", "output": output});
+                call.max(record(&mut detector, result).level)
+            };
+            for at in 0..5 {
+                let [tool, args, answer] = WORK[(turn + 7 * at + 3) % WORK.len()];
+                take(tool, args, &format!("{} {}", filled(answer, at), THINGS[at]), at);
+            }
+            let level = (5..12).map(|at| take(row[0], row[1], &filled(row[2], 3), at)).max();
+            assert!(level >= Some(Level::Nudge), "{level:?}: {row:?} in {wrapping}");
+        }
+    }
+}
+
+/// A line at either end may be all that moves, and what an agent has spent reads like what a job has done: where it is seen
+/// beside one kind of call alone, it is not taken off.
 #[test]
 fn progress_in_the_first_or_the_last_line() {
     let told = [

@@ -3,13 +3,14 @@
 use super::{One, Row, Words, rows};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Fact, Facts, Limits};
-use crate::text::{combine, printable};
+use crate::text::{Edit, combine, printable};
 use alloc::format;
 
 rows! {
     CallFlood = CALL_FLOOD,
     UnansweredCall = UNANSWERED_CALL,
     BlindRepeat = BLIND_REPEAT,
+    RemadeChange = REMADE_CHANGE,
 }
 
 /// Catches: one parallel round full of copies of the same call.
@@ -129,8 +130,79 @@ const BLIND_REPEAT: Row = Row {
     },
 };
 
+/// Catches: the same edit made again and again, each time after another one has undone it: two states, each with its own error.
+/// Must not catch: builds, deployments and copies after each edit, an edit that is taken back once, an edit that failed.
+/// Idea: only something new is progress. Of runs that reached their goal hardly one makes a change for the third time.
+const REMADE_CHANGE: Row = Row {
+    id: "remade-change",
+    about: "The same change made again after others that undid it.",
+    unit: "times",
+    limits: Limits::ladder(3, 0, 0, 0),
+    budget: None,
+    sees: Facts::STEP,
+    kept: 8,
+    mixed: false,
+    kind: "same-change",
+    sure: (400, 60, 8),
+    instead: "Find one change that serves both sides, or say which of the two has to give way.",
+    recommendation: Recommendation::ChangeApproach,
+    halt_reason: HaltReason::Oscillating,
+    see: |streaks, fact, cx| {
+        let Fact::Step(step, _) = fact else { return None };
+        let call = step.call.as_ref().filter(|call| call.edit == Edit::Whole && !call.polling)?;
+        if step.facts.failed || step.facts.negative {
+            return None;
+        }
+        let (owner, key) = (call.agent, call.key);
+        // Twice at once is one change.
+        let counts = streaks.last().is_none_or(|last| (last.owner, last.key) != (owner, key));
+        let (sighting, onset, name, round) = (step.sighting, step.onset, call.name.as_str(), call.round);
+        Some(One { owner, key, counts, sighting, onset, name, round, shown: key, ..One::here(cx) })
+    },
+    tell: |entry, one, count, cx| {
+        let tool = printable(one.name, 48);
+        let message = format!("`{tool}` made the same change {count} times, with other changes in between");
+        Words::new(combine("remade-change", &[entry.key, entry.owner]), cx.named(&tool, '#', one.shown), message)
+    },
+};
+
 #[cfg(test)]
 mod tests {
+    mod remade_change {
+        use crate::model::Level::Nudge;
+        use crate::rules::testing::{Played, events};
+        use alloc::{format, string::String, vec::Vec};
+
+        const RULE: &str = "remade-change";
+
+        fn edits(edits: &[(&str, &str, &str)]) -> Played {
+            let lines: Vec<String> = edits
+                .iter()
+                .flat_map(|(old, new, outcome)| {
+                    [
+                        format!(
+                            r#"{{"type":"tool-call","tool":"edit_file","args":{{"path":"src/rates.rs","old":"{old}","new":"{new}"}}}}"#
+                        ),
+                        format!(r#"{{"type":"tool-result","tool":"edit_file","outcome":"{outcome}","output":"edited"}}"#),
+                    ]
+                })
+                .collect();
+            events("{}", &lines)
+        }
+
+        #[test]
+        fn table() {
+            let (there, back, failed) =
+                (("floor()", "round()", "ok"), ("round()", "floor()", "ok"), ("floor()", "round()", "error"));
+            edits(&[there, back, there, back]).expect(RULE, &[]);
+            edits(&[there, back, there, back, there]).expect(RULE, &[(9, Nudge)]);
+            let other = ("ceil()", "round()", "ok");
+            edits(&[there, other, back, there, other, there]).expect(RULE, &[(11, Nudge)]);
+            edits(&[failed, back, failed, other, failed]).expect(RULE, &[]);
+            edits(&[there, there, there, there]).expect(RULE, &[]);
+        }
+    }
+
     mod call_flood {
         use crate::model::Level::{Block, Halt, Nudge};
         use crate::rules::testing::Script;

@@ -1,0 +1,500 @@
+//! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things are done
+//! in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row, a page that comes back
+//! with another advertisement; and a while in which nothing is called that was not called before with the same answer.
+//! Must not catch: one thing after the other of a list, waiting, an answer that tells how far something is, a check after each
+//! change that finds other things, what a user asks for again.
+//! Idea: what was done in between excuses a repetition only if it brought news. A call is known without its figures
+//! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that reached their goal
+//! hardly one sees a kind of call come to the same trouble for the fourth time.
+
+use crate::codec::codec;
+use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
+use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
+use crate::state::{Call, Ring, Step, Time};
+use crate::text::{
+    Edit, Empty, Key, Words, combine, frame, mark, printable, progress, root_error, tells_trouble, transient,
+};
+use alloc::{boxed::Box, format};
+
+/// Kinds of calls that are known by their latest outcome.
+const GLANCES: usize = 24;
+/// Of those that came again, how many are followed.
+const KINDS: usize = 8;
+/// Lines that a heading is in.
+const HEAD: usize = 3;
+/// Milliseconds from which the same call again right after itself has waited for something.
+const PAUSE: i64 = 20_000;
+
+/// What it is worth that a kind of call comes to the same again, in points: what is in trouble; what is well; the same with other
+/// figures in the call; with a new change since then in trouble, and well.
+const TROUBLE: u32 = 4;
+const WELL: u32 = 4;
+const WELL_ELSE: u32 = 3;
+const TROUBLE_CHANGED: u32 = 3;
+const WELL_CHANGED: u32 = 1;
+/// Points from which it is told.
+const FULL: u32 = 12;
+/// Calls in a row, all made before with the same answer, that are worth as much.
+const ROW: u32 = 5;
+
+pub(crate) struct Stagnation;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    /// Calls that were made once, or came to something else.
+    glances: Ring<Glance>,
+    /// Only where some came again.
+    kinds: Option<Box<Ring<Kind>>>,
+    /// The latest step: its kind, and when it was.
+    last: u32,
+    at: Time,
+    /// Changes: edits, and what was changed in a new way. A pod that is deleted under another name is no other change.
+    changes: u32,
+    /// Changes of the run up to the latest step, those of other tasks among them.
+    mutations: u64,
+    /// Steps that brought news: calls of a new kind, and outcomes that are others than before.
+    news: u32,
+    /// It was one that waits.
+    waited: bool,
+    /// Steps in a row that were made before with the same answer.
+    row: Streak,
+    /// The agent has spoken since, or the user straight after the answer.
+    spoke: bool,
+    heard: bool,
+}
+codec!(struct State { glances, kinds, last, at, changes, mutations, news, waited, row, spoke, heard });
+
+/// A call in sixteen bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Glance {
+    kind: u32,
+    call: u32,
+    light: u32,
+    class: u32,
+}
+codec!(struct Glance { kind, call, light, class });
+
+/// A kind of call that came again.
+#[derive(Clone, Debug)]
+struct Kind {
+    /// The latest one.
+    glance: Glance,
+    /// What was wrong with it; 0 where nothing was.
+    trouble: u32,
+    words: Words,
+    /// The first lines without their figures: a page that was turned has another heading.
+    head: u32,
+    /// How far it told that something is.
+    progress: u32,
+    round: u32,
+    /// Changes made, and news that came, before it.
+    changes: u32,
+    news: u32,
+    points: u32,
+    seen: Streak,
+}
+codec!(struct Kind { glance, trouble, words, head, progress, round, changes, news, points, seen });
+
+/// What became of a kind of call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// To the same, which counts so much.
+    Same(u32),
+    /// To the same, which counts nothing.
+    Excused,
+    /// To what tells that it is further on.
+    Further,
+    Else,
+}
+
+/// When a call was made.
+#[derive(Clone, Copy)]
+struct When {
+    /// Time may have passed for it.
+    waits: bool,
+    /// Right after another of its kind.
+    right_after: bool,
+    /// The user has spoken straight after the answer before.
+    heard: bool,
+}
+
+impl Glance {
+    fn is_equal(&self, other: &Self) -> bool {
+        self.call == other.call && self.light == other.light
+    }
+}
+
+impl Kind {
+    /// What was seen once, without a second look.
+    fn glanced(glance: Glance, changes: u32, news: u32) -> Self {
+        let (words, seen) = (Words::default(), Streak::default());
+        Self { glance, trouble: glance.class, words, head: 0, progress: 0, round: 0, changes, news, points: 0, seen }
+    }
+
+    fn new(
+        step: &Step,
+        call: &Call,
+        glance: Glance,
+        result: &ToolResult,
+        (changes, news): (u32, u32),
+        salt: u64,
+    ) -> Self {
+        let answer = result.output.as_str();
+        let mut seen = Streak::default();
+        seen.add(step.sighting, step.onset);
+        let round = call.round.map_or(0, mark);
+        let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
+        let head = answer.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
+        let head = head.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line));
+        let progress = if step.facts.progress_mark { progress(answer) } else { 0 };
+        Self { glance, trouble, words, head, progress, round, changes, news, points: 0, seen }
+    }
+
+    /// Whether a healthy answer tells that it is further on than another one.
+    fn is_elsewhere(&self, before: &Self) -> bool {
+        self.progress != before.progress || self.head != before.head
+    }
+
+    /// What `next` is beside this.
+    fn came(&self, next: &Self, call: &Call, When { waits, right_after, heard }: When) -> Came {
+        let moved = next.glance.call != self.glance.call;
+        let equal = self.glance.is_equal(&next.glance);
+        let troubled = next.trouble != 0;
+        let alike = || !next.words.is_empty() && next.words.alike(&self.words);
+        let told = troubled && (next.glance.class != 0 || next.words.is_empty());
+        if !(equal || next.trouble == self.trouble && (told || alike())) {
+            return Came::Else;
+        }
+        let copy = next.round != 0 && next.round == self.round;
+        // One thing after the other of a list; and what is equal in a row is another rule's.
+        let batch = right_after && (equal && (!troubled || next.glance.class != 0) || moved && !call.mutates);
+        let passing = next.glance.class != 0 && waits;
+        let looked_at = self.seen.times != 0;
+        if looked_at && !troubled && !equal && next.is_elsewhere(self) {
+            return Came::Further;
+        }
+        if copy || batch || passing || !troubled && (waits || call.polling || !equal && !looked_at) {
+            return Came::Excused;
+        }
+        let changed = next.changes != self.changes;
+        let moves = next.glance.light != self.glance.light;
+        let silent = next.words.is_empty();
+        Came::Same(if troubled {
+            match changed {
+                _ if call.polling => WELL_CHANGED,
+                true if moves => WELL_CHANGED,
+                true => TROUBLE_CHANGED,
+                false => TROUBLE,
+            }
+        } else if changed || next.news != self.news {
+            return Came::Excused;
+        } else if silent && call.mutates {
+            1
+        } else if !heard && (silent || moved) {
+            WELL_ELSE
+        } else {
+            WELL
+        })
+    }
+}
+
+/// What is wrong with an answer; 0 where nothing is.
+fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
+    let answer = result.output.as_str();
+    let root = match step.facts.class.or_else(|| root_error(answer, salt)) {
+        Some(root) => root,
+        None if tells_trouble(answer) => frame(answer).into(),
+        None => return 0,
+    };
+    mark(combine("stagnation/trouble", &[root, result.exit_code.unwrap_or(0).cast_unsigned().into()])).max(1)
+}
+
+impl State {
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Takes a step in and tells what is known of its kind now, where it came again.
+    fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<&Kind> {
+        let facts = &step.facts;
+        let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
+        let glance =
+            Glance { kind, call: mark(call.key), light: mark(facts.light), class: facts.class.map_or(0, mark) };
+        let heard = core::mem::take(&mut self.heard);
+        let right_after = self.last == kind && !heard;
+        let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
+        let waits = facts.waiting || facts.failed && transient(result) || self.waited || right_after && paused;
+        (self.last, self.at, self.waited) = (kind, step.at.into(), call.polling);
+        let known = self.kinds.as_mut().and_then(|kinds| kinds.take(|known| known.glance.kind == kind));
+        let before = match known {
+            Some(known) => Some(known),
+            None => self
+                .glances
+                .take(|known| known.kind == kind)
+                .map(|glance| Kind::glanced(glance, self.changes, self.news)),
+        };
+        let change = step.mutations_after > step.mutations_before && (before.is_none() || call.edit != Edit::No);
+        let elsewhere = step.mutations_before > self.mutations;
+        self.changes = self.changes.saturating_add((change || elsewhere).into());
+        self.mutations = step.mutations_after;
+        match &before {
+            Some(before) if before.glance.is_equal(&glance) => {
+                let seen = before.seen.times != 0;
+                let unchanged = seen && (before.changes, before.news) == (self.changes, self.news);
+                if unchanged && !waits && !right_after && !call.polling {
+                    self.row.add(step.sighting, step.onset);
+                }
+            }
+            _ => self.row = Streak::default(),
+        }
+        let Some(before) = before else {
+            self.news = self.news.saturating_add(1);
+            self.glances.push(glance, GLANCES);
+            return None;
+        };
+        let mut next = Kind::new(step, call, glance, result, (self.changes, self.news), salt);
+        let came = before.came(&next, call, When { waits, right_after, heard });
+        if came == Came::Else {
+            self.news = self.news.saturating_add(1);
+            next.news = self.news;
+        } else {
+            self.news = self.news.saturating_add((came == Came::Further).into());
+            next.points = before.points;
+            if before.seen.times != 0 {
+                next.seen = before.seen;
+                if matches!(came, Came::Same(_)) {
+                    next.seen.add(step.sighting, step.onset);
+                }
+            }
+        }
+        if let Came::Same(points) = came {
+            next.points = next.points.saturating_add(points);
+        }
+        let kinds = self.kinds.get_or_insert_default();
+        kinds.push(next, KINDS);
+        kinds.last().filter(|_| matches!(came, Came::Same(_)))
+    }
+}
+
+impl Rule for Stagnation {
+    const ID: &'static str = "stagnation";
+    const ABOUT: &'static str =
+        "Kinds of calls that come to the same again and again, figures aside, whatever is done in between.";
+    const UNIT: &'static str = "points";
+    const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
+    const OUTLIVES_EVIDENCE: bool = true;
+    const IN_LANE: bool = true;
+    const SEES: Facts = Facts::STEP.and(Facts::HEARD).and(Facts::MESSAGE);
+    type State = State;
+
+    fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        match fact {
+            Fact::Step(step, result) => {
+                let call = step.call.as_ref()?;
+                let blank = step.outcome == Outcome::Ok && result.output.trim().is_empty();
+                if blank && !call.mutates && call.quiet != Empty::Blank {
+                    // A thought written down is nothing done.
+                    return None;
+                }
+                state.spoke = false;
+                let salt = cx.salt;
+                let again = state.step(step, call, result, salt).map(|kind| (kind.points, kind.clone()));
+                let (points, row) = (again.as_ref().map_or(0, |(points, _)| *points), state.row.times * FULL / ROW);
+                let name = printable(&call.name, 48);
+                let kind = again.filter(|(points, _)| *points >= row).map(|(_, kind)| kind);
+                cx.limits.reached(points.max(row), 1).then(|| {
+                    let signal = match kind {
+                        Some(kind) => kind.signal(&name, cx),
+                        None => state.row_signal(row, cx),
+                    };
+                    only_told(signal, cx)
+                })
+            }
+            Fact::Heard(_) => {
+                // What a user writes straight after an answer is about that; after the agent's words it is another turn.
+                if state.spoke {
+                    state.forget();
+                }
+                state.heard = true;
+                None
+            }
+            _ => {
+                state.spoke |= fact.spoken().is_some();
+                None
+            }
+        }
+    }
+
+    fn forget_task(state: &mut State, _task: Key) {
+        state.forget();
+    }
+
+    fn standing(state: &State) -> u32 {
+        let kinds = state.kinds.iter().flat_map(|kinds| kinds.iter()).map(|kind| kind.points);
+        kinds.max().unwrap_or(0).max(state.row.times * FULL / ROW)
+    }
+
+    fn fits(state: &State) -> bool {
+        let kinds =
+            |kinds: &Ring<Kind>| kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits());
+        state.glances.len() <= GLANCES && state.kinds.as_deref().is_none_or(kinds) && state.row.fits()
+    }
+}
+
+impl Kind {
+    fn signal(&self, name: &str, cx: &Cx<'_>) -> Signal {
+        let identity = combine("stagnation", &[self.glance.kind.into()]);
+        let times = self.seen.times;
+        let (kind, what, halt_reason) = if self.trouble == 0 {
+            ("same-outcome", "the same", HaltReason::Stalled)
+        } else {
+            ("same-trouble", "the same trouble", HaltReason::RepeatedError)
+        };
+        self.seen.signal(Told {
+            kind,
+            identity,
+            count: self.points,
+            confidence: confidence(400, 14, self.points),
+            signature: cx.named(name, '=', identity),
+            message: format!("`{name}` came to {what} {times} times, figures aside, whatever was done in between"),
+            instead: "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason,
+        })
+    }
+}
+
+impl State {
+    fn row_signal(&self, count: u32, cx: &Cx<'_>) -> Signal {
+        let identity = combine("stagnation/row", &[cx.agent]);
+        let times = self.row.times;
+        self.row.signal(Told {
+            kind: "nothing-new",
+            identity,
+            count,
+            confidence: confidence(400, 14, count),
+            signature: cx.named("calls", '=', identity),
+            message: format!(
+                "the last {times} calls were all made before and got the answers that they had got before"
+            ),
+            instead: "Work with the answers that are there, or call something that was not called yet.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Nudge, Observe};
+    use crate::rules::testing::{Played, events};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "stagnation";
+
+    /// Steps: tool, arguments, outcome and output; a tool `user` or `assistant` says its output.
+    fn play(steps: impl IntoIterator<Item = (&'static str, String, &'static str, String)>) -> Played {
+        let line = |(tool, args, outcome, output): (&str, String, &str, String)| {
+            let output = serde_json::to_string(&output).unwrap();
+            if matches!(tool, "user" | "assistant") {
+                return Vec::from([format!(r#"{{"type":"message","role":"{tool}","text":{output}}}"#)]);
+            }
+            Vec::from([
+                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
+                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":{output}}}"#),
+            ])
+        };
+        let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
+        events("{}", &lines)
+    }
+
+    fn restart(at: usize) -> (&'static str, String, &'static str, String) {
+        let line = format!(r#"{{"command":"berthctl restart crane-{at}f7-x{at}k --wait"}}"#);
+        ("bash", line, "ok", format!("crane-{at}f7-x{at}k restarted"))
+    }
+
+    fn log(at: usize, says: &str) -> (&'static str, String, &'static str, String) {
+        let line = format!(r#"{{"command":"berthctl log crane-{at}f8-x{at}m"}}"#);
+        ("bash", line, "ok", format!("started {at}00 ms ago\nloading the plan of berth\n{says}"))
+    }
+
+    #[test]
+    fn trouble_under_ever_other_names() {
+        let trouble = "Error: the plan of the harbour cannot be read: no such table";
+        // Restarted again and again, each time under another name: a first look shows no trouble, for a healthy outcome is not
+        // looked into until its kind comes again; the fourth after that comes to the same.
+        play((1..6).flat_map(|at| [restart(at), log(at, trouble)])).expect(RULE, &[(19, Nudge)]);
+        // It gets on: other trouble each time, or none.
+        let others = ["no such table", "no such column", "no such crane", "a duplicate key", "no such berth", "a null"];
+        play((1..6).flat_map(|at| [restart(at), log(at, &format!("Error: the plan cannot be read: {}", others[at]))]))
+            .expect(RULE, &[]);
+        play((1..6).flat_map(|at| [restart(at), log(at, "all is well")])).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_batch_of_trouble() {
+        let trouble = "Error: the plan of the harbour cannot be read: no such table";
+        play((1..9).map(|at| log(at, trouble))).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn trouble_in_an_object() {
+        let book = |at: usize, state: &str| {
+            let args = format!(r#"{{"slot":"2026-03-{at}1","berth":7}}"#);
+            let answer = format!(
+                r#"{{"id":"b-{at}","state":"{state}","at":"2026-02-01T10:0{at}:00Z","error":{{"message":"the quay is closed to ships of this draught until the dredging is done and a pilot agrees"}}}}"#
+            );
+            ("book_berth", args, "ok", answer)
+        };
+        let look = |at: usize| ("list_slots", "{}".into(), "ok", format!("slots that are free: {at}"));
+        play((1..6).flat_map(|at| [look(at), book(at, "rejected")])).expect(RULE, &[(19, Nudge)]);
+    }
+
+    /// A page that comes back with something else in its margin.
+    fn page(at: usize, heading: &str, advertisement: &str) -> (&'static str, String, &'static str, String) {
+        let text = format!(
+            "{heading}\nhttps://ferry.example/cart?sid={at}f3a\nCart: 0 items\nThe crossing was not added. Choose a crossing and press the button below to add it to your cart, then pay at the desk.\nOthers like: {advertisement}"
+        );
+        ("press", r#"{"button":"Add the crossing"}"#.into(), "ok", text)
+    }
+
+    #[test]
+    fn a_page_that_comes_back() {
+        let advertisements = ["a cabin", "two dinners", "a car wash", "the night boat", "an island", "a bridge"];
+        let other = |at: usize| ("look", format!(r#"{{"at":{at}}}"#), "ok", "a button".into());
+        let same = (0..6).flat_map(|at| [page(at, "Your crossing", advertisements[at]), other(7)]);
+        play(same).expect(RULE, &[(17, Nudge), (19, Nudge), (21, Observe), (23, Observe)]);
+        // Each under another heading: the book is being read.
+        let headings = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+        play((0..6).flat_map(|at| [page(at, headings[at], advertisements[at]), other(7)])).expect(RULE, &[]);
+        // Something new lies between.
+        play((0..6).flat_map(|at| {
+            [
+                page(at, "Your crossing", advertisements[at]),
+                ("look", format!(r#"{{"at":"{}"}}"#, headings[at]), "ok", headings[at].into()),
+            ]
+        }))
+        .expect(RULE, &[]);
+    }
+
+    #[test]
+    fn calls_by_turns() {
+        let call = |name: &str| ("read_card", format!(r#"{{"card":"{name}"}}"#), "ok", format!("the card of {name}"));
+        let cards = ["oak", "elm", "oak", "elm", "elm", "oak", "elm", "oak", "oak", "elm", "oak"];
+        play(cards.map(call)).strongest(RULE, Nudge);
+        // One that is new each lap.
+        let names = ["ash", "fir", "yew", "box", "bay", "may"];
+        play(names.iter().flat_map(|new| [call("oak"), call("elm"), call(new)])).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn what_a_user_says() {
+        let run = || ("python", r#"{"code":"print(len(rows) == 1)"}"#.into(), "ok", "True".into());
+        let user = |at: usize| ("user", String::new(), "", format!("No, that is not what was asked for, try {at}."));
+        // A harness that objects to each answer is not another turn; after the agent's words it is.
+        play((0..5).flat_map(|at| [run(), user(at)])).expect(RULE, &[(10, Nudge), (13, Observe)]);
+        let said = || ("assistant", String::new(), "", "It prints True.".into());
+        play((0..5).flat_map(|at| [run(), said(), user(at)])).expect(RULE, &[]);
+    }
+}
