@@ -24,7 +24,7 @@ use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::Stri
 use core::cell::RefCell;
 
 /// Raised by every change that can change a verdict.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// Levels of nesting that arguments and other free JSON may have.
 const DEPTH: usize = 120;
@@ -794,7 +794,13 @@ impl Judging<'_> {
         let result = opened.as_ref().unwrap_or(result);
         let quiet = call.as_ref().map_or(Empty::Nothing, |call| call.quiet);
         let echo = call.as_ref().map(|call| &call.echo);
-        let mut facts = text::outcome(name, result, quiet, echo, &self.settings.volatile, self.scratch);
+        let (volatile, salt) = (&self.settings.volatile, self.scratch.salt);
+        let glance = text::glance(result, volatile, self.scratch);
+        let left = self.run.counted.outputs.leaves(&glance, &result.output, salt);
+        let mut facts = text::outcome(name, result, quiet, echo, volatile, (&glance, left), self.scratch);
+        if !left {
+            self.run.counted.outputs.settle(&glance, &mut facts);
+        }
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
         self.run.counted.steps = self.run.counted.steps.saturating_add(1);
@@ -847,7 +853,10 @@ impl Judging<'_> {
         let output = custom.outcome.clone().unwrap_or_default();
         let unknown = output.trim().is_empty();
         let result = ToolResult { output, ..ToolResult::default() };
-        let mut facts = text::outcome(&custom.name, &result, Empty::Blank, None, &self.settings.volatile, self.scratch);
+        let volatile = &self.settings.volatile;
+        let glance = text::glance(&result, volatile, self.scratch);
+        let mut facts =
+            text::outcome(&custom.name, &result, Empty::Blank, None, volatile, (&glance, false), self.scratch);
         if unknown {
             // Nothing is known to differ, and nothing to be equal to the byte.
             facts.exact = combine("custom/unknown", &[self.run.touched]);

@@ -8,6 +8,7 @@ mod handed;
 mod lane;
 mod latest;
 mod marks;
+mod outputs;
 mod packed;
 mod pairing;
 mod retold;
@@ -236,7 +237,7 @@ impl Run {
             return (self.clone(), None);
         }
         let copy = Self {
-            counted: self.counted.clone(),
+            counted: self.counted.before_call(),
             pairing: self.pairing.clone(),
             handed: self.handed.clone(),
             workflow: self.workflow.clone(),

@@ -332,10 +332,12 @@ fn troubling(label: &str) -> bool {
 
 /// An empty value, as programs print it.
 fn is_nothing(value: &str) -> bool {
+    const LONGEST: usize = "undefined".len();
     let value = value.trim_end_matches(['.', '!']);
-    ["none", "null", "nil", "n/a", "empty", "undefined", "nothing", "[]", "{}", "()", "set()", "\"\"", "''"]
-        .iter()
-        .any(|all| value.eq_ignore_ascii_case(all))
+    value.len() <= LONGEST
+        && ["none", "null", "nil", "n/a", "empty", "undefined", "nothing", "[]", "{}", "()", "set()", "\"\"", "''"]
+            .iter()
+            .any(|all| value.eq_ignore_ascii_case(all))
 }
 
 /// `No references to it were found.`
