@@ -44,7 +44,7 @@ pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
     // A label on a line of its own names nothing: the error is what follows it.
     let mut after = None;
     let mut marked = None;
-    for line in lines::<true>(tail).map(trimmed).filter(said).take(LAST) {
+    for line in tail.lines().rev().map(str::trim).filter(said).take(LAST) {
         if is_marked(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
@@ -52,7 +52,7 @@ pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
         after = Some(line);
     }
     let marked = marked.or_else(|| {
-        let mut lines = lines::<false>(head).map(trimmed).filter(said);
+        let mut lines = head.lines().map(str::trim).filter(said);
         let first: [Option<&str>; FIRST + 1] = core::array::from_fn(|_| lines.next());
         first.windows(2).rev().find_map(|pair| match pair {
             [Some(line), next] if is_marked(line) => Some(next.filter(|_| is_label(line)).unwrap_or(line)),
@@ -64,29 +64,6 @@ pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     // What begins with a figure is a listing.
     (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then(|| mistake(line, salt))
-}
-
-/// The lines of a text, the last one first or the first one; a line end at its end ends an empty one.
-fn lines<const BACKWARDS: bool>(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    core::iter::from_fn(move || {
-        let all = rest?;
-        let ends = |byte: &u8| *byte == b'\n';
-        let mut bytes = all.as_bytes().iter();
-        let found = if BACKWARDS { bytes.rposition(ends) } else { bytes.position(ends) };
-        let Some(at) = found else { return rest.take() };
-        let (before, after) = (all.get(..at), all.get(at + 1..));
-        let (line, left) = if BACKWARDS { (after, before) } else { (before, after) };
-        rest = left;
-        line
-    })
-}
-
-/// A line without blanks around it; most have none.
-fn trimmed(line: &str) -> &str {
-    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
-    let bytes = line.as_bytes();
-    if is_plain(bytes.first()) && is_plain(bytes.last()) { line } else { line.trim() }
 }
 
 /// Whether a line is a mark and nothing else, such as `ERROR:`.

@@ -3,6 +3,7 @@
 
 use super::super::answer::{Says, WAITING_STATES, says};
 use super::super::late::first_of;
+use super::super::scan::{BLOCK, block, brackets};
 use super::super::words::listed_name;
 use super::{COUNTS, LISTS, MESSAGES, STATES, WRAPPINGS};
 
@@ -12,6 +13,16 @@ pub(in super::super) fn skim(text: &str) -> Option<Says> {
     (skim.next()? == b'{').then_some(())?;
     skim.object(0, &mut said)?;
     skim.next().is_none().then_some(said)
+}
+
+/// Whether the bits up to each one, and that one, are odd in number.
+const fn sums(bits: u64) -> u64 {
+    let bits = bits ^ bits << 1;
+    let bits = bits ^ bits << 2;
+    let bits = bits ^ bits << 4;
+    let bits = bits ^ bits << 8;
+    let bits = bits ^ bits << 16;
+    bits ^ bits << 32
 }
 
 struct Skim<'a> {
@@ -46,20 +57,44 @@ impl<'a> Skim<'a> {
 
     /// Steps over what is in a list or an object whose opening bracket is gone; whether nothing was.
     fn within(&mut self) -> Option<bool> {
-        let (mut around, mut empty) = (1, true);
+        let first = self.rest().iter().find(|byte| !byte.is_ascii_whitespace())?;
+        let empty = matches!(first, b']' | b'}');
+        let bytes = self.text.as_bytes();
+        // Whether the block at hand begins behind a backslash or in a text, and brackets that are open.
+        let (mut escaped, mut quoted, mut around) = (0, 0, 1_u32);
         loop {
-            match self.next()? {
-                b'"' => {
-                    self.quoted()?;
+            let [quotes, mut slashes, opens, closes] = brackets(&block(bytes, self.at)?);
+            let mut after = escaped;
+            escaped = 0;
+            slashes &= !after;
+            while slashes != 0 {
+                let slash = slashes & slashes.wrapping_neg();
+                after |= slash << 1;
+                escaped |= slash >> (BLOCK - 1);
+                slashes &= !(slash | slash << 1);
+            }
+            let inside = sums(quotes & !after) ^ quoted;
+            quoted = 0_u64.wrapping_sub(inside >> (BLOCK - 1));
+            let (opens, mut closes) = (opens & !inside, closes & !inside);
+            // Counted bracket by bracket only where the last one may close.
+            if closes.count_ones() < around {
+                around = around + opens.count_ones() - closes.count_ones();
+            } else {
+                let mut counted = 0;
+                while closes != 0 {
+                    let close = closes & closes.wrapping_neg();
+                    closes &= closes - 1;
+                    let now = (opens & (close - 1)).count_ones();
+                    around = around + now - counted - 1;
+                    counted = now;
+                    if around == 0 {
+                        self.at += close.trailing_zeros() as usize + 1;
+                        return Some(empty);
+                    }
                 }
-                b'[' | b'{' => around += 1,
-                b']' | b'}' => around -= 1,
-                _ => {}
+                around += opens.count_ones() - counted;
             }
-            if around == 0 {
-                return Some(empty);
-            }
-            empty = false;
+            self.at += BLOCK;
         }
     }
 
@@ -148,6 +183,28 @@ mod tests {
                     .prop_map(|fields| Value::Object(fields.into_iter().collect())),
             ]
         })
+    }
+
+    #[test]
+    fn what_is_stepped_over() {
+        // Brackets, marks and backslashes at every place of a block.
+        for length in 0..200 {
+            let fill = "x".repeat(length);
+            for text in ["]", "\\\"]", "\\\\", "\\\\\\\"}", "{[\\\\\\\\"] {
+                for list in [
+                    alloc::format!(r#"[["{fill}{text}",[]],{{"{text}{fill}":"{fill}"}}]"#),
+                    alloc::format!(r#"{{"x":{{"{fill}":[["{text}{fill}{text}"]]}}}}"#),
+                ] {
+                    serde_json::from_str::<Value>(&list).unwrap();
+                    let all = alloc::format!(
+                        r#"{{"a":{{"b":{{"c":{list}}}}},"status":"running","list":{list},"found":false}}"#
+                    );
+                    let says = Says { negative: true, waiting: true, certainly_waiting: false };
+                    assert_eq!(skim(&all), Some(says), "{all}");
+                    assert_eq!(skim(all.strip_suffix('}').unwrap()), None, "{all}");
+                }
+            }
+        }
     }
 
     #[test]
