@@ -17,14 +17,15 @@ use crate::state::{
     is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{
-    self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, Scratch, combine, key, mark, printable, salted,
+    self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, combine, key, mark,
+    printable, salted,
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
 use core::cell::RefCell;
 
 /// Raised by every change that can change a verdict.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// Levels of nesting that arguments and other free JSON may have.
 const DEPTH: usize = 120;
@@ -802,9 +803,18 @@ impl Judging<'_> {
         let within = within.map(|answer| text::with_output(result, answer.into()));
         let within = within.map(|within| text::opened(&within).unwrap_or(within));
         let result = within.as_ref().unwrap_or(result);
-        let quiet = call.as_ref().map_or(Empty::Nothing, |call| call.quiet);
-        let echo = call.as_ref().map(|call| &call.echo);
-        let mut facts = text::outcome(name, result, quiet, echo, &self.settings.volatile, self.scratch);
+        let mut facts = self.read(name, result, call.as_ref());
+        // An edit that found nothing to edit has failed, whatever its outcome.
+        let missed = facts.negative && !facts.failed && call.as_ref().is_some_and(|call| call.edit != Edit::No);
+        let missed =
+            missed.then(|| ToolResult { outcome: Outcome::Error, ..text::with_output(result, result.output.clone()) });
+        let result = match &missed {
+            Some(missed) => {
+                facts = self.read(name, missed, call.as_ref());
+                missed
+            }
+            None => result,
+        };
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
         self.run.counted.steps = self.run.counted.steps.saturating_add(1);
@@ -842,6 +852,20 @@ impl Judging<'_> {
         }
     }
 
+    /// Reads what came of a call.
+    fn read(&mut self, name: &str, result: &ToolResult, call: Option<&Call>) -> OutcomeFacts {
+        let quiet = call.map_or(Empty::Nothing, |call| call.quiet);
+        let echo = call.map(|call| &call.echo);
+        let (volatile, salt) = (&self.settings.volatile, self.scratch.salt);
+        let glance = text::glance(result, volatile, self.scratch);
+        let left = self.run.counted.outputs.leaves(&glance, &result.output, salt);
+        let mut facts = text::outcome(name, result, quiet, echo, volatile, (&glance, left), self.scratch);
+        if !left {
+            self.run.counted.outputs.settle(&glance, &mut facts);
+        }
+        facts
+    }
+
     /// What else may repeat, seen as a call of that name with its outcome, on a path of its own: between the agent's
     /// calls it neither hides a loop nor makes one.
     fn custom(&mut self, custom: &Custom) {
@@ -857,7 +881,10 @@ impl Judging<'_> {
         let output = custom.outcome.clone().unwrap_or_default();
         let unknown = output.trim().is_empty();
         let result = ToolResult { output, ..ToolResult::default() };
-        let mut facts = text::outcome(&custom.name, &result, Empty::Blank, None, &self.settings.volatile, self.scratch);
+        let volatile = &self.settings.volatile;
+        let glance = text::glance(&result, volatile, self.scratch);
+        let mut facts =
+            text::outcome(&custom.name, &result, Empty::Blank, None, volatile, (&glance, false), self.scratch);
         if unknown {
             // Nothing is known to differ, and nothing to be equal to the byte.
             facts.exact = combine("custom/unknown", &[self.run.touched]);

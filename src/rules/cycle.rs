@@ -7,7 +7,7 @@
 
 mod long;
 
-use crate::codec::codec;
+use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
 use crate::state::{Call, Occurrence, Onset, Ring, Step};
@@ -121,7 +121,26 @@ struct Seen {
     patient: bool,
     at: Occurrence,
 }
-codec!(struct Seen { symbol, shape, call, patient, at });
+
+/// Of most outcomes nothing is known but what they equal to the byte, and the shape is the symbol's.
+impl Codec for Seen {
+    const SIZE: usize = 8 + 4 + 4 + 8 + Occurrence::SIZE;
+
+    fn put(&self, to: &mut Vec<u8>) {
+        let Self { symbol, shape, call, patient, at } = self;
+        symbol.put(to);
+        (if *shape == mark(*symbol) { 0 } else { *shape }).put(to);
+        call.put(to);
+        patient.put(to);
+        at.put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let (symbol, shape) = (Key::take(from), u32::take(from));
+        let shape = if shape == 0 { mark(symbol) } else { shape };
+        Self { symbol, shape, call: u32::take(from), patient: bool::take(from), at: Occurrence::take(from) }
+    }
+}
 
 impl Seen {
     fn symbol(&self) -> Key {

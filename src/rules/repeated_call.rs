@@ -16,7 +16,7 @@ use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
-use crate::text::{Asks, Key, Sketch, combine, mark, printable, transient};
+use crate::text::{Asks, Key, OutcomeFacts, Sketch, combine, mark, printable, transient};
 use alloc::{boxed::Box, format, vec::Vec};
 
 /// Calls remembered at once.
@@ -72,10 +72,7 @@ struct Entry {
     points: Points,
     /// Occurrences since the onset.
     times: u32,
-    exact: u32,
-    light: u32,
-    /// 0 for none.
-    shape: u32,
+    marks: Marks,
     came: Came,
     /// Where the latest occurrence was.
     index: u64,
@@ -89,7 +86,7 @@ struct Entry {
     sightings: Latest,
 }
 codec!(struct Entry {
-    call, agent, points, times, exact, light, shape, came, index, mutations, at, gap, round, onset, sightings,
+    call, agent, points, times, marks, came, index, mutations, at, gap, round, onset, sightings,
 });
 
 /// Points of a call, and those of them that repeats gave between which the agent did something new.
@@ -110,6 +107,38 @@ impl Codec for Points {
     fn take(from: &mut Reader<'_>) -> Self {
         let both = u64::take(from);
         Self { all: (both & u64::from(u32::MAX)) as u32, busy: (both >> 32) as u32 }
+    }
+}
+
+/// Of what its outcome is compared by.
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    exact: u32,
+    light: u32,
+    /// 0 for none.
+    shape: u32,
+}
+
+impl Marks {
+    fn of(facts: &OutcomeFacts) -> Self {
+        Self { exact: mark(facts.exact), light: mark(facts.light), shape: facts.shape.map_or(0, mark) }
+    }
+}
+
+/// Most long outputs are compared to the byte alone (`text/glance.rs`): the three are one then.
+impl Codec for Marks {
+    const SIZE: usize = 12;
+
+    fn put(&self, to: &mut Vec<u8>) {
+        let Self { exact, light, shape } = *self;
+        exact.put(to);
+        (if light == exact { 0 } else { light }).put(to);
+        (if shape == exact { 1 } else { shape }).put(to);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Self {
+        let [exact, light, shape] = core::array::from_fn(|_| u32::take(from));
+        Self { exact, light: if light == 0 { exact } else { light }, shape: if shape == 1 { exact } else { shape } }
     }
 }
 
@@ -170,9 +199,7 @@ impl Entry {
             agent: step.agent,
             points: Points::default(),
             times: 1,
-            exact: mark(step.facts.exact),
-            light: mark(step.facts.light),
-            shape: step.facts.shape.map_or(0, mark),
+            marks: Marks::of(&step.facts),
             came: Came::of(step, call, result, false),
             index: step.index,
             mutations: step.mutations_after,
@@ -206,8 +233,9 @@ impl Entry {
     /// Points that a further occurrence adds; `None` when its outcome is another one.
     fn worth(&self, step: &Step, result: Option<&ToolResult>) -> Option<u32> {
         let facts = &step.facts;
-        let (exact, light) = (mark(facts.exact) == self.exact, mark(facts.light) == self.light);
-        let near = facts.shape.is_some_and(|shape| mark(shape) == self.shape);
+        let (marks, before) = (Marks::of(facts), &self.marks);
+        let (exact, light) = (marks.exact == before.exact, marks.light == before.light);
+        let near = facts.shape.is_some() && marks.shape == before.shape;
         if !light && !exact && !near {
             return None;
         }
@@ -299,9 +327,7 @@ impl Entry {
                 self.sightings.push(step.sighting);
             }
         }
-        self.exact = mark(step.facts.exact);
-        self.light = mark(step.facts.light);
-        self.shape = step.facts.shape.map_or(0, mark);
+        self.marks = Marks::of(&step.facts);
         self.came = Came::of(step, call, result, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
         self.index = step.index;
         self.mutations = step.mutations_after;

@@ -60,16 +60,13 @@ fn substantial(step: &Step, call: &Call, length: usize) -> bool {
     if compare_answers {
         return facts.letters > 0;
     }
-    // A form shows the same while its fields are filled, one after the other.
-    if enters(&call.name) {
-        return false;
-    }
     let telling = match asks {
         Asks::Prose | Asks::Search | Asks::Record => !mutates && facts.letters >= LETTERS,
         Asks::View | Asks::Picture => facts.letters >= LETTERS_OF_VIEW,
         Asks::Nothing | Asks::Handover => false,
     };
-    telling || length >= LONG && !mutates
+    // A form shows the same while its fields are filled, one after the other.
+    (telling || length >= LONG && !mutates) && !enters(&call.name)
 }
 
 impl State {

@@ -18,7 +18,7 @@ use crate::text::{
 use alloc::{boxed::Box, format};
 
 /// Kinds of calls that are known by their latest outcome.
-const GLANCES: usize = 24;
+const SINGLES: usize = 24;
 /// Of those that came again, how many are followed.
 const KINDS: usize = 8;
 /// Lines that a heading is in.
@@ -43,7 +43,7 @@ pub(crate) struct Stagnation;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Calls that were made once, or came to something else.
-    glances: Ring<Glance>,
+    singles: Ring<Single>,
     /// Only where some came again.
     kinds: Option<Box<Ring<Kind>>>,
     /// The latest step: its kind, and when it was.
@@ -63,23 +63,23 @@ pub(crate) struct State {
     spoke: bool,
     heard: bool,
 }
-codec!(struct State { glances, kinds, last, at, changes, mutations, news, waited, row, spoke, heard });
+codec!(struct State { singles, kinds, last, at, changes, mutations, news, waited, row, spoke, heard });
 
 /// A call in sixteen bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Glance {
+struct Single {
     kind: u32,
     call: u32,
     light: u32,
     class: u32,
 }
-codec!(struct Glance { kind, call, light, class });
+codec!(struct Single { kind, call, light, class });
 
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
 struct Kind {
     /// The latest one.
-    glance: Glance,
+    single: Single,
     /// What was wrong with it; 0 where nothing was.
     trouble: u32,
     words: Words,
@@ -94,7 +94,7 @@ struct Kind {
     points: u32,
     seen: Streak,
 }
-codec!(struct Kind { glance, trouble, words, head, progress, round, changes, news, points, seen });
+codec!(struct Kind { single, trouble, words, head, progress, round, changes, news, points, seen });
 
 /// What became of a kind of call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ struct When {
     heard: bool,
 }
 
-impl Glance {
+impl Single {
     fn is_equal(&self, other: &Self) -> bool {
         self.call == other.call && self.light == other.light
     }
@@ -127,15 +127,15 @@ impl Glance {
 
 impl Kind {
     /// What was seen once, without a second look.
-    fn glanced(glance: Glance, changes: u32, news: u32) -> Self {
+    fn seen_once(single: Single, changes: u32, news: u32) -> Self {
         let (words, seen) = (Words::default(), Streak::default());
-        Self { glance, trouble: glance.class, words, head: 0, progress: 0, round: 0, changes, news, points: 0, seen }
+        Self { single, trouble: single.class, words, head: 0, progress: 0, round: 0, changes, news, points: 0, seen }
     }
 
     fn new(
         step: &Step,
         call: &Call,
-        glance: Glance,
+        single: Single,
         result: &ToolResult,
         (changes, news): (u32, u32),
         salt: u64,
@@ -147,8 +147,7 @@ impl Kind {
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
         let head = answer.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
         let head = head.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line));
-        let progress = if step.facts.progress_mark { progress(answer) } else { 0 };
-        Self { glance, trouble, words, head, progress, round, changes, news, points: 0, seen }
+        Self { single, trouble, words, head, progress: progress(answer), round, changes, news, points: 0, seen }
     }
 
     /// Whether a healthy answer tells that it is further on than another one.
@@ -158,18 +157,18 @@ impl Kind {
 
     /// What `next` is beside this.
     fn came(&self, next: &Self, call: &Call, When { waits, right_after, heard }: When) -> Came {
-        let moved = next.glance.call != self.glance.call;
-        let equal = self.glance.is_equal(&next.glance);
+        let moved = next.single.call != self.single.call;
+        let equal = self.single.is_equal(&next.single);
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
-        let told = troubled && (next.glance.class != 0 || next.words.is_empty());
+        let told = troubled && (next.single.class != 0 || next.words.is_empty());
         if !(equal || next.trouble == self.trouble && (told || alike())) {
             return Came::Else;
         }
         let copy = next.round != 0 && next.round == self.round;
         // One thing after the other of a list; and what is equal in a row is another rule's.
-        let batch = right_after && (equal && (!troubled || next.glance.class != 0) || moved && !call.mutates);
-        let passing = next.glance.class != 0 && waits;
+        let batch = right_after && (equal && (!troubled || next.single.class != 0) || moved && !call.mutates);
+        let passing = next.single.class != 0 && waits;
         let looked_at = self.seen.times != 0;
         if looked_at && !troubled && !equal && next.is_elsewhere(self) {
             return Came::Further;
@@ -178,7 +177,7 @@ impl Kind {
             return Came::Excused;
         }
         let changed = next.changes != self.changes;
-        let moves = next.glance.light != self.glance.light;
+        let moves = next.single.light != self.single.light;
         let silent = next.words.is_empty();
         Came::Same(if troubled {
             match changed {
@@ -219,27 +218,27 @@ impl State {
     fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<&Kind> {
         let facts = &step.facts;
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
-        let glance =
-            Glance { kind, call: mark(call.key), light: mark(facts.light), class: facts.class.map_or(0, mark) };
+        let single =
+            Single { kind, call: mark(call.key), light: mark(facts.light), class: facts.class.map_or(0, mark) };
         let heard = core::mem::take(&mut self.heard);
         let right_after = self.last == kind && !heard;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let waits = facts.waiting || facts.failed && transient(result) || self.waited || right_after && paused;
         (self.last, self.at, self.waited) = (kind, step.at.into(), call.polling);
-        let known = self.kinds.as_mut().and_then(|kinds| kinds.take(|known| known.glance.kind == kind));
+        let known = self.kinds.as_mut().and_then(|kinds| kinds.take(|known| known.single.kind == kind));
         let before = match known {
             Some(known) => Some(known),
             None => self
-                .glances
+                .singles
                 .take(|known| known.kind == kind)
-                .map(|glance| Kind::glanced(glance, self.changes, self.news)),
+                .map(|single| Kind::seen_once(single, self.changes, self.news)),
         };
         let change = step.mutations_after > step.mutations_before && (before.is_none() || call.edit != Edit::No);
         let elsewhere = step.mutations_before > self.mutations;
         self.changes = self.changes.saturating_add((change || elsewhere).into());
         self.mutations = step.mutations_after;
         match &before {
-            Some(before) if before.glance.is_equal(&glance) => {
+            Some(before) if before.single.is_equal(&single) => {
                 let seen = before.seen.times != 0;
                 let unchanged = seen && (before.changes, before.news) == (self.changes, self.news);
                 if unchanged && !waits && !right_after && !call.polling {
@@ -250,10 +249,10 @@ impl State {
         }
         let Some(before) = before else {
             self.news = self.news.saturating_add(1);
-            self.glances.push(glance, GLANCES);
+            self.singles.push(single, SINGLES);
             return None;
         };
-        let mut next = Kind::new(step, call, glance, result, (self.changes, self.news), salt);
+        let mut next = Kind::new(step, call, single, result, (self.changes, self.news), salt);
         let came = before.came(&next, call, When { waits, right_after, heard });
         if came == Came::Else {
             self.news = self.news.saturating_add(1);
@@ -338,13 +337,13 @@ impl Rule for Stagnation {
     fn fits(state: &State) -> bool {
         let kinds =
             |kinds: &Ring<Kind>| kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits());
-        state.glances.len() <= GLANCES && state.kinds.as_deref().is_none_or(kinds) && state.row.fits()
+        state.singles.len() <= SINGLES && state.kinds.as_deref().is_none_or(kinds) && state.row.fits()
     }
 }
 
 impl Kind {
     fn signal(&self, name: &str, cx: &Cx<'_>) -> Signal {
-        let identity = combine("stagnation", &[self.glance.kind.into()]);
+        let identity = combine("stagnation", &[self.single.kind.into()]);
         let times = self.seen.times;
         let (kind, what, halt_reason) = if self.trouble == 0 {
             ("same-outcome", "the same", HaltReason::Stalled)

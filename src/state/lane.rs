@@ -4,6 +4,7 @@
 //! the event at hand lies in the run itself, and most runs never have another; the others are parked beside it. What is
 //! parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
 
+use super::outputs::Outputs;
 use super::{Marks, Ring};
 use crate::codec::{Codec, Reader, Weighed, codec, encode};
 use crate::rules::States;
@@ -31,8 +32,10 @@ pub(crate) struct Counted {
     /// New mutations so far: successful changes that were not among the latest [`MUTATIONS`].
     pub(crate) new_mutations: u64,
     mutations: Marks,
+    /// Long outputs that came.
+    pub(crate) outputs: Outputs,
 }
-codec!(struct Counted { steps, customs, new_mutations, mutations });
+codec!(struct Counted { steps, customs, new_mutations, mutations, outputs });
 
 impl Counted {
     /// Remembers a successful change; true when it was not made before among the latest ones.
@@ -44,8 +47,13 @@ impl Counted {
         new
     }
 
+    /// What a call is judged by: no output is compared with one.
+    pub(super) fn before_call(&self) -> Self {
+        Self { mutations: self.mutations.clone(), outputs: Outputs::default(), ..*self }
+    }
+
     pub(crate) fn fits(&self) -> bool {
-        self.mutations.len() <= MUTATIONS
+        self.mutations.len() <= MUTATIONS && self.outputs.fits()
     }
 }
 
@@ -289,6 +297,7 @@ impl Lanes {
         let mut other = known.unwrap_or_else(fresh);
         core::mem::swap(&mut self.here, &mut other.lane);
         core::mem::swap(here.counted, &mut other.counted);
+        other.counted.outputs.park();
         other.rules.change(|rules| here.rules.swap_lane(Arc::make_mut(&mut rules.0)));
         if other.lane.heard {
             self.parked.push(other, usize::MAX);

@@ -9,6 +9,7 @@ mod lane;
 mod latest;
 mod margins;
 mod marks;
+mod outputs;
 mod packed;
 mod pairing;
 mod retold;
@@ -239,7 +240,7 @@ impl Run {
             return (self.clone(), None);
         }
         let copy = Self {
-            counted: self.counted.clone(),
+            counted: self.counted.before_call(),
             pairing: self.pairing.clone(),
             handed: self.handed.clone(),
             workflow: self.workflow.clone(),

@@ -81,7 +81,7 @@ impl Again {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::{Scratch, Volatile, outcome};
+    use super::super::outcome::{Scratch, Volatile, glance, outcome};
     use super::*;
     use crate::model::Outcome;
     use alloc::{format, string::ToString};
@@ -109,7 +109,9 @@ mod tests {
                     for args in &args {
                         let echo = args.map(|args| Late::of(args, true));
                         let read = |scratch: &mut Scratch| {
-                            outcome(tool, result, silent, echo.as_ref(), &Volatile::default(), scratch)
+                            let (glance, volatile) =
+                                (glance(result, &Volatile::default(), scratch), Volatile::default());
+                            outcome(tool, result, silent, echo.as_ref(), &volatile, (&glance, false), scratch)
                         };
                         let anew = read(&mut Scratch::default());
                         assert_eq!((read(&mut scratch), read(&mut scratch)), (anew, anew), "{round} {tool} {result:?}");

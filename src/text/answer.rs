@@ -28,7 +28,7 @@ use Meaning::{CertainlyWaiting, Negative, Taken, Waiting};
 
 /// Phrases by first word, sorted by it: first word, the words after it, meaning. English, then what other languages say
 /// in Latin letters; what they say in others is in [`OTHER_SCRIPTS`].
-const PHRASES: [(&str, &str, Meaning); 118] = [
+const PHRASES: [(&str, &str, Meaning); 122] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
     ("0", "files", Negative),
@@ -36,6 +36,7 @@ const PHRASES: [(&str, &str, Meaning); 118] = [
     ("0", "items", Negative),
     ("0", "matches", Negative),
     ("0", "records", Negative),
+    ("0", "replacements", Negative),
     ("0", "results", Negative),
     ("0", "rows", Negative),
     ("aguardando", "", Waiting),
@@ -51,6 +52,7 @@ const PHRASES: [(&str, &str, Meaning); 118] = [
     ("could", "not be found", Negative),
     ("could", "not find", Negative),
     ("couldn't", "find", Negative),
+    ("did", "not appear", Negative),
     ("did", "not find", Negative),
     ("does", "not exist", Negative),
     ("doesn't", "exist", Negative),
@@ -104,6 +106,8 @@ const PHRASES: [(&str, &str, Meaning); 118] = [
     ("no", "records", Negative),
     ("no", "references", Negative),
     ("no", "relevant", Negative),
+    ("no", "replacement", Negative),
+    ("no", "replacements", Negative),
     ("no", "results", Negative),
     ("no", "rows", Negative),
     ("no", "search results", Negative),
@@ -332,10 +336,12 @@ fn troubling(label: &str) -> bool {
 
 /// An empty value, as programs print it.
 fn is_nothing(value: &str) -> bool {
+    const LONGEST: usize = "undefined".len();
     let value = value.trim_end_matches(['.', '!']);
-    ["none", "null", "nil", "n/a", "empty", "undefined", "nothing", "[]", "{}", "()", "set()", "\"\"", "''"]
-        .iter()
-        .any(|all| value.eq_ignore_ascii_case(all))
+    value.len() <= LONGEST
+        && ["none", "null", "nil", "n/a", "empty", "undefined", "nothing", "[]", "{}", "()", "set()", "\"\"", "''"]
+            .iter()
+            .any(|all| value.eq_ignore_ascii_case(all))
 }
 
 /// `No references to it were found.`

@@ -85,7 +85,7 @@ impl Told {
     }
 }
 
-fn named(name: &str) -> Named {
+pub(super) fn named(name: &str) -> Named {
     if listed_name(&VOLATILE_NAMES, name) {
         return Named::Volatile;
     }

@@ -88,7 +88,7 @@ fn quoted(text: &str) -> (Cow<'_, str>, &str) {
 }
 
 /// Where the first of two bytes is; eight at a time.
-fn first_of(bytes: &[u8], [one, other]: [u8; 2]) -> Option<usize> {
+pub(super) fn first_of(bytes: &[u8], [one, other]: [u8; 2]) -> Option<usize> {
     // The high bit of every byte that is zero, and perhaps of some above the first.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
     let (chunks, rest) = bytes.as_chunks();

@@ -179,6 +179,8 @@ pub(crate) struct Named {
     pub(super) delegates: bool,
     /// It hands over control, and says no more than to whom.
     pub(crate) hands_over: bool,
+    /// It does nothing but wait.
+    pub(super) sleeps: bool,
 }
 
 impl Named {
@@ -197,6 +199,7 @@ impl Named {
             interface: any(&super::request::INTERFACES),
             search: any(&super::request::SEARCHES),
             hands_over: hands_over(tool),
+            sleeps: any(&super::request::SLEEPERS),
             delegates: tool.eq_ignore_ascii_case("task") || any(&super::request::DELEGATES),
         }
     }

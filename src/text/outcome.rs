@@ -8,15 +8,16 @@ use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Digests, Key, combine, key, salted};
 use super::echo::{Echo, Word};
+use super::glance::sketch;
 use super::late::Late;
 use super::mask::{
-    LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
+    CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
 };
 use super::mutation::Names;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
 use super::scan::may_mark_progress;
-use super::volatile_json::{Answer, Buffers};
+use super::volatile_json::{Answer, Buffers, is_json};
 use crate::codec::codec;
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
@@ -78,10 +79,7 @@ pub(crate) struct Scratch {
     pub(crate) digests: Digests,
     head: String,
     whole: String,
-    light: String,
-    other: String,
-    /// Where numbers are in `light`.
-    numbers: Vec<Span>,
+    light: Light,
     json: Buffers,
     /// How often a user's pattern took too many steps, until somebody counts it.
     pub(crate) cut_short: u32,
@@ -223,91 +221,223 @@ impl Volatile {
     }
 }
 
-/// Reads a result of `tool`; `echo` is what its error may repeat of the call's arguments. What is no fuller than `quiet` is
-/// no negative answer to this call.
-pub(crate) fn outcome(
-    tool: &str,
-    result: &ToolResult,
-    quiet: Empty,
-    echo: Option<&Late<Echo>>,
-    volatile: &Volatile,
-    scratch: &mut Scratch,
-) -> OutcomeFacts {
+/// What a result is before it is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Glance {
+    failed: bool,
+    head: Key,
+    raw: Key,
+    /// Of what lies between the ends of a long text.
+    middle: Option<Key>,
+    /// What is compared is the details, written into [`Scratch::whole`].
+    details: bool,
+    /// [`OutcomeFacts::exact`].
+    pub(crate) exact: Key,
+    /// Outputs that are equal but for what changes by itself, or but for digits, have one. None where the output has to be
+    /// read at once.
+    pub(crate) sketch: Option<u32>,
+    /// With a sketch: what is said in JSON.
+    json: Option<Says>,
+}
+
+/// A look at a result, before [`outcome`] reads it.
+pub(crate) fn glance(result: &ToolResult, volatile: &Volatile, scratch: &mut Scratch) -> Glance {
     let salt = scratch.salt;
-    let Scratch { head, whole, light, other, numbers, json, class: buffers, cut_short, again, .. } = scratch;
     let exit_code = result.exit_code.filter(|code| *code != 0);
     let failed = match result.outcome {
         Outcome::Ok => exit_code.is_some(),
         Outcome::NotExecuted => false,
         Outcome::Error | Outcome::Denied | Outcome::Invalid | Outcome::UnknownTool | Outcome::Timeout => true,
     };
-    let head = head_key(result, exit_code, salt, head);
-
-    let blank = result.output.trim().is_empty();
-    let details = result.details.as_ref().filter(|details| blank && !details.is_null());
-    whole.clear();
-    light.clear();
-    numbers.clear();
+    let head = head_key(result, exit_code, salt, &mut scratch.head);
+    let details = result.details.as_ref().filter(|details| !details.is_null() && result.output.trim().is_empty());
     let text = match details {
         Some(details) => {
-            canonical_json(details, whole);
-            whole.as_str()
+            scratch.whole.clear();
+            canonical_json(details, &mut scratch.whole);
+            scratch.whole.as_str()
         }
         None => result.output.as_str(),
     };
-    let raw = salted("output", salt, text.as_bytes());
-    let key = if volatile.patterns.is_empty() {
-        Again::key(tool, result, quiet, echo.filter(|_| failed), salt, (head, raw))
+    let (first, last) = clip(text);
+    let middle = text.get(first.len()..text.len() - last.len()).filter(|middle| !middle.is_empty());
+    let middle = middle.map(|middle| salted("output/middle", salt, middle.as_bytes()));
+    let raw = match middle {
+        Some(middle) => {
+            let [first, last] = [first, last].map(|end| salted("output", salt, end.as_bytes()));
+            combine("output/parts", &[first, middle, last])
+        }
+        None => salted("output", salt, text.as_bytes()),
+    };
+    let exact = combine("outcome/exact", &[head, raw]);
+    let may_wait = details.is_none() && volatile.patterns.is_empty();
+    let told = if may_wait { sketch(text, head, failed, salt) } else { None };
+    let (sketch, json) = told.map_or((None, None), |(sketch, json)| (Some(sketch), json));
+    Glance { failed, head, raw, middle, details: details.is_some(), exact, sketch, json }
+}
+
+/// What is compared of a text once it is masked.
+struct Compared {
+    light: Key,
+    shape: Option<Key>,
+    letters: u32,
+    progress_mark: bool,
+}
+
+/// Buffers for that.
+#[derive(Clone, Debug, Default)]
+struct Light {
+    text: String,
+    other: String,
+    /// Where numbers are in `text`.
+    numbers: Vec<Span>,
+}
+
+impl Light {
+    /// Masks the ends of a text, or the JSON that it is.
+    fn compare(
+        &mut self,
+        (first, last): (&str, &str),
+        answer: Option<&mut Answer<'_>>,
+        Glance { failed, head, raw, middle, .. }: &Glance,
+        (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
+    ) -> Compared {
+        let Self { text: light, other, numbers } = self;
+        light.clear();
+        numbers.clear();
+        let mut letters = 0;
+        let is_json = answer.is_some();
+        if let Some(answer) = answer {
+            if volatile.patterns.is_empty() {
+                answer.write(light, numbers);
+            } else {
+                other.clear();
+                answer.write(other, numbers);
+                light.push_str(&volatile.apply(other, cut_short));
+                numbers.clear();
+                numbers.push((0, light.len()));
+            }
+            // Names of fields in which there is nothing tell nothing.
+            letters = if !failed && answer.is_hollow() { 0 } else { super::mask::letters(light) };
+        } else {
+            // What lies between the ends is compared to the byte: masking megabytes would cost more than it tells.
+            for end in [first, last] {
+                letters += normalise_light(&volatile.apply(end, cut_short), light, numbers).letters;
+            }
+            letters = letters.min(LETTERS_COUNTED);
+        }
+        // JSON has been masked value by value.
+        let comparable = is_json || letters >= LETTERS_TO_MASK;
+        let middle = middle.filter(|_| !is_json).unwrap_or(0);
+        let light_digest = salted("output/light", salt, light.as_bytes());
+        let light_text = if comparable { light_digest } else { *raw };
+
+        other.clear();
+        // Of what is short nothing but the mark counts.
+        let long = is_long(light);
+        let progress_mark = digits_masked(light, numbers, long.then_some(&mut *other));
+        let shape = (long && !progress_mark).then(|| {
+            // Without numbers the shape is the text.
+            let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
+            combine("outcome/shape", &[*head, shape, middle])
+        });
+        Compared { light: combine("outcome", &[*head, light_text, middle]), shape, letters, progress_mark }
+    }
+}
+
+/// The ends of an output that was left unread, or all of it where it is JSON.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    glance: Glance,
+    salt: u64,
+    text: String,
+    /// Where the last end begins.
+    split: usize,
+}
+
+impl Kept {
+    /// Nothing where it is too long to be kept; `room` is a text whose place may be taken.
+    pub(super) fn of(text: &str, glance: &Glance, salt: u64, mut room: String) -> Option<Self> {
+        let (first, last) = if is_json(text) { (text, "") } else { clip(text) };
+        let length = first.len() + last.len();
+        if length > CLIP_ABOVE {
+            return None;
+        }
+        room.clear();
+        if room.capacity() > 2 * length {
+            room = String::new();
+        }
+        room.push_str(first);
+        room.push_str(last);
+        Some(Self { glance: *glance, salt, text: room, split: first.len() })
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn into_room(self) -> String {
+        self.text
+    }
+
+    /// [`OutcomeFacts::light`] and [`OutcomeFacts::shape`], as they would have been.
+    pub(super) fn read(&self) -> (Key, Option<Key>) {
+        let ends = self.text.split_at_checked(self.split).unwrap_or_default();
+        let mut json = Buffers::default();
+        let mut answer = if ends.1.is_empty() { Answer::read(&self.text, &mut json) } else { None };
+        let patterns = (&Volatile::default(), self.salt, &mut 0);
+        let compared = Light::default().compare(ends, answer.as_mut(), &self.glance, patterns);
+        (compared.light, compared.shape)
+    }
+}
+
+/// Reads a result of `tool` at which there was a `glance`; `echo` is what its error may repeat of the call's arguments. What is
+/// no fuller than `quiet` is no negative answer to this call. Of one that is `left` unread nothing is known but what equals
+/// it to the byte and what its ends say.
+pub(crate) fn outcome(
+    tool: &str,
+    result: &ToolResult,
+    quiet: Empty,
+    echo: Option<&Late<Echo>>,
+    volatile: &Volatile,
+    (glance, left): (&Glance, bool),
+    scratch: &mut Scratch,
+) -> OutcomeFacts {
+    let salt = scratch.salt;
+    let Scratch { whole, light, json, class: buffers, cut_short, again, .. } = scratch;
+    let Glance { failed, head, raw, details, exact, .. } = *glance;
+    let text = if details { whole.as_str() } else { result.output.as_str() };
+    // There is little to be read of what is left, unless it failed.
+    let key = if volatile.patterns.is_empty() && (failed || !left) {
+        Again::key(
+            tool,
+            result,
+            quiet,
+            echo.filter(|_| failed),
+            salt,
+            (head, combine("output/left", &[raw, left.into()])),
+        )
     } else {
         None
     };
     if let Some(facts) = key.and_then(|key| again.get(key)) {
         return facts;
     }
-    let mut answer = if details.is_some() { Answer::of(text, json) } else { Answer::read(text, json) };
-
-    let mut middle = "";
-    let mut letters = 0;
-    if let Some(answer) = &mut answer {
-        if volatile.patterns.is_empty() {
-            answer.write(light, numbers);
-        } else {
-            other.clear();
-            answer.write(other, numbers);
-            light.push_str(&volatile.apply(other, cut_short));
-            numbers.clear();
-            numbers.push((0, light.len()));
-        }
-        // Names of fields in which there is nothing tell nothing.
-        letters = if !failed && answer.is_hollow() { 0 } else { super::mask::letters(light) };
+    let mut answer = match (left, details) {
+        (true, _) => None,
+        (_, true) => Answer::of(text, json),
+        _ => Answer::read(text, json),
+    };
+    let compared = if left {
+        Compared { light: exact, shape: Some(exact), letters: LETTERS_COUNTED, progress_mark: false }
     } else {
-        // What lies between the ends is compared to the byte: masking megabytes would cost more than it tells.
-        let (first, last) = clip(text);
-        middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
-        for end in [first, last] {
-            letters += normalise_light(&volatile.apply(end, cut_short), light, numbers).letters;
-        }
-        letters = letters.min(LETTERS_COUNTED);
-    }
-    // JSON has been masked value by value.
-    let comparable = answer.is_some() || letters >= LETTERS_TO_MASK;
-    let middle = (!middle.is_empty()).then(|| salted("output/middle", salt, middle.as_bytes()));
-    let light_digest = salted("output/light", salt, light.as_bytes());
-    let light_text = if comparable { light_digest } else { raw };
-    let light_key = |part: Key| combine("outcome", &[head, part, middle.unwrap_or(0)]);
-
-    other.clear();
-    // Of what is short nothing but the mark counts.
-    let long = is_long(light);
-    let progress_mark = digits_masked(light, numbers, long.then_some(&mut *other));
-    let shape = (long && !progress_mark).then(|| {
-        // Without numbers the shape is the text.
-        let shape = if numbers.is_empty() { light_digest } else { salted("output/light", salt, other.as_bytes()) };
-        combine("outcome/shape", &[head, shape, middle.unwrap_or(0)])
-    });
-
-    let said = answer.as_ref().map_or_else(|| says(light), |answer| answer.says);
-    let in_lines = !failed && answer.is_none() && !said.negative && nothing_in(&result.output);
+        light.compare(clip(text), answer.as_mut(), glance, (volatile, salt, cut_short))
+    };
+    let Compared { light: light_key, shape, letters, progress_mark } = compared;
+    let said_in_json = if left { glance.json } else { answer.as_ref().map(|answer| answer.says) };
+    let is_json = said_in_json.is_some();
+    let said = said_in_json.unwrap_or_else(|| says(if left { text } else { &light.text }));
+    let in_lines = !failed && !is_json && !said.negative && nothing_in(&result.output);
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
     let (class, silent) = if failed {
@@ -316,8 +446,8 @@ pub(crate) fn outcome(
         (None, false)
     };
     let facts = OutcomeFacts {
-        exact: combine("outcome/exact", &[head, raw]),
-        light: light_key(light_text),
+        exact,
+        light: light_key,
         shape,
         class: class.map(|(own, _)| own),
         mistake: class.map(|(_, shared)| shared),
@@ -325,7 +455,7 @@ pub(crate) fn outcome(
         by_host: matches!(result.outcome, Outcome::Invalid | Outcome::UnknownTool | Outcome::Denied),
         failed,
         negative: if failed { silent } else { is_negative(result.outcome, Empty::of(text), quiet, said) },
-        wordless: !failed && wordless && answer.is_none() && details.is_none(),
+        wordless: !failed && wordless && !is_json && !details,
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
         progress_mark,
@@ -560,9 +690,10 @@ fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> 
     progress_mark
 }
 
-/// How far an answer tells that something is: a digest of the figures that mark progress; 0 where there are none.
+/// How far the first 4 KB of an answer tell that something is: a digest of the figures that mark progress; 0 where there are none.
 pub(crate) fn progress(answer: &str) -> u32 {
-    let (bytes, mut sum, mut at) = (answer.as_bytes(), 0_u32, 0);
+    let (bytes, _) = clip(answer);
+    let (bytes, mut sum, mut at) = (bytes.as_bytes(), 0_u32, 0);
     while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
         let end = end_of_digits(bytes, start);
         let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
@@ -611,6 +742,19 @@ mod tests {
     use super::*;
     use regex::Regex;
     use serde_json::{Value, json};
+
+    /// Reads a result in full.
+    fn outcome(
+        tool: &str,
+        result: &ToolResult,
+        quiet: Empty,
+        echo: Option<&Late<Echo>>,
+        volatile: &Volatile,
+        scratch: &mut Scratch,
+    ) -> OutcomeFacts {
+        let glance = glance(result, volatile, scratch);
+        super::outcome(tool, result, quiet, echo, volatile, (&glance, false), scratch)
+    }
 
     fn ok(output: &str) -> ToolResult {
         ToolResult { output: output.into(), ..ToolResult::default() }

@@ -181,7 +181,7 @@ fn milliseconds(name: &str, value: &Value) -> Option<i64> {
 /// Milliseconds from which a call that waits by its own words is there to be made again.
 const LONG_WAIT: i64 = 10_000;
 /// Words of tools that do nothing but wait.
-const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
+pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
 
 /// Whether a call says itself that it waits for long: a tool that sleeps, or a command line with a `sleep` of its own. What is
 /// asked for after that is asked again on purpose.
@@ -189,7 +189,7 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> bool {
     if named.shell {
         return command(call, named).is_some_and(|line| sleeps(&line));
     }
-    if !any_listed(&SLEEPERS, &call.tool) {
+    if !named.sleeps {
         return false;
     }
     let arguments = call.args.as_ref().and_then(Value::as_object);

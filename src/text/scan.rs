@@ -38,6 +38,13 @@ pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
     blocks::parts::<JOINT>(block)
 }
 
+/// One bit for every byte of a block that is a quotation mark of JSON, one for every backslash, one for every bracket that
+/// opens a list or an object, and one for every one that closes one.
+#[inline]
+pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
+    blocks::brackets(block)
+}
+
 /// Letters of a text, counted up to a limit: those of ASCII, and characters beyond Latin's supplements by their first byte.
 pub(super) fn letters(text: &[u8], limit: u32) -> u32 {
     let mut letters = 0;
@@ -158,6 +165,18 @@ mod tests {
                 assert!(!holds_triple(&with(b"rr.o"), &triples), "{place} of {length}");
                 assert_eq!(letters(&with("aZ{`é@[".as_bytes()), 500), 3, "{place} of {length}");
                 assert_eq!(letters(&with(b"abcdef"), 4), 4, "{place} of {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn brackets_of_json() {
+        for byte in 0..=255_u8 {
+            for place in [0, 1, 15, 16, 63] {
+                let mut block = [b'x'; BLOCK];
+                block[place] = byte;
+                let wanted = ["\"", "\\", "[{", "]}"].map(|of| u64::from(of.as_bytes().contains(&byte)) << place);
+                assert_eq!(brackets(&block), wanted, "{byte} at {place}");
             }
         }
     }

@@ -43,12 +43,18 @@ static CLASSES: [u8; 256] = {
 
 #[inline]
 pub(super) fn is(byte: u8, class: u8) -> bool {
-    CLASSES.get(usize::from(byte)).is_some_and(|classes| classes & class != 0)
+    classes(byte) & class != 0
+}
+
+/// All that a byte is.
+#[inline]
+pub(super) fn classes(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(PLAIN)
 }
 
 /// Whether the name of a unit of time may begin with a byte.
 #[inline]
-fn begins_unit(byte: u8) -> bool {
+pub(super) fn begins_unit(byte: u8) -> bool {
     matches!(byte.to_ascii_lowercase(), b'd' | b'h' | b'm' | b'n' | b's' | b'u' | 0xc2 | 0xce)
 }
 

@@ -5,6 +5,10 @@
 //! one page of a listing from the next —, except that texts lose what light masking takes from any text, and times go
 //! whatever they are called. An answer that is nothing but volatile (when was this lease renewed?) is kept as it is.
 
+mod skim;
+
+pub(super) use skim::skim;
+
 use super::answer::{Says, WAITING_STATES};
 use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
@@ -54,6 +58,16 @@ const COUNTS: [&str; 12] = [
 const STATES: [&str; 6] = ["jobstatus", "phase", "progress", "state", "status", "taskstatus"];
 const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
 
+/// Whether an output looks like JSON that is compared as such.
+pub(super) fn is_json(text: &str) -> bool {
+    let text = text.trim();
+    let looks = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
+    looks && text.len() <= LONGEST
+}
+
+/// How many objects an answer may be wrapped in.
+const WRAPPINGS: usize = 2;
+
 /// A JSON answer without what is volatile in it.
 pub(super) struct Answer<'a> {
     read: Read<'a>,
@@ -73,9 +87,7 @@ impl<'a> Answer<'a> {
     /// Reads `text` where it is an object or a list; `None` where it is to be compared as text, which it also is where
     /// nothing but volatile parts is in it.
     pub(super) fn read(text: &'a str, buffers: &'a mut Buffers) -> Option<Self> {
-        let text = text.trim();
-        let looks = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
-        if looks && text.len() <= LONGEST { Self::of(text, buffers) } else { None }
+        if is_json(text) { Self::of(text.trim(), buffers) } else { None }
     }
 
     /// The same for any value, however long.
@@ -188,7 +200,7 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
                 says.waiting |= inner.waiting;
                 says.certainly_waiting |= inner.certainly_waiting;
             }
-            Tag::Object if depth < 2 => judge(read, at, says, buffer, depth + 1),
+            Tag::Object if depth < WRAPPINGS => judge(read, at, says, buffer, depth + 1),
             _ => {}
         }
     }

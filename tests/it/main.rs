@@ -59,5 +59,6 @@ mod tasks;
 mod transcripts;
 mod transcripts_as_written;
 mod transcripts_in_the_open;
+mod unread;
 mod usage;
 mod variations;

@@ -58,6 +58,17 @@ pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
     pairs.fold(0_u8, |found, (byte, next)| found | u8::from(tells(*byte, *next))) != 0
 }
 
+pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
+    let of = |is: fn(u8) -> bool| {
+        let mut marked = [0_u8; BLOCK];
+        marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = u8::from(is(*byte)));
+        gather(&marked)
+    };
+    let escapes = block.iter().fold(false, |found, byte| found | (*byte == b'\\'));
+    let escapes = if escapes { of(|byte| byte == b'\\') } else { 0 };
+    [of(|byte| byte == b'"'), escapes, of(|byte| byte | 0x20 == b'{'), of(|byte| byte | 0x20 == b'}')]
+}
+
 /// The lowest bit of every byte, in one word.
 #[inline]
 fn gather(marked: &[u8; BLOCK]) -> u64 {

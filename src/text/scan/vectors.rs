@@ -85,6 +85,15 @@ pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
     found != 0
 }
 
+pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
+    [
+        bits(|at| are(bytes(block, at), b'"')),
+        bits(|at| are(bytes(block, at), b'\\')),
+        bits(|at| are(lower(bytes(block, at)), b'{')),
+        bits(|at| are(lower(bytes(block, at)), b'}')),
+    ]
+}
+
 pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
     let found = bits(|at| {
         let here = bytes(block, at);

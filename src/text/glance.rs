@@ -1,0 +1,286 @@
+//! What a glance at a long output tells: enough to know that it equals no output seen before, however much of either changes
+//! by itself.
+//!
+//! Masking an output is most of what a healthy event costs, and of a hundred outputs hardly one is ever equal to another. So
+//! a long one gets a *sketch* first: the first and the last few words that no masking touches. Outputs that are equal once
+//! masked, or once their digits are gone, have one sketch; where it is new, the output is equal to none, and need not be read
+//! (`unread.rs` says what is done where it is not).
+
+use super::answer::Says;
+use super::digest::{Key, combine, mark, salted};
+use super::fields::{Named, named};
+use super::token::{BLANK, CONTROL, DIGIT, LETTER, begins_unit, classes, is};
+use super::volatile_json::{is_json, skim};
+
+/// Bytes of either end of a text in which the words are looked for; what is no longer than both is read at once.
+const END: usize = 300;
+/// Bytes of JSON in which values are looked for.
+const START: usize = 600;
+/// Words and letters of either end, values and letters of JSON. Letters are counted up to twice as many at most
+/// ([`LETTERS_COUNTED`](super::mask::LETTERS_COUNTED)), so that they need not be counted in what has a sketch.
+const WORDS: usize = 6;
+const LETTERS: usize = 32;
+const VALUES: usize = 4;
+
+/// Room for the words of both ends, with a blank behind each, and for names and values.
+const ROOM: usize = 2 * (START + 1);
+
+/// The words that were found, one behind the other.
+struct Words {
+    bytes: [u8; ROOM],
+    length: usize,
+    count: usize,
+    letters: usize,
+}
+
+impl Words {
+    fn push(&mut self, word: &[u8], letters: usize) {
+        let end = self.length + word.len();
+        if let Some(room) = self.bytes.get_mut(self.length..end) {
+            room.copy_from_slice(word);
+        }
+        // Behind it is one that is not of any word.
+        self.length = end + 1;
+        self.letters += letters;
+        self.count += 1;
+    }
+
+    /// Whether there are enough of so many ends.
+    const fn are(&self, ends: usize) -> bool {
+        self.count >= ends * WORDS && self.letters >= ends * LETTERS
+    }
+}
+
+/// The sketch of an output that comes with what `head` is the key of, and what it says where it is JSON; nothing of a short one,
+/// where too few words at the ends stay as they are, or where what it says takes a closer look.
+pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(u32, Option<Says>)> {
+    if text.len() <= 2 * END {
+        return None;
+    }
+    let mut words = Words { bytes: [0; ROOM], length: 0, count: 0, letters: 0 };
+    let said = if is_json(text) {
+        // The class of an error needs all of it.
+        (!failed).then_some(())?;
+        values(text, &mut words)?;
+        // A list says nothing.
+        Some(if text.trim_start().starts_with('{') { skim(text)? } else { Says::default() })
+    } else {
+        ends(text.as_bytes(), &mut words)?;
+        None
+    };
+    let told = words.bytes.get(..words.length)?;
+    Some((mark(combine("output/sketch", &[head, salted("output/words", salt, told)])), said))
+}
+
+/// A word between blanks, with all that its bytes are.
+#[derive(Clone, Copy, Default)]
+struct Word<'a> {
+    bytes: &'a [u8],
+    classes: u8,
+    letters: usize,
+}
+
+impl<'a> Word<'a> {
+    /// The word that a text begins with, or ends with, blanks aside, and what is left; nothing where the text ends with it: that
+    /// cut it, perhaps.
+    #[inline]
+    fn next<const BACKWARDS: bool>(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (mut blanks, mut length, mut all, mut letters) = (0, 0, 0, 0);
+        let mut ends = |byte: &u8| {
+            let classes = classes(*byte);
+            let blank = classes & BLANK != 0;
+            if blank && length == 0 {
+                blanks += 1;
+                return false;
+            }
+            if !blank {
+                length += 1;
+                all |= classes;
+                letters += usize::from(classes & LETTER);
+            }
+            blank
+        };
+        if !(if BACKWARDS { text.iter().rev().any(&mut ends) } else { text.iter().any(&mut ends) }) {
+            return None;
+        }
+        let (bytes, rest) = if BACKWARDS {
+            let (rest, word) = text.split_at_checked(text.len() - blanks - length)?;
+            (word.get(..length)?, rest)
+        } else {
+            let (word, rest) = text.split_at_checked(blanks + length)?;
+            (word.get(blanks..)?, rest)
+        };
+        Some((Self { bytes, classes: all, letters }, rest))
+    }
+
+    const fn is_plain(&self) -> bool {
+        self.classes & (DIGIT | CONTROL) == 0
+    }
+
+    /// Whether nothing of it is ever masked: without a digit nothing is but the unit behind a number (`0.3 seconds`), and control
+    /// characters.
+    fn stays(&self, before: &Self) -> bool {
+        self.is_plain() && (before.is_plain() || !self.bytes.first().is_some_and(|first| begins_unit(*first)))
+    }
+}
+
+/// Takes words from both ends; nothing where there are too few.
+fn ends(text: &[u8], words: &mut Words) -> Option<()> {
+    let (mut rest, mut before) = (text.get(..END)?, Word::default());
+    while !words.are(1) {
+        let (word, after) = Word::next::<false>(rest)?;
+        if word.stays(&before) {
+            words.push(word.bytes, word.letters);
+        }
+        (rest, before) = (after, word);
+    }
+    let (last, mut rest) = Word::next::<true>(text.get(text.len() - END..)?)?;
+    let mut word = last;
+    words.count = words.count.min(WORDS);
+    words.letters = words.letters.min(LETTERS);
+    while !words.are(2) {
+        let (before, ahead) = Word::next::<true>(rest)?;
+        if word.stays(&before) {
+            words.push(word.bytes, word.letters);
+        }
+        (rest, word) = (ahead, before);
+    }
+    Some(())
+}
+
+/// Takes texts of JSON that are no part of what goes by its name, with those names.
+fn values(text: &str, words: &mut Words) -> Option<()> {
+    let mut rest = text.get(..text.floor_char_boundary(START))?;
+    let (mut name, mut known, mut count) = ("", ("", Named::Content), 0);
+    while count < VALUES || words.letters < 2 * LETTERS {
+        let (_, from) = rest.split_at_checked(rest.bytes().position(|byte| byte == b'"')? + 1)?;
+        let (mut all, mut letters, mut escaped, mut escapes) = (0, 0, false, false);
+        let end = from.bytes().position(|byte| {
+            if escaped || byte == b'\\' {
+                (escaped, escapes) = (!escaped, true);
+                return false;
+            }
+            let own = classes(byte);
+            all |= own;
+            letters += usize::from(own & LETTER);
+            byte == b'"'
+        });
+        let (text, after) = from.split_at_checked(end?)?;
+        rest = after.strip_prefix('"')?;
+        if rest.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b':') {
+            name = text;
+            continue;
+        }
+        let own = core::mem::take(&mut name);
+        if text.is_empty() || escapes || all & (DIGIT | CONTROL) != 0 {
+            continue;
+        }
+        if known.0 != own {
+            known = (own, named(own));
+        }
+        if known.1 == Named::Content {
+            words.push(own.as_bytes(), own.bytes().filter(|byte| is(*byte, LETTER)).count());
+            words.push(text.as_bytes(), letters);
+            count += 1;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::{Empty, OutcomeFacts, Scratch, Volatile, glance, outcome};
+    use crate::model::{Outcome, ToolResult};
+    use alloc::{format, string::String, vec::Vec};
+    use proptest::prelude::*;
+
+    fn read(output: &str, failed: bool) -> (Option<u32>, OutcomeFacts) {
+        let outcome_is = if failed { Outcome::Error } else { Outcome::Ok };
+        let result = ToolResult { output: output.into(), outcome: outcome_is, ..ToolResult::default() };
+        let (mut scratch, volatile) = (Scratch::default(), Volatile::default());
+        let glance = glance(&result, &volatile, &mut scratch);
+        let facts = |left, scratch: &mut Scratch| {
+            outcome("t", &result, Empty::Nothing, None, &volatile, (&glance, left), scratch)
+        };
+        let read = facts(false, &mut scratch);
+        if glance.sketch.is_some() {
+            // What is told of an output that is left is true.
+            let left = facts(true, &mut scratch);
+            let told = |facts: &OutcomeFacts| {
+                (facts.exact, facts.class, facts.refusal, facts.failed, facts.negative, facts.wordless, facts.letters)
+            };
+            assert_eq!(told(&left), told(&read), "{output}");
+        }
+        (glance.sketch, read)
+    }
+
+    /// Parts of a text: words, and things that change by themselves or in their digits, each in two forms.
+    fn part() -> impl Strategy<Value = (String, String)> {
+        let same = |text: String| (text.clone(), text);
+        prop_oneof![
+            6 => "[a-zA-Zé]{1,9}[,.:;)]?".prop_map(same),
+            1 => "(seconds|ms|min|h|s|hours|state|done|\\[x\\]|--|\x1b\\[K)".prop_map(same),
+            1 => (0..200_u32, 0..200_u32).prop_map(|(one, other)| (format!("{one}"), format!("{other}"))),
+            1 => (0..200_u32, 0..20_000_u32).prop_map(|(one, other)| (format!("{one}ms"), format!("{other}ms"))),
+            1 => (0..20_u32, 0..200_u32).prop_map(|(one, other)| (format!("{one}.5 seconds"), format!("{other}.25 seconds"))),
+            1 => (10..60_u32, 10..60_u32).prop_map(|(one, other)| {
+                (format!("2026-07-26 12:01:{one}Z"), format!("2026-07-26 12:02:{other}.125Z"))
+            }),
+            1 => "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+                .prop_map(|uuid| (uuid, String::from("0a0a0a0a-0b0b-0c0c-0d0d-0e0e0e0e0e0e"))),
+            1 => "/tmp/tmp[a-z0-9]{6,8}/[a-z]{3}".prop_map(|path| (path, String::from("/tmp/tmpa1b2c3d4/log"))),
+        ]
+    }
+
+    fn texts() -> impl Strategy<Value = (String, String)> {
+        let separator = "( |\n|  |\t| - )";
+        prop::collection::vec((part(), separator), 60..260).prop_map(|parts| {
+            let of = |which: fn(&(String, String)) -> &String| -> String {
+                parts.iter().map(|(part, separator)| format!("{}{separator}", which(part))).collect()
+            };
+            (of(|both| &both.0), of(|both| &both.1))
+        })
+    }
+
+    #[test]
+    fn short_and_dull_outputs_are_read_at_once() {
+        let long = "apples and pears go with plums, figs and dates ".repeat(20);
+        assert!(read(&long, false).0.is_some() && read(&long, true).0.is_some());
+        assert_ne!(read(&long, false).0, read(&long, true).0);
+        let list = format!("[{}]", "{\"name\":\"apples and pears\",\"n\":7},".repeat(40).trim_end_matches(','));
+        assert!(read(&list, false).0.is_some());
+        let short: String = long.chars().take(600).collect();
+        for text in [&short, &"17 4711 ".repeat(200), &"-- ".repeat(400), &"x".repeat(2000), &"1,".repeat(900)] {
+            assert_eq!(read(text, false).0, None, "{text}");
+        }
+        assert_eq!(read(&list, true).0, None);
+    }
+
+    proptest! {
+        #[test]
+        fn equal_outputs_have_one_sketch((one, other) in texts(), failed: bool) {
+            let ((sketch, facts), (second, others)) = (read(&one, failed), read(&other, failed));
+            let alike = facts.light == others.light || facts.shape.is_some() && facts.shape == others.shape;
+            if let (true, Some(sketch), Some(second)) = (alike, sketch, second) {
+                prop_assert_eq!(sketch, second, "{}\n{}", one, other);
+            }
+        }
+
+        #[test]
+        fn equal_json_has_one_sketch(names in prop::collection::vec(("[a-z]{2,9}", "[a-zA-Z ]{3,12}", 0..100_u32, 0..100_u32), 20..60), wrapped: bool) {
+            let of = |second: bool| {
+                let entry = |(name, text, one, other): &(String, String, u32, u32)| {
+                    let number = if second { other } else { one };
+                    format!(r#"{{"{name}":"{text}","tookMs":{number},"requestId":"r{number}","at":"2026-07-26T12:01:{:02}Z"}}"#, number % 60)
+                };
+                let all: Vec<String> = names.iter().map(entry).collect();
+                if wrapped { format!(r#"{{"items":[{}]}}"#, all.join(",")) } else { format!("[{}]", all.join(", ")) }
+            };
+            let ((sketch, facts), (second, others)) = (read(&of(false), false), read(&of(true), false));
+            prop_assert_eq!(facts.light, others.light);
+            if let (Some(sketch), Some(second)) = (sketch, second) {
+                prop_assert_eq!(sketch, second);
+            }
+        }
+    }
+}
