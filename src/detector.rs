@@ -826,11 +826,13 @@ impl Judging<'_> {
         }
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
         let mutations_before = self.run.counted.new_mutations;
+        let mut remade = false;
         if let Some(call) = &call
             && call.mutates
             && result.outcome == Outcome::Ok
             && !facts.failed
         {
+            remade = self.run.counted.remakes(call.key);
             self.run.mutation(call.key);
         }
         let step = Step {
@@ -839,6 +841,7 @@ impl Judging<'_> {
             outcome: result.outcome,
             mutations_before,
             mutations_after: self.run.counted.new_mutations,
+            remade,
             index: self.run.counted.steps,
             at: self.context.at,
             sighting: self.sighting(compared),
@@ -896,6 +899,7 @@ impl Judging<'_> {
             outcome: Outcome::Ok,
             mutations_before: self.run.counted.new_mutations,
             mutations_after: self.run.counted.new_mutations,
+            remade: false,
             index: self.run.counted.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),

@@ -137,12 +137,21 @@ struct Fields<'de> {
     value: &'de Value,
 }
 
+impl<'de> Fields<'de> {
+    /// The next field's name. Once, however many structs are read.
+    #[inline(never)]
+    fn name(&mut self) -> Option<&'de str> {
+        let (name, value) = self.fields.next()?;
+        self.value = value;
+        Some(name)
+    }
+}
+
 impl<'de> MapAccess<'de> for Fields<'de> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        let Some((name, value)) = self.fields.next() else { return Ok(None) };
-        self.value = value;
+        let Some(name) = self.name() else { return Ok(None) };
         seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
     }
 

@@ -544,6 +544,12 @@ fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Si
     }
 }
 
+/// Once in the program: a signal is large, and there are many places where one may be raised.
+#[inline(never)]
+fn raise(raised: &mut Vec<Raised>, index: usize, signal: Signal) {
+    raised.push((index, signal));
+}
+
 #[inline(never)]
 fn standing<R: Rule>(state: &R::State) -> u32 {
     R::standing(state)
@@ -578,9 +584,15 @@ macro_rules! registry {
         }),*];
 
         /// Every rule's memory of a run.
-        #[derive(Clone, Debug, Default)]
+        #[derive(Debug, Default)]
         pub(crate) struct States {
             $($name: <$rule as Rule>::State),*
+        }
+
+        impl Clone for States {
+            fn clone(&self) -> Self {
+                self.copied(true)
+            }
         }
 
         impl Codec for States {
@@ -591,11 +603,11 @@ macro_rules! registry {
             }
 
             fn put(&self, to: &mut Vec<u8>) {
-                $(self.$name.put(to);)*
+                self.put_of(true, to);
             }
 
             fn take(from: &mut Reader<'_>) -> Self {
-                Self { $($name: Codec::take(from)),* }
+                Self::take_of(true, from)
             }
         }
 
@@ -653,7 +665,7 @@ macro_rules! registry {
                                 _ => ask::<$rule>(&mut self.$name, fact, cx),
                             };
                             if let Some(signal) = signal {
-                                raised.push((index, signal));
+                                raise(raised, index, signal);
                             }
                         } else {
                             #[cfg(test)]
@@ -666,9 +678,15 @@ macro_rules! registry {
             /// A copy to judge a call on: a rule that sees none has nothing to compare one with, and one that looks ahead is
             /// asked about its own memory.
             pub(crate) fn before_call(&self) -> Self {
+                self.copied(false)
+            }
+
+            /// Once in the program, as what follows: a copy of the `whole`, or of what a call is judged on.
+            #[inline(never)]
+            fn copied(&self, whole: bool) -> Self {
                 let kinds = Facts::TICK.and(Facts::CALL);
                 Self {
-                    $($name: if <$rule as Rule>::SEES.meets(kinds) && !<$rule as Rule>::LOOKS_AHEAD {
+                    $($name: if whole || <$rule as Rule>::SEES.meets(kinds) && !<$rule as Rule>::LOOKS_AHEAD {
                         self.$name.clone()
                     } else {
                         Default::default()
@@ -693,12 +711,22 @@ macro_rules! registry {
 
             /// Bytes of that.
             pub(crate) fn put_lane(&self, to: &mut Vec<u8>) {
-                $(if <$rule>::IN_LANE { self.$name.put(to); })*
+                self.put_of(false, to);
             }
 
             /// That and nothing else.
             pub(crate) fn take_lane(from: &mut Reader<'_>) -> Self {
-                Self { $($name: if <$rule>::IN_LANE { Codec::take(from) } else { Default::default() }),* }
+                Self::take_of(false, from)
+            }
+
+            #[inline(never)]
+            fn put_of(&self, whole: bool, to: &mut Vec<u8>) {
+                $(if whole || <$rule>::IN_LANE { self.$name.put(to); })*
+            }
+
+            #[inline(never)]
+            fn take_of(whole: bool, from: &mut Reader<'_>) -> Self {
+                Self { $($name: if whole || <$rule>::IN_LANE { Codec::take(from) } else { Default::default() }),* }
             }
 
             /// Where each rule stands in a lane: of the view, the limits are the rules' own.

@@ -13,16 +13,17 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
 use crate::state::{Call, Ring, Step, Time};
 use crate::text::{
-    Edit, Empty, Key, Words, combine, frame, mark, printable, progress, root_error, tells_trouble, transient,
+    Edit, Empty, Words, combine, frame, mark, printable, progress, root_error, tells_trouble, transient,
 };
 use alloc::{boxed::Box, format};
 
 /// Kinds of calls that are known by their latest outcome.
 const SINGLES: usize = 24;
 /// Of those that came again, how many are followed.
-const KINDS: usize = 8;
+const KINDS: usize = 6;
 /// Lines that a heading is in.
 const HEAD: usize = 3;
+const HEAD_BYTES: usize = 192;
 /// Milliseconds from which the same call again right after itself has waited for something.
 const PAUSE: i64 = 20_000;
 
@@ -71,9 +72,11 @@ struct Single {
     kind: u32,
     call: u32,
     light: u32,
-    class: u32,
+    /// The class of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
+    /// turned has another heading.
+    sign: u32,
 }
-codec!(struct Single { kind, call, light, class });
+codec!(struct Single { kind, call, light, sign });
 
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
@@ -83,8 +86,6 @@ struct Kind {
     /// What was wrong with it; 0 where nothing was.
     trouble: u32,
     words: Words,
-    /// The first lines without their figures: a page that was turned has another heading.
-    head: u32,
     /// How far it told that something is.
     progress: u32,
     round: u32,
@@ -94,7 +95,7 @@ struct Kind {
     points: u32,
     seen: Streak,
 }
-codec!(struct Kind { single, trouble, words, head, progress, round, changes, news, points, seen });
+codec!(struct Kind { single, trouble, words, progress, round, changes, news, points, seen });
 
 /// What became of a kind of call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,8 +121,29 @@ struct When {
 }
 
 impl Single {
+    fn of(kind: u32, call: &Call, step: &Step, answer: &str) -> Self {
+        let sign = match step.facts.class {
+            Some(class) => mark(class) | 1,
+            None => {
+                let start = answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default();
+                let lines = start.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
+                lines.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line)) & !1
+            }
+        };
+        Self { kind, call: mark(call.key), light: mark(step.facts.light), sign }
+    }
+
+    const fn is_error(&self) -> bool {
+        self.sign & 1 == 1
+    }
+
     fn is_equal(&self, other: &Self) -> bool {
         self.call == other.call && self.light == other.light
+    }
+
+    /// Whether a second look may find the same.
+    fn resembles(&self, other: &Self) -> bool {
+        self.is_equal(other) || self.sign == other.sign
     }
 }
 
@@ -129,7 +151,7 @@ impl Kind {
     /// What was seen once, without a second look.
     fn seen_once(single: Single, changes: u32, news: u32) -> Self {
         let (words, seen) = (Words::default(), Streak::default());
-        Self { single, trouble: single.class, words, head: 0, progress: 0, round: 0, changes, news, points: 0, seen }
+        Self { single, trouble: 0, words, progress: 0, round: 0, changes, news, points: 0, seen }
     }
 
     fn new(
@@ -145,14 +167,12 @@ impl Kind {
         seen.add(step.sighting, step.onset);
         let round = call.round.map_or(0, mark);
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
-        let head = answer.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
-        let head = head.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line));
-        Self { single, trouble, words, head, progress: progress(answer), round, changes, news, points: 0, seen }
+        Self { single, trouble, words, progress: progress(answer), round, changes, news, points: 0, seen }
     }
 
     /// Whether a healthy answer tells that it is further on than another one.
     fn is_elsewhere(&self, before: &Self) -> bool {
-        self.progress != before.progress || self.head != before.head
+        self.progress != before.progress || self.single.sign != before.single.sign
     }
 
     /// What `next` is beside this.
@@ -161,19 +181,25 @@ impl Kind {
         let equal = self.single.is_equal(&next.single);
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
-        let told = troubled && (next.single.class != 0 || next.words.is_empty());
-        if !(equal || next.trouble == self.trouble && (told || alike())) {
+        let told = troubled && (next.single.is_error() || next.words.is_empty());
+        let looked_at = self.seen.times != 0;
+        let same = if looked_at { next.trouble == self.trouble && (told || alike()) } else { true };
+        if !(equal || same) {
             return Came::Else;
         }
         let copy = next.round != 0 && next.round == self.round;
         // One thing after the other of a list; and what is equal in a row is another rule's.
-        let batch = right_after && (equal && (!troubled || next.single.class != 0) || moved && !call.mutates);
-        let passing = next.single.class != 0 && waits;
-        let looked_at = self.seen.times != 0;
+        let batch = right_after && (equal && (!troubled || next.single.is_error()) || moved && !call.mutates);
+        let passing = next.single.is_error() && waits;
         if looked_at && !troubled && !equal && next.is_elsewhere(self) {
             return Came::Further;
         }
-        if copy || batch || passing || !troubled && (waits || call.polling || !equal && !looked_at) {
+        if copy
+            || batch
+            || passing
+            || !next.single.is_error() && !equal && !looked_at
+            || !troubled && (waits || call.polling)
+        {
             return Came::Excused;
         }
         let changed = next.changes != self.changes;
@@ -218,22 +244,19 @@ impl State {
     fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<&Kind> {
         let facts = &step.facts;
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
-        let single =
-            Single { kind, call: mark(call.key), light: mark(facts.light), class: facts.class.map_or(0, mark) };
+        let single = Single::of(kind, call, step, &result.output);
         let heard = core::mem::take(&mut self.heard);
         let right_after = self.last == kind && !heard;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let waits = facts.waiting || facts.failed && transient(result) || self.waited || right_after && paused;
         (self.last, self.at, self.waited) = (kind, step.at.into(), call.polling);
         let known = self.kinds.as_mut().and_then(|kinds| kinds.take(|known| known.single.kind == kind));
-        let before = match known {
-            Some(known) => Some(known),
-            None => self
-                .singles
-                .take(|known| known.kind == kind)
-                .map(|single| Kind::seen_once(single, self.changes, self.news)),
-        };
-        let change = step.mutations_after > step.mutations_before && (before.is_none() || call.edit != Edit::No);
+        let once = if known.is_none() { self.singles.take(|known| known.kind == kind) } else { None };
+        let is_new = known.is_none() && once.is_none();
+        // Most that come again come to something else.
+        let again = once.filter(|once| once.resembles(&single));
+        let before = known.or_else(|| again.map(|once| Kind::seen_once(once, self.changes, self.news)));
+        let change = step.mutations_after > step.mutations_before && (is_new || call.edit != Edit::No);
         let elsewhere = step.mutations_before > self.mutations;
         self.changes = self.changes.saturating_add((change || elsewhere).into());
         self.mutations = step.mutations_after;
@@ -323,10 +346,6 @@ impl Rule for Stagnation {
                 None
             }
         }
-    }
-
-    fn forget_task(state: &mut State, _task: Key) {
-        state.forget();
     }
 
     fn standing(state: &State) -> u32 {

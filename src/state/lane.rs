@@ -32,10 +32,12 @@ pub(crate) struct Counted {
     /// New mutations so far: successful changes that were not among the latest [`MUTATIONS`].
     pub(crate) new_mutations: u64,
     mutations: Marks,
+    /// The latest change.
+    latest: u32,
     /// Long outputs that came.
     pub(crate) outputs: Outputs,
 }
-codec!(struct Counted { steps, customs, new_mutations, mutations, outputs });
+codec!(struct Counted { steps, customs, new_mutations, mutations, latest, outputs });
 
 impl Counted {
     /// Remembers a successful change; true when it was not made before among the latest ones.
@@ -43,8 +45,15 @@ impl Counted {
         let mark = mark(key);
         let new = !self.mutations.holds(mark);
         self.mutations.push(mark, MUTATIONS);
+        self.latest = mark;
         self.new_mutations = self.new_mutations.saturating_add(u64::from(new));
         new
+    }
+
+    /// Whether a change was made before, and another one since.
+    pub(crate) fn remakes(&self, key: Key) -> bool {
+        let mark = mark(key);
+        self.latest != mark && self.mutations.holds(mark)
     }
 
     /// What a call is judged by: no output is compared with one.

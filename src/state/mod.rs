@@ -149,7 +149,7 @@ impl Sighting {
 }
 
 /// Everything kept of one run.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Run {
     /// Events recorded.
     pub(crate) events: u64,
@@ -232,6 +232,12 @@ impl Iterations {
     }
 }
 
+impl Clone for Run {
+    fn clone(&self) -> Self {
+        self.copied(self.counted.clone(), self.rules.clone(), self.lanes.clone())
+    }
+}
+
 impl Run {
     /// A copy on which a call can be judged as on the run itself: without what no call is compared with, and beside it what
     /// rules look ahead in, while there is one lane. Several are weighed against each other, each with all that is in it.
@@ -239,19 +245,25 @@ impl Run {
         if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
             return (self.clone(), None);
         }
-        let copy = Self {
-            counted: self.counted.before_call(),
+        let copy = self.copied(self.counted.before_call(), self.rules.before_call(), Tasks::default());
+        (copy, Some(&self.rules))
+    }
+
+    /// A copy with other evidence.
+    #[inline(never)]
+    fn copied(&self, counted: Counted, rules: States, lanes: Tasks) -> Self {
+        Self {
+            counted,
             pairing: self.pairing.clone(),
             handed: self.handed.clone(),
             workflow: self.workflow.clone(),
-            rules: self.rules.before_call(),
-            lanes: Tasks::default(),
+            rules,
+            lanes,
             tasks: self.tasks.clone(),
             ladder: self.ladder.clone(),
             standings: self.standings.clone(),
             ..*self
-        };
-        (copy, Some(&self.rules))
+        }
     }
 
     /// Counts an event in and moves time forward, never backwards. Tasks that are idle for longer than `idle_ms` are

@@ -99,6 +99,8 @@ pub(crate) struct Step {
     pub(crate) mutations_before: u64,
     /// The same after it: one more where the step itself changed something new.
     pub(crate) mutations_after: u64,
+    /// It made a change that was made before, after another one.
+    pub(crate) remade: bool,
     /// Number of this step in the run, counted from 1.
     pub(crate) index: u64,
     pub(crate) at: Option<i64>,

@@ -680,6 +680,12 @@ pub(crate) struct Taken {
     pub(crate) of_run: (u32, u64),
 }
 
+/// Digests as `status` shows them.
+#[inline(never)]
+fn shown(keys: &Ring<Key>) -> Vec<String> {
+    keys.iter().map(|key| evidence(*key).into()).collect()
+}
+
 /// What `status` shows of a cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
@@ -884,11 +890,10 @@ impl Workflow {
         let flow = self.flow(configured);
         let named = task.is_some();
         let task = task.map_or_else(|| flow.task(), |task| flow.of(task));
-        let shown = |keys: &Ring<Key>| keys.iter().map(|key| evidence(*key).into()).collect::<Vec<_>>();
         let standing = |cycle: &Cycle| {
             let laps = task.and_then(|task| task.laps(cycle));
             let active = task.filter(|task| task.active == Some(cycle.key));
-            let list = |of: fn(&Task) -> &Ring<Key>| active.map(|task| shown(of(task))).unwrap_or_default();
+            let list = |of: fn(&Task) -> &Ring<Key>| active.map(of).map(shown).unwrap_or_default();
             Standing {
                 id: cycle.id(),
                 nodes: cycle.members.iter().map(|member| flow.graph.name(*member).to_string()).collect(),

@@ -51,6 +51,8 @@ pub(crate) fn combine(domain: &str, keys: &[Key]) -> Key {
     sequence(seed(domain), keys)
 }
 
+/// Where size counts, once in the program.
+#[cfg_attr(target_family = "wasm", inline(never))]
 fn sequence(seed: u64, mut keys: &[Key]) -> Key {
     let mut bytes = [0; AT_ONCE * 8];
     // As u64: `usize` is narrower on 32-bit targets, and what is digested must not be.

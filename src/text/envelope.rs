@@ -3,7 +3,7 @@
 //! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field more may be
 //! the answer.
 
-use super::words::listed;
+use super::words::{listed, same};
 use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -183,7 +183,7 @@ fn below_heading(text: &str) -> Option<Opened<'_>> {
         return None;
     }
     let head = text.get(..12)?;
-    if head.eq_ignore_ascii_case("observation:") {
+    if same(head, "observation:") {
         let output = text.get(12..).unwrap_or_default().trim_start();
         return Some(Opened { output: Cow::Borrowed(output), code: None, failed: false });
     }

@@ -9,7 +9,7 @@ use super::outcome::Empty;
 use super::request::Asks;
 use super::shell::{Lexer, Token};
 use super::target::changes_table;
-use super::words::{any_listed, listed, name_words};
+use super::words::{any_listed, listed, name_words, same};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
@@ -200,7 +200,7 @@ impl Named {
             search: any(&super::request::SEARCHES),
             hands_over: hands_over(tool),
             sleeps: any(&super::request::SLEEPERS),
-            delegates: tool.eq_ignore_ascii_case("task") || any(&super::request::DELEGATES),
+            delegates: same(tool, "task") || any(&super::request::DELEGATES),
         }
     }
 
@@ -283,7 +283,7 @@ pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -
 
 /// `transfer_to_billing`, `transfer_back_to_supervisor`, `handoff`: whether a tool of this name hands over control.
 fn hands_over(tool: &str) -> bool {
-    let is = |word: &str, wanted: &str| word.eq_ignore_ascii_case(wanted);
+    let is = same;
     let mut before = "";
     name_words(tool).any(|word| {
         let found = is(word, "handoff")
@@ -297,7 +297,7 @@ fn hands_over(tool: &str) -> bool {
 
 /// Whether a tool of this name runs command lines.
 fn is_shell(tool: &str) -> bool {
-    ["exec", "execute", "run"].iter().any(|sole| tool.eq_ignore_ascii_case(sole)) || any_listed(&SHELLS, tool)
+    ["exec", "execute", "run"].iter().any(|sole| same(tool, sole)) || any_listed(&SHELLS, tool)
 }
 
 /// The command line of a call: what a shell is given, or the `command` of any other tool that reads like one. A program

@@ -2,7 +2,7 @@
 
 use super::digest::{Key, salted};
 use super::mask::{Strength, clip_to, normalise};
-use super::words::{Lexicon, NO_JOINT, each_run, listed};
+use super::words::{Lexicon, NO_JOINT, each_run, listed, same};
 use crate::codec::codec;
 use crate::model::{ErrorType, Failure, ToolResult};
 use alloc::string::String;
@@ -126,14 +126,13 @@ pub(crate) fn of_message(message: &str) -> Nature {
             let [before, word] = [last, (from, to)].map(|(from, to)| message.get(from..to).unwrap_or_default());
             transient |= listed(&TRANSIENT, word);
             permanent |= listed(&PERMANENT, word);
-            soon |= before.eq_ignore_ascii_case("per")
-                && (word.eq_ignore_ascii_case("minute") || word.eq_ignore_ascii_case("second"));
+            soon |= same(before, "per") && (same(word, "minute") || same(word, "second"));
             if let Some(status) = STATUSES.iter().position(|status| *status == word).filter(|_| at < STATUS_WORDS) {
                 transient |= status >= 3;
                 permanent |= status < 3;
             }
             for (first, second, nature) in &PAIRS {
-                if word.eq_ignore_ascii_case(second) && before.eq_ignore_ascii_case(first) {
+                if same(word, second) && same(before, first) {
                     transient |= *nature == Nature::Transient;
                     permanent |= *nature == Nature::Permanent;
                 }

@@ -6,7 +6,7 @@
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
 use super::mutation::Named;
-use super::words::{Lexicon, each_run, listed};
+use super::words::{Lexicon, each_run, listed, same};
 use crate::model::{Outcome, ToolResult};
 
 /// Why a call was turned away.
@@ -106,7 +106,7 @@ static LAST_WORDS: Lexicon = Lexicon::of(&[
 
 /// What a word and those before it, newest first, say together.
 fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
-    let is = |word: &str, expected: &str| word.eq_ignore_ascii_case(expected);
+    let is = same;
     let near = |matches: &dyn Fn(&str) -> bool| before.iter().any(|word| matches(word));
     let [last, second, third, _] = before;
     if listed(&GIVEN, word) {

@@ -2,7 +2,7 @@
 
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::{Named, action, command, line_searches};
-use super::words::{Sieve, any_listed, listed, listed_name};
+use super::words::{Sieve, any_listed, listed, listed_name, same, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
@@ -32,7 +32,7 @@ pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale
 
 /// Whether an argument of a handover tells why: by its name, or because it is a sentence.
 pub(crate) fn is_reason(name: &str, value: &Value) -> bool {
-    let sentence = |text: &str| text.split_whitespace().nth(2).is_some();
+    let sentence = |text: &str| spaced(text).nth(2).is_some();
     listed_name(&REASONS, name) || value.as_str().is_some_and(sentence)
 }
 
@@ -67,11 +67,11 @@ fn is_query(text: &str) -> bool {
     let name = |at: &usize| text.bytes().take(*at).all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let inner = text.find(['[', '(']).filter(name).and_then(|at| text.get(at + 1..)).unwrap_or(text);
     let mut words = words(inner);
-    let mut says = |keyword: &str| words.any(|word| word.eq_ignore_ascii_case(keyword));
-    let is_sql = match inner.split_whitespace().next() {
-        Some(first) if first.eq_ignore_ascii_case("select") => says("from"),
+    let mut says = |keyword: &str| words.any(|word| same(word, keyword));
+    let is_sql = match spaced(inner).next() {
+        Some(first) if same(first, "select") => says("from"),
         // A name for what is selected first.
-        Some(first) if first.eq_ignore_ascii_case("with") => says("as") && says("select") && says("from"),
+        Some(first) if same(first, "with") => says("as") && says("select") && says("from"),
         _ => false,
     };
     is_sql || is_code(text)
@@ -147,7 +147,7 @@ fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Itera
 fn is_sentence(text: &str) -> bool {
     let (mut all, mut plain) = (0_usize, 0_usize);
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
-    for word in text.split_whitespace() {
+    for word in spaced(text) {
         let mut chars = word.chars();
         let option = chars.next() == Some('-') && chars.next().is_some_and(char::is_alphabetic);
         if option || OPERATORS.contains(&word) {

@@ -1,4 +1,4 @@
-use crate::text::{Key, salted};
+use crate::text::{Key, salted, words::spaced};
 use alloc::string::String;
 
 /// Words from which small figures make no difference: "Done with 3" is an answer, a sentence with a counter is a refrain.
@@ -19,10 +19,10 @@ pub(crate) struct Said {
 
 /// What was said; nothing where the text is blank.
 pub(crate) fn said(text: &str, salt: u64) -> Option<Said> {
-    let sentence = text.split_whitespace().nth(SENTENCE - 1).is_some();
+    let sentence = spaced(text).nth(SENTENCE - 1).is_some();
     let mut said = String::with_capacity(text.len());
     let mut length = 0usize;
-    for word in text.split_whitespace() {
+    for word in spaced(text) {
         let mut number = false;
         let counts = word.chars().filter(char::is_ascii_digit).count() <= COUNTER;
         for character in word.chars() {

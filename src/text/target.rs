@@ -9,7 +9,7 @@ use super::mask::has_extension;
 use super::mutation::{Named, command};
 use super::shell::{Lexer, Token};
 use super::sort_few;
-use super::words::{Sieve, listed_name};
+use super::words::{Sieve, listed_name, same};
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
@@ -113,7 +113,7 @@ const DETERMINERS: [&str; 12] = ["a", "all", "an", "any", "each", "every", "my",
 
 /// The first table that a statement of SQL names.
 fn table(statement: &str) -> Option<String> {
-    let is = |word: &str, keyword: &str| word.eq_ignore_ascii_case(keyword);
+    let is = same;
     let mut words = statement.split_ascii_whitespace().take(STATEMENT);
     let first = words.next()?;
     let mut after = |keyword: &str| words.next().filter(|word| is(word, keyword)).and_then(|_| words.next());
@@ -148,7 +148,7 @@ fn table(statement: &str) -> Option<String> {
 pub(super) fn changes_table(call: &ToolCall) -> bool {
     let looks = |statement: &str| {
         let first = statement.trim_start().get(..4).unwrap_or_default();
-        first.eq_ignore_ascii_case("sele") || first.eq_ignore_ascii_case("with")
+        same(first, "sele") || same(first, "with")
     };
     let arguments = call.args.as_ref().and_then(Value::as_object);
     let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str);
@@ -240,7 +240,7 @@ fn asks_for(parameter: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let time = matches!(whole.len(), 10 | 13) && whole.starts_with('1') && digits(whole) && digits(rest);
     let fraction = whole == "0" && rest.len() > 6 && digits(rest);
-    let named = BUSTERS.iter().any(|known| name.eq_ignore_ascii_case(known)) || name.starts_with("utm_");
+    let named = BUSTERS.iter().any(|known| same(name, known)) || name.starts_with("utm_");
     !parameter.is_empty() && !named && !time && !fraction
 }
 

@@ -31,6 +31,37 @@ pub(crate) fn any_listed(list: &[&str], name: &str) -> bool {
     name_words(name).any(|word| listed(list, word))
 }
 
+/// Whether two words are the same, whatever their ASCII case: where size counts, once in the program.
+#[cfg_attr(target_family = "wasm", inline(never))]
+pub(crate) fn same(word: &str, other: &str) -> bool {
+    word.eq_ignore_ascii_case(other)
+}
+
+/// What stands between blanks.
+#[derive(Clone, Debug)]
+pub(crate) struct Spaced<'a>(core::str::SplitWhitespace<'a>);
+
+/// As `split_whitespace` gives it: where size counts, once in the program.
+pub(crate) fn spaced(text: &str) -> Spaced<'_> {
+    Spaced(text.split_whitespace())
+}
+
+impl<'a> Iterator for Spaced<'a> {
+    type Item = &'a str;
+
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    fn next(&mut self) -> Option<&'a str> {
+        self.0.next()
+    }
+}
+
+impl DoubleEndedIterator for Spaced<'_> {
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back()
+    }
+}
+
 /// Bytes of the longest word that a list may hold.
 const LONGEST: usize = 32;
 

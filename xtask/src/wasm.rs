@@ -37,6 +37,9 @@ const WASM_OPT: [&str; 14] = [
     "--enable-call-indirect-overlong",
 ];
 
+/// How functions are put in order.
+const ORDER: &[u8] = include_bytes!("../wasm/src/order.rs");
+
 /// Builds the program that makes glue and components of modules.
 pub(crate) fn tools(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     line.run(&mut workspace.cargo(["build", "--package=xtask-wasm"])).map(|_| Counts::default())
@@ -170,6 +173,7 @@ pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         }
         line.run(program(workspace).arg("glue").arg(&built).arg(&folder).arg(name))?;
         wasm_opt(workspace, line, &path)?;
+        order(workspace, line, &path)?;
         names_no_folder(workspace, &format!("the module `{name}`"), &read(&path)?)?;
         stamp.set()?;
     }
@@ -248,15 +252,28 @@ fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()>
     line.run(command.args(WASM_OPT).arg(module).arg("-o").arg(module)).map(|_| ())
 }
 
+/// Puts functions that are alike beside each other: what is downloaded is packed, and gzip finds what is near.
+fn order(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()> {
+    if workspace.build == Build::Trial {
+        return Ok(());
+    }
+    line.run(program(workspace).arg("order").arg(module))?;
+    let features = WASM_OPT.iter().filter(|option| option.starts_with("--enable"));
+    let mut command = workspace.tool("wasm-opt");
+    command.args(features).args(["--reorder-functions-by-name", "--strip-debug"]).arg(module).arg("-o").arg(module);
+    line.run(&mut command).map(|_| ())
+}
+
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What else decides the bytes of an artefact: wasm-opt's options, and its version among the locked ones.
+/// What else decides the bytes of an artefact: wasm-opt's options and its version among the locked ones, and how functions
+/// are ordered.
 fn optimiser(workspace: &Workspace) -> Result<Vec<u8>> {
     let lock = workspace.js().join("tools/binaryen/package-lock.json");
     let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
-    Ok([WASM_OPT.concat().into_bytes(), lock].concat())
+    Ok([WASM_OPT.concat().into_bytes(), lock, ORDER.to_vec()].concat())
 }
 
 /// Remembers what an artefact was made from.

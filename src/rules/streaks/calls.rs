@@ -136,8 +136,8 @@ const BLIND_REPEAT: Row = Row {
 const REMADE_CHANGE: Row = Row {
     id: "remade-change",
     about: "The same change made again after others that undid it.",
-    unit: "times",
-    limits: Limits::ladder(3, 0, 0, 0),
+    unit: "times again",
+    limits: Limits::ladder(2, 0, 0, 0),
     budget: None,
     sees: Facts::STEP,
     kept: 8,
@@ -147,21 +147,17 @@ const REMADE_CHANGE: Row = Row {
     instead: "Find one change that serves both sides, or say which of the two has to give way.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Oscillating,
-    see: |streaks, fact, cx| {
+    see: |_, fact, cx| {
         let Fact::Step(step, _) = fact else { return None };
-        let call = step.call.as_ref().filter(|call| call.edit == Edit::Whole && !call.polling)?;
-        if step.facts.failed || step.facts.negative {
-            return None;
-        }
-        let (owner, key) = (call.agent, call.key);
-        // Twice at once is one change.
-        let counts = streaks.last().is_none_or(|last| (last.owner, last.key) != (owner, key));
-        let (sighting, onset, name, round) = (step.sighting, step.onset, call.name.as_str(), call.round);
-        Some(One { owner, key, counts, sighting, onset, name, round, shown: key, ..One::here(cx) })
+        let call = step.call.as_ref().filter(|call| step.remade && call.edit == Edit::Whole && !call.polling)?;
+        let (owner, key, round) = (call.agent, call.key, call.round);
+        let (sighting, onset, name) = (step.sighting, step.onset, call.name.as_str());
+        (!step.facts.negative).then(|| One { owner, key, sighting, onset, name, round, shown: key, ..One::here(cx) })
     },
     tell: |entry, one, count, cx| {
         let tool = printable(one.name, 48);
-        let message = format!("`{tool}` made the same change {count} times, with other changes in between");
+        let again = if count == 1 { "once".into() } else { format!("{count} times") };
+        let message = format!("`{tool}` made a change {again} again that other changes had undone");
         Words::new(combine("remade-change", &[entry.key, entry.owner]), cx.named(&tool, '#', one.shown), message)
     },
 };

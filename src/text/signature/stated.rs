@@ -4,6 +4,7 @@ use super::{
     traces::Thrown,
     words::{class_name, detail, file_key, has_extension, headline, location, parts, shortened, slug},
 };
+use crate::text::words::spaced;
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
 /// A line that begins with `Error:`, `fatal:` or an error class.
@@ -48,7 +49,7 @@ pub(super) fn mentioned_error(lines: &[&str]) -> Option<String> {
             let head = head.get(head.ceil_char_boundary(head.len().saturating_sub(128))..)?;
             let start = head.rfind(|c: char| c.is_whitespace() || c == '(' || c == '`').map_or(0, |at| at + 1);
             let class = class_name(head.get(start..)?)?;
-            let before = head.get(..start)?.split_whitespace().next_back().unwrap_or_default();
+            let before = spaced(head.get(..start)?).next_back().unwrap_or_default();
             let message = message.get(2..)?.trim();
             (!message.is_empty() && !HANDLED.contains(&before)).then(|| thrown(class, message))
         })
@@ -87,7 +88,7 @@ pub(super) fn stated_failures(lines: &[&str]) -> Option<String> {
         let lower = line.to_ascii_lowercase();
         lower.match_indices("fail").find_map(|(at, _)| {
             let before = lower.get(..at)?;
-            let mut words = before.split_whitespace().rev().peekable();
+            let mut words = spaced(before).rev().peekable();
             let of_tests = words.next_if(|word| matches!(*word, "test" | "tests")).is_some();
             if !before.ends_with(char::is_whitespace) {
                 return None;
@@ -130,8 +131,8 @@ pub(super) fn stated_failures(lines: &[&str]) -> Option<String> {
                 _ => (None, names),
             };
             let slugs = names.split(',').map(|name| {
-                let words = name.split_whitespace().filter(|word| !matches!(*word, "test" | "tests" | "and"));
-                shortened(&slug(words, 6))
+                let mut words = spaced(name).filter(|word| !matches!(*word, "test" | "tests" | "and"));
+                shortened(&slug(&mut words, 6))
             });
             let slugs: Vec<String> = slugs.filter(|slug| !slug.is_empty()).take(2).collect();
             let slugs = slugs.join(",");
@@ -157,7 +158,7 @@ pub(super) fn stated_search(lines: &[&str]) -> Option<String> {
             Some(query) => query,
             None => {
                 let words = rest.split([',', '.', ';', ':', '(']).next().unwrap_or_default();
-                slug(words.split_whitespace(), 6)
+                slug(&mut spaced(words), 6)
             }
         };
         (!query.is_empty()).then(|| format!("search:{}", shortened(&query)))
@@ -211,7 +212,7 @@ pub(super) fn stated_edit(lines: &[&str]) -> Option<String> {
         if !line.contains('.') {
             return None;
         }
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words: Vec<&str> = spaced(line).collect();
         let bare = |at: usize| {
             words.get(at).map(|word| word.trim_matches(['`', '\'', '"', ',', '.', ':', ';', '(', ')', '*']))
         };
@@ -238,12 +239,15 @@ pub(super) fn stated_edit(lines: &[&str]) -> Option<String> {
                     break;
                 }
             }
-            slug(object.into_iter(), 4)
+            slug(&mut object.into_iter(), 4)
         });
         // Without a verb of the list, what follows tells two edits of a file apart.
         let rest = || {
             let words = (at + 1..words.len()).filter_map(bare);
-            slug(words.filter(|word| !listed(&["a", "an", "the", "to", "by", "and", "so", "that", "with"], word)), 6)
+            slug(
+                &mut words.filter(|word| !listed(&["a", "an", "the", "to", "by", "and", "so", "that", "with"], word)),
+                6,
+            )
         };
         let object = object.filter(|object| !object.is_empty()).unwrap_or_else(rest);
         let object = if object.is_empty() { "modified".to_owned() } else { object };

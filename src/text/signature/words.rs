@@ -1,6 +1,7 @@
 //! Parts of text that the scanners share: classes, places, files, slugs, lists.
 
 use super::volatile::mask;
+use crate::text::words::spaced;
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -93,8 +94,7 @@ pub(super) fn parts(message: &str, most_words: usize) -> (String, Vec<String>) {
         match end {
             Some((at, width)) => {
                 let inside = after.get(..at).unwrap_or_default();
-                let key =
-                    if inside.contains(['/', '\\']) { file_key(inside) } else { slug(inside.split_whitespace(), 6) };
+                let key = if inside.contains(['/', '\\']) { file_key(inside) } else { slug(&mut spaced(inside), 6) };
                 if !key.is_empty() {
                     quoted.push(shortened(&key));
                 }
@@ -109,11 +109,11 @@ pub(super) fn parts(message: &str, most_words: usize) -> (String, Vec<String>) {
             }
         }
     }
-    (slug(plain.split_whitespace(), most_words), quoted)
+    (slug(&mut spaced(&plain), most_words), quoted)
 }
 
 /// Lower-cased words joined with `-`; positions (`line 12`, `position 3`) and masked parts are left out.
-pub(super) fn slug<'a>(words: impl Iterator<Item = &'a str>, most: usize) -> String {
+pub(super) fn slug(words: &mut dyn Iterator<Item = &str>, most: usize) -> String {
     let mut slug = String::new();
     let mut taken = 0;
     let mut position = false;

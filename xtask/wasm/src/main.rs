@@ -1,6 +1,8 @@
 //! What `cargo xtask` has done to the core modules that cargo built. A program of its own, for it takes far longer to compile
 //! than the build script, which has other things to begin with meanwhile.
 
+mod order;
+
 use anyhow::{Context, Result, bail, ensure};
 use std::env;
 use std::fs;
@@ -27,7 +29,8 @@ fn run() -> Result<()> {
     match args.as_slice() {
         ["glue", module, folder, name] => glue(Path::new(module), Path::new(folder), name),
         ["component", module, out] => component(Path::new(module), Path::new(out)),
-        _ => bail!("usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT"),
+        ["order", module] => order(Path::new(module)),
+        _ => bail!("usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT | order MODULE"),
     }
 }
 
@@ -37,6 +40,12 @@ fn glue(module: &Path, folder: &Path, name: &str) -> Result<()> {
     bindgen.input_bytes(name, read(module)?).out_name(name).typescript(true);
     bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen.web(true)?.generate(folder).context("wasm-bindgen failed")
+}
+
+/// Names a module's functions in an order in which they pack well.
+fn order(module: &Path) -> Result<()> {
+    let named = order::named(&read(module)?).context("the module cannot be read")?;
+    fs::write(module, named).with_context(|| format!("cannot write {}", module.display()))
 }
 
 /// Wraps a module into a component, which must import nothing.
