@@ -18,7 +18,7 @@ use crate::text::{
 use alloc::{boxed::Box, format};
 
 /// Kinds of calls that are known by their latest outcome.
-const SINGLES: usize = 24;
+const SINGLES: usize = 12;
 /// Of those that came again, how many are followed.
 const KINDS: usize = 6;
 /// Lines that a heading is in.
@@ -46,7 +46,7 @@ pub(crate) struct State {
     /// Calls that were made once, or came to something else.
     singles: Ring<Single>,
     /// Only where some came again.
-    kinds: Option<Box<Ring<Kind>>>,
+    again: Option<Box<Again>>,
     /// The latest step: its kind, and when it was.
     last: u32,
     at: Time,
@@ -58,31 +58,40 @@ pub(crate) struct State {
     news: u32,
     /// It was one that waits.
     waited: bool,
-    /// Steps in a row that were made before with the same answer.
-    row: Streak,
     /// The agent has spoken since, or the user straight after the answer.
     spoke: bool,
     heard: bool,
 }
-codec!(struct State { singles, kinds, last, at, changes, mutations, news, waited, row, spoke, heard });
+codec!(struct State { singles, again, last, at, changes, mutations, news, waited, spoke, heard });
 
-/// A call in sixteen bytes.
+/// What came again.
+#[derive(Clone, Debug, Default)]
+struct Again {
+    /// The latest one last.
+    kinds: Ring<Kind>,
+    /// Steps in a row that were made before with the same answer.
+    row: Streak,
+}
+codec!(struct Again { kinds, row });
+
+/// A call in twelve bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Single {
     kind: u32,
     call: u32,
-    light: u32,
     /// The class of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
     /// turned has another heading.
     sign: u32,
 }
-codec!(struct Single { kind, call, light, sign });
+codec!(struct Single { kind, call, sign });
 
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
 struct Kind {
     /// The latest one.
     single: Single,
+    /// The mark of what came of it; 0 where only a glance was taken.
+    light: u32,
     /// What was wrong with it; 0 where nothing was.
     trouble: u32,
     words: Words,
@@ -95,7 +104,7 @@ struct Kind {
     points: u32,
     seen: Streak,
 }
-codec!(struct Kind { single, trouble, words, progress, round, changes, news, points, seen });
+codec!(struct Kind { single, light, trouble, words, progress, round, changes, news, points, seen });
 
 /// What became of a kind of call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,20 +139,11 @@ impl Single {
                 lines.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line)) & !1
             }
         };
-        Self { kind, call: mark(call.key), light: mark(step.facts.light), sign }
+        Self { kind, call: mark(call.key), sign }
     }
 
     const fn is_error(&self) -> bool {
         self.sign & 1 == 1
-    }
-
-    fn is_equal(&self, other: &Self) -> bool {
-        self.call == other.call && self.light == other.light
-    }
-
-    /// Whether a second look may find the same.
-    fn resembles(&self, other: &Self) -> bool {
-        self.is_equal(other) || self.sign == other.sign
     }
 }
 
@@ -151,7 +151,12 @@ impl Kind {
     /// What was seen once, without a second look.
     fn seen_once(single: Single, changes: u32, news: u32) -> Self {
         let (words, seen) = (Words::default(), Streak::default());
-        Self { single, trouble: 0, words, progress: 0, round: 0, changes, news, points: 0, seen }
+        let (light, trouble, progress, round, points) = (0, 0, 0, 0, 0);
+        Self { single, light, trouble, words, progress, round, changes, news, points, seen }
+    }
+
+    fn is_equal(&self, other: &Self) -> bool {
+        self.single.call == other.single.call && (self.light == other.light || self.light == 0)
     }
 
     fn new(
@@ -166,8 +171,41 @@ impl Kind {
         let mut seen = Streak::default();
         seen.add(step.sighting, step.onset);
         let round = call.round.map_or(0, mark);
-        let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
-        Self { single, trouble, words, progress: progress(answer), round, changes, news, points: 0, seen }
+        // Of an error its class is enough.
+        let words = if single.is_error() { Words::default() } else { Words::said(answer) };
+        Self {
+            single,
+            light: mark(step.facts.light),
+            trouble: trouble(step, result, salt),
+            words,
+            progress: progress(answer),
+            round,
+            changes,
+            news,
+            points: 0,
+            seen,
+        }
+    }
+
+    fn told(&self, name: &str, cx: &Cx<'_>) -> Signal {
+        let (name, times) = (printable(name, 48), self.seen.times);
+        let identity = combine("stagnation", &[self.single.kind.into()]);
+        let (kind, what, halt_reason) = if self.trouble == 0 {
+            ("same-outcome", "the same", HaltReason::Stalled)
+        } else {
+            ("same-trouble", "the same trouble", HaltReason::RepeatedError)
+        };
+        self.seen.signal(Told {
+            kind,
+            identity,
+            count: self.points,
+            confidence: confidence(400, 14, self.points),
+            signature: cx.named(&name, '=', identity),
+            message: format!("`{name}` came to {what} {times} times, figures aside, whatever was done in between"),
+            instead: "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason,
+        })
     }
 
     /// Whether a healthy answer tells that it is further on than another one.
@@ -178,7 +216,7 @@ impl Kind {
     /// What `next` is beside this.
     fn came(&self, next: &Self, call: &Call, When { waits, right_after, heard }: When) -> Came {
         let moved = next.single.call != self.single.call;
-        let equal = self.single.is_equal(&next.single);
+        let equal = self.is_equal(next);
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
         let told = troubled && (next.single.is_error() || next.words.is_empty());
@@ -203,7 +241,7 @@ impl Kind {
             return Came::Excused;
         }
         let changed = next.changes != self.changes;
-        let moves = next.single.light != self.single.light;
+        let moves = next.light != self.light;
         let silent = next.words.is_empty();
         Came::Same(if troubled {
             match changed {
@@ -236,12 +274,8 @@ fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 }
 
 impl State {
-    fn forget(&mut self) {
-        *self = Self::default();
-    }
-
-    /// Takes a step in and tells what is known of its kind now, where it came again.
-    fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<&Kind> {
+    /// Takes a step in and tells whether its kind came again.
+    fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
         let facts = &step.facts;
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
         let single = Single::of(kind, call, step, &result.output);
@@ -250,52 +284,77 @@ impl State {
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let waits = facts.waiting || facts.failed && transient(result) || self.waited || right_after && paused;
         (self.last, self.at, self.waited) = (kind, step.at.into(), call.polling);
-        let known = self.kinds.as_mut().and_then(|kinds| kinds.take(|known| known.single.kind == kind));
+        let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.single.kind == kind));
         let once = if known.is_none() { self.singles.take(|known| known.kind == kind) } else { None };
         let is_new = known.is_none() && once.is_none();
-        // Most that come again come to something else.
-        let again = once.filter(|once| once.resembles(&single));
-        let before = known.or_else(|| again.map(|once| Kind::seen_once(once, self.changes, self.news)));
         let change = step.mutations_after > step.mutations_before && (is_new || call.edit != Edit::No);
         let elsewhere = step.mutations_before > self.mutations;
         self.changes = self.changes.saturating_add((change || elsewhere).into());
         self.mutations = step.mutations_after;
-        match &before {
-            Some(before) if before.single.is_equal(&single) => {
-                let seen = before.seen.times != 0;
-                let unchanged = seen && (before.changes, before.news) == (self.changes, self.news);
-                if unchanged && !waits && !right_after && !call.polling {
-                    self.row.add(step.sighting, step.onset);
-                }
-            }
-            _ => self.row = Streak::default(),
-        }
-        let Some(before) = before else {
+        // Most that come again come to something else.
+        let once = once.filter(|once| once.sign == single.sign);
+        let Some(before) = known.or_else(|| once.map(|once| Kind::seen_once(once, self.changes, self.news))) else {
             self.news = self.news.saturating_add(1);
             self.singles.push(single, SINGLES);
-            return None;
+            if let Some(again) = &mut self.again {
+                again.row = Streak::default();
+            }
+            return false;
         };
         let mut next = Kind::new(step, call, single, result, (self.changes, self.news), salt);
         let came = before.came(&next, call, When { waits, right_after, heard });
-        if came == Came::Else {
+        let again = self.again.get_or_insert_default();
+        let looked_at = before.seen.times != 0;
+        if !looked_at || !before.is_equal(&next) {
+            again.row = Streak::default();
+        } else if (before.changes, before.news) == (self.changes, self.news) && !waits && !right_after && !call.polling
+        {
+            again.row.add(step.sighting, step.onset);
+        }
+        if matches!(came, Came::Else | Came::Further) {
             self.news = self.news.saturating_add(1);
+        }
+        if came == Came::Else {
             next.news = self.news;
         } else {
-            self.news = self.news.saturating_add((came == Came::Further).into());
             next.points = before.points;
-            if before.seen.times != 0 {
+            if looked_at {
                 next.seen = before.seen;
-                if matches!(came, Came::Same(_)) {
-                    next.seen.add(step.sighting, step.onset);
-                }
             }
         }
         if let Came::Same(points) = came {
             next.points = next.points.saturating_add(points);
+            if looked_at {
+                next.seen.add(step.sighting, step.onset);
+            }
         }
-        let kinds = self.kinds.get_or_insert_default();
-        kinds.push(next, KINDS);
-        kinds.last().filter(|_| matches!(came, Came::Same(_)))
+        again.kinds.push(next, KINDS);
+        matches!(came, Came::Same(_))
+    }
+}
+
+impl Again {
+    /// What the calls that were made in a row are worth.
+    fn row(&self) -> u32 {
+        self.row.times.saturating_mul(FULL) / ROW
+    }
+
+    fn told(&self, row: u32, cx: &Cx<'_>) -> Signal {
+        let identity = combine("stagnation/row", &[cx.agent]);
+        let times = self.row.times;
+        self.row.signal(Told {
+            kind: "nothing-new",
+            identity,
+            count: row,
+            confidence: confidence(400, 14, row),
+            signature: cx.named("calls", '=', identity),
+            message: format!(
+                "the last {times} calls were all made before and got the answers that they had got before"
+            ),
+            instead: "Work with the answers that are there, or call something that was not called yet.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        })
     }
 }
 
@@ -320,23 +379,19 @@ impl Rule for Stagnation {
                     return None;
                 }
                 state.spoke = false;
-                let salt = cx.salt;
-                let again = state.step(step, call, result, salt).map(|kind| (kind.points, kind.clone()));
-                let (points, row) = (again.as_ref().map_or(0, |(points, _)| *points), state.row.times * FULL / ROW);
-                let name = printable(&call.name, 48);
-                let kind = again.filter(|(points, _)| *points >= row).map(|(_, kind)| kind);
+                let came = state.step(step, call, result, cx.salt);
+                let again = state.again.as_ref()?;
+                let kind = again.kinds.last().filter(|_| came);
+                let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
                 cx.limits.reached(points.max(row), 1).then(|| {
-                    let signal = match kind {
-                        Some(kind) => kind.signal(&name, cx),
-                        None => state.row_signal(row, cx),
-                    };
-                    only_told(signal, cx)
+                    let kind = kind.filter(|kind| kind.points >= row);
+                    only_told(kind.map_or_else(|| again.told(row, cx), |kind| kind.told(&call.name, cx)), cx)
                 })
             }
             Fact::Heard(_) => {
                 // What a user writes straight after an answer is about that; after the agent's words it is another turn.
                 if state.spoke {
-                    state.forget();
+                    *state = State::default();
                 }
                 state.heard = true;
                 None
@@ -349,57 +404,16 @@ impl Rule for Stagnation {
     }
 
     fn standing(state: &State) -> u32 {
-        let kinds = state.kinds.iter().flat_map(|kinds| kinds.iter()).map(|kind| kind.points);
-        kinds.max().unwrap_or(0).max(state.row.times * FULL / ROW)
+        let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
+        state.again.as_deref().map_or(0, points)
     }
 
     fn fits(state: &State) -> bool {
-        let kinds =
-            |kinds: &Ring<Kind>| kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits());
-        state.singles.len() <= SINGLES && state.kinds.as_deref().is_none_or(kinds) && state.row.fits()
-    }
-}
-
-impl Kind {
-    fn signal(&self, name: &str, cx: &Cx<'_>) -> Signal {
-        let identity = combine("stagnation", &[self.single.kind.into()]);
-        let times = self.seen.times;
-        let (kind, what, halt_reason) = if self.trouble == 0 {
-            ("same-outcome", "the same", HaltReason::Stalled)
-        } else {
-            ("same-trouble", "the same trouble", HaltReason::RepeatedError)
+        let fits = |again: &Again| {
+            let kinds = &again.kinds;
+            kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
         };
-        self.seen.signal(Told {
-            kind,
-            identity,
-            count: self.points,
-            confidence: confidence(400, 14, self.points),
-            signature: cx.named(name, '=', identity),
-            message: format!("`{name}` came to {what} {times} times, figures aside, whatever was done in between"),
-            instead: "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.",
-            recommendation: Recommendation::ChangeApproach,
-            halt_reason,
-        })
-    }
-}
-
-impl State {
-    fn row_signal(&self, count: u32, cx: &Cx<'_>) -> Signal {
-        let identity = combine("stagnation/row", &[cx.agent]);
-        let times = self.row.times;
-        self.row.signal(Told {
-            kind: "nothing-new",
-            identity,
-            count,
-            confidence: confidence(400, 14, count),
-            signature: cx.named("calls", '=', identity),
-            message: format!(
-                "the last {times} calls were all made before and got the answers that they had got before"
-            ),
-            instead: "Work with the answers that are there, or call something that was not called yet.",
-            recommendation: Recommendation::ChangeApproach,
-            halt_reason: HaltReason::Stalled,
-        })
+        state.singles.len() <= SINGLES && state.again.as_deref().is_none_or(fits)
     }
 }
 
@@ -482,7 +496,7 @@ mod tests {
         let advertisements = ["a cabin", "two dinners", "a car wash", "the night boat", "an island", "a bridge"];
         let other = |at: usize| ("look", format!(r#"{{"at":{at}}}"#), "ok", "a button".into());
         let same = (0..6).flat_map(|at| [page(at, "Your crossing", advertisements[at]), other(7)]);
-        play(same).expect(RULE, &[(17, Nudge), (19, Nudge), (21, Observe), (23, Observe)]);
+        play(same).expect(RULE, &[(13, Nudge), (17, Observe), (19, Nudge), (21, Observe), (23, Observe)]);
         // Each under another heading: the book is being read.
         let headings = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
         play((0..6).flat_map(|at| [page(at, headings[at], advertisements[at]), other(7)])).expect(RULE, &[]);

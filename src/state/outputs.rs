@@ -10,7 +10,7 @@ use crate::text::{Glance, OutcomeFacts, Unread, mark};
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 /// Outputs that are remembered by their sketches.
-const SEEN: usize = 24;
+const SEEN: usize = 14;
 /// Of those that were left, the latest, of which 8 KB each are kept at most.
 const KEPT: usize = 3;
 /// Outputs for which others have passed.

@@ -37,7 +37,8 @@ impl Edge {
 /// The first and the last line, where there are figures in them. Objects and lists have no lines.
 pub(crate) fn edges(answer: &str, salt: u64) -> [Option<Edge>; 2] {
     let text = answer.trim();
-    if matches!(text.as_bytes(), [b'{', .., b'}'] | [b'[', .., b']']) && !text.contains("]\n") {
+    let list = || text.strip_prefix('[').is_some_and(|inside| !inside.starts_with(|char: char| char.is_alphabetic()));
+    if text.starts_with('{') && text.ends_with('}') || text.ends_with(']') && list() {
         return [None; 2];
     }
     let first = text.split('\n').next().unwrap_or_default();
