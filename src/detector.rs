@@ -22,7 +22,7 @@ use crate::text::{
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
-use core::cell::RefCell;
+use core::cell::{OnceCell, RefCell};
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 3;
@@ -846,6 +846,7 @@ impl Judging<'_> {
             at: self.context.at,
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
+            root: OnceCell::new(),
             facts,
             call,
         };
@@ -904,6 +905,7 @@ impl Judging<'_> {
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset: self.onset,
+            root: OnceCell::new(),
             facts,
             call: Some(call),
         };

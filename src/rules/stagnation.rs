@@ -13,7 +13,7 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
 use crate::state::{Call, Ring, Step, Time};
 use crate::text::{
-    Edit, Empty, Words, combine, frame, mark, printable, progress, root_error, tells_trouble, transient,
+    Edit, Empty, Words, combine, frame, mark, mistake, printable, progress, root_line, tells_trouble, told, transient,
 };
 use alloc::{boxed::Box, format};
 
@@ -79,7 +79,7 @@ codec!(struct Again { kinds, row });
 struct Single {
     kind: u32,
     call: u32,
-    /// The class of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
+    /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
     /// turned has another heading.
     sign: u32,
 }
@@ -94,6 +94,10 @@ struct Kind {
     light: u32,
     /// What was wrong with it; 0 where nothing was.
     trouble: u32,
+    /// The line that says so, its figures included.
+    line: u32,
+    /// The class of an error; 0 of what is none.
+    class: u32,
     words: Words,
     /// How far it told that something is.
     progress: u32,
@@ -104,7 +108,7 @@ struct Kind {
     points: u32,
     seen: Streak,
 }
-codec!(struct Kind { single, light, trouble, words, progress, round, changes, news, points, seen });
+codec!(struct Kind { single, light, trouble, line, class, words, progress, round, changes, news, points, seen });
 
 /// What became of a kind of call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,9 +134,11 @@ struct When {
 }
 
 impl Single {
-    fn of(kind: u32, call: &Call, step: &Step, answer: &str) -> Self {
-        let sign = match step.facts.class {
-            Some(class) => mark(class) | 1,
+    fn of(kind: u32, call: &Call, step: &Step, result: &ToolResult, salt: u64) -> Self {
+        let answer = result.output.as_str();
+        let error = step.facts.class.map(|class| step.root(result, salt).unwrap_or(class));
+        let sign = match error {
+            Some(root) => mark(root) | 1,
             None => {
                 let start = answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default();
                 let lines = start.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
@@ -151,8 +157,8 @@ impl Kind {
     /// What was seen once, without a second look.
     fn seen_once(single: Single, changes: u32, news: u32) -> Self {
         let (words, seen) = (Words::default(), Streak::default());
-        let (light, trouble, progress, round, points) = (0, 0, 0, 0, 0);
-        Self { single, light, trouble, words, progress, round, changes, news, points, seen }
+        let (light, trouble, line, class, progress, round, points) = (0, 0, 0, 0, 0, 0, 0);
+        Self { single, light, trouble, line, class, words, progress, round, changes, news, points, seen }
     }
 
     fn is_equal(&self, other: &Self) -> bool {
@@ -171,13 +177,14 @@ impl Kind {
         let mut seen = Streak::default();
         seen.add(step.sighting, step.onset);
         let round = call.round.map_or(0, mark);
-        // Of an error its class is enough.
-        let words = if single.is_error() { Words::default() } else { Words::said(answer) };
+        let light = mark(step.facts.light);
         Self {
             single,
-            light: mark(step.facts.light),
+            light,
             trouble: trouble(step, result, salt),
-            words,
+            line: root_line(answer).map_or(light, |line| told(line, salt)),
+            class: step.facts.class.map_or(0, mark),
+            words: Words::said(answer),
             progress: progress(answer),
             round,
             changes,
@@ -219,7 +226,7 @@ impl Kind {
         let equal = self.is_equal(next);
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
-        let told = troubled && (next.single.is_error() || next.words.is_empty());
+        let told = troubled && (next.class != 0 && next.class == self.class || next.words.is_empty());
         let looked_at = self.seen.times != 0;
         let same = if looked_at { next.trouble == self.trouble && (told || alike()) } else { true };
         if !(equal || same) {
@@ -241,7 +248,7 @@ impl Kind {
             return Came::Excused;
         }
         let changed = next.changes != self.changes;
-        let moves = next.light != self.light;
+        let moves = next.line != self.line;
         let silent = next.words.is_empty();
         Came::Same(if troubled {
             match changed {
@@ -265,7 +272,7 @@ impl Kind {
 /// What is wrong with an answer; 0 where nothing is.
 fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
     let answer = result.output.as_str();
-    let root = match step.facts.class.or_else(|| root_error(answer, salt)) {
+    let root = match root_line(answer).map(|line| mistake(line, salt)).or(step.facts.class) {
         Some(root) => root,
         None if tells_trouble(answer) => frame(answer).into(),
         None => return 0,
@@ -278,7 +285,7 @@ impl State {
     fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
         let facts = &step.facts;
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
-        let single = Single::of(kind, call, step, &result.output);
+        let single = Single::of(kind, call, step, result, salt);
         let heard = core::mem::take(&mut self.heard);
         let right_after = self.last == kind && !heard;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);

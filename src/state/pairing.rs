@@ -3,8 +3,9 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Onset, Ring, Sighting, task_key};
-use crate::text::{Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key};
+use crate::text::{Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key, root_error};
 use alloc::{boxed::Box, string::String, vec::Vec};
+use core::cell::OnceCell;
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
@@ -106,6 +107,15 @@ pub(crate) struct Step {
     pub(crate) at: Option<i64>,
     pub(crate) sighting: Sighting,
     pub(crate) onset: Onset,
+    /// What [`Self::root`] has found.
+    pub(crate) root: OnceCell<Option<Key>>,
+}
+
+impl Step {
+    /// The error at the root of its result: looked for where a rule asks, and once.
+    pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
+        *self.root.get_or_init(|| root_error(&result.output, salt))
+    }
 }
 
 impl Call {

@@ -66,7 +66,7 @@ pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, 
 pub(crate) use late::Late;
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, Named, edit, kind, mutates, quiet};
-pub(crate) use nature::{Nature, mistake, nature, transient};
+pub(crate) use nature::{Nature, mistake, nature, told, transient};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use order::{ordered, sort_few};
@@ -76,7 +76,7 @@ pub(crate) use request::{
     Asks, REASONS, asks, backoff, delegated, enters, has_digit, is_reason, reads_as_prose, request_goal, request_words,
     waits, word_hashes,
 };
-pub(crate) use root::{Tokens, root_error, tells_trouble};
+pub(crate) use root::{Tokens, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

@@ -1,6 +1,6 @@
 //! What kind of failure a message tells of: one that waiting may end, one that nothing ends but a person, or any other.
 
-use super::digest::{Key, salted};
+use super::digest::{Key, mark, salted};
 use super::mask::{Strength, clip_to, normalise};
 use super::words::{Lexicon, NO_JOINT, each_run, listed, same};
 use crate::codec::codec;
@@ -165,6 +165,13 @@ pub(crate) fn mistake(message: &str, salt: u64) -> Key {
     normalise(first, Strength::Heavy, &mut normal);
     normalise(last, Strength::Heavy, &mut normal);
     salted("class", salt, normal.as_bytes())
+}
+
+/// A message without what changes by itself, as a mark: its figures are its own.
+pub(crate) fn told(message: &str, salt: u64) -> u32 {
+    let mut normal = String::new();
+    normalise(message, Strength::Light, &mut normal);
+    mark(salted("told", salt, normal.as_bytes()))
 }
 
 #[cfg(test)]

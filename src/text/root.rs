@@ -36,6 +36,11 @@ const BYTES: usize = 4000;
 /// Key of the error at the root of an output: the last line that is marked as one, whatever line numbers, paths, values
 /// and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and `error` into every answer.
 pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
+    root_line(output).map(|line| mistake(line, salt))
+}
+
+/// The line that [`root_error`] is about.
+pub(crate) fn root_line(output: &str) -> Option<&str> {
     if is_json(output) {
         return None;
     }
@@ -64,7 +69,7 @@ pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     // What begins with a figure is a listing.
-    (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then(|| mistake(line, salt))
+    (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then_some(line)
 }
 
 /// Whether a line is a mark and nothing else, such as `ERROR:`.
@@ -82,7 +87,7 @@ fn is_json(output: &str) -> bool {
 
 /// Fields of JSON that hold what is wrong, those that tell how something stands, and those that say whether it is well.
 const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
-const STANDS: [&str; 8] = ["code", "outcome", "phase", "reason", "result", "state", "status", "verdict"];
+const STANDS: [&str; 9] = ["code", "outcome", "phase", "reason", "result", "state", "status", "status_code", "verdict"];
 const WELL: [&str; 3] = ["ok", "succeeded", "success"];
 /// How words begin that tell that something did not go well.
 const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
@@ -117,7 +122,9 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
             };
             listed(&WRONG, name) && !nothing
-                || listed(&STANDS, name) && value.as_str().is_some_and(ill)
+                || listed(&STANDS, name)
+                    && (value.as_str().is_some_and(ill)
+                        || value.as_u64().is_some_and(|code| (400..600).contains(&code)))
                 || listed(&WELL, name) && *value == Value::Bool(false)
                 || is_trouble(value, levels)
         }),

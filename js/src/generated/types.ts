@@ -563,6 +563,10 @@ export interface Config {
      */
     "rejected-arguments"?: RuleConfig;
     /**
+     * The same change made again after others that undid it.
+     */
+    "remade-change"?: RuleConfig;
+    /**
      * The same call with the same outcome, in a row or with other work between.
      */
     "repeated-call"?: RuleConfig;
@@ -586,6 +590,10 @@ export interface Config {
      * Different questions to one tool that all get the same answer.
      */
     "same-answer"?: RuleConfig;
+    /**
+     * Kinds of calls that come to the same again and again, figures aside, whatever is done in between.
+     */
+    stagnation?: RuleConfig;
     /**
      * Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.
      */
@@ -1144,6 +1152,10 @@ export interface ToolConfig {
      */
     "rejected-arguments"?: RuleConfig;
     /**
+     * The same change made again after others that undid it.
+     */
+    "remade-change"?: RuleConfig;
+    /**
      * The same call with the same outcome, in a row or with other work between.
      */
     "repeated-call"?: RuleConfig;
@@ -1167,6 +1179,10 @@ export interface ToolConfig {
      * Different questions to one tool that all get the same answer.
      */
     "same-answer"?: RuleConfig;
+    /**
+     * Kinds of calls that come to the same again and again, figures aside, whatever is done in between.
+     */
+    stagnation?: RuleConfig;
     /**
      * Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.
      */
@@ -2445,12 +2461,14 @@ export type RuleId =
   | "phase-transitions"
   | "phase-visits"
   | "rejected-arguments"
+  | "remade-change"
   | "repeated-call"
   | "repeated-error"
   | "repeated-failure"
   | "resubmission"
   | "reworded-request"
   | "same-answer"
+  | "stagnation"
   | "stale-talk"
   | "stream-novelty"
   | "stream-period"
