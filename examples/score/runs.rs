@@ -90,8 +90,13 @@ fn read(path: &Path, records: &mut Vec<Record>) -> Result<(), Box<dyn Error>> {
     let file = name.split(".jsonl").next().unwrap_or_default().to_owned();
     for raw in raw_scenarios(&text)? {
         let whole: serde_json::Value = serde_json::from_str(&raw.text).unwrap_or_default();
-        let read = |(at, event): (usize, &crate::raw_scenario::RawEvent)| {
-            Some((at, json::event(&event.text).ok()?, event.pending))
+        let read = |(at, event): (usize, &crate::raw_scenario::RawEvent)| match json::event(&event.text) {
+            Ok(read) => Some((at, read, event.pending)),
+            Err(error) => {
+                // What is refused is no evidence: whoever converts logs must hear of it.
+                eprintln!("{file}: event {at} of {} is left out: {error}", raw.id);
+                None
+            }
         };
         let third = whole.pointer("/label/third").and_then(serde_json::Value::as_u64);
         records.push(Record {
