@@ -19,7 +19,10 @@ pub(crate) struct Edge {
 impl Edge {
     fn of(line: &str, alone: bool, salt: u64) -> Option<Self> {
         let bytes = line.as_bytes();
-        let first = first_digit(bytes).filter(|_| bytes.len() <= LONGEST)?;
+        if bytes.len() > LONGEST {
+            return None;
+        }
+        let first = first_digit(bytes)?;
         if !bytes.iter().any(u8::is_ascii_alphabetic) {
             return None;
         }

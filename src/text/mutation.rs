@@ -161,6 +161,8 @@ pub(crate) struct Named {
     pub(crate) shell: bool,
     /// It runs programs in other languages.
     language: bool,
+    /// It edits.
+    edits: bool,
     /// It keeps the agent's own notes.
     notes: bool,
     /// It tells what is wrong.
@@ -191,6 +193,7 @@ impl Named {
         Self {
             shell: is_shell(tool),
             language: any(&LANGUAGES),
+            edits: any(&EDITS),
             notes: any(&NOTES),
             complains: any(&COMPLAINS),
             checks: any(&CHECKS),
@@ -608,7 +611,7 @@ pub(crate) fn edit(call: &ToolCall, named: &Named, arguments: &str) -> Edit {
     let edits = if named.shell {
         command(call, named).is_some_and(|line| line_writes(&line))
     } else {
-        any_listed(&EDITS, &call.tool) || action(call).is_some_and(|action| any_listed(&EDITS, action))
+        named.edits || action(call).is_some_and(|action| any_listed(&EDITS, action))
     };
     match edits {
         false => Edit::No,
