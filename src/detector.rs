@@ -10,15 +10,15 @@ use crate::model::{
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
 use crate::rules::{
     Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, States, ToolSettings, index_of,
-    max_cycle_iterations, max_turns, mismatch, task_name,
+    max_cycle_iterations, max_turns, mismatch, ordered, task_name,
 };
 use crate::state::{
-    Asked, Call, Flow, Graph, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
+    Asked, Call, Flow, Graph, Kin, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
     is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, combine, key, mark,
-    printable, salted,
+    ordered_times, printable, salted,
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
@@ -544,6 +544,10 @@ fn judge(
         Body::ToolResult(result) => judging.result(result),
         _ if context.synthetic => judging.show(&Fact::Synthetic(event)),
         Body::Message(message) if message.role == Role::User => judging.heard(message),
+        Body::Message(message) if message.role == Role::System => {
+            judging.run.ordered.by_system = ordered_times(&message.text);
+            judging.show(&Fact::Event(event));
+        }
         Body::Output(output) => {
             let (signature, failing) = settings.signatures.read(&output.text, &mut judging.scratch.cut_short);
             let first = output.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -689,6 +693,7 @@ impl Judging<'_> {
 
     /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
     fn heard(&mut self, message: &Message) {
+        self.run.ordered.by_user = ordered_times(&message.text);
         if !self.settings.config.conventions.keep_on_user_message {
             self.run.forget_evidence();
         }
@@ -707,7 +712,7 @@ impl Judging<'_> {
 
     /// What is said about a tool comes before everything else about its calls.
     fn configure(&mut self, tool: &str) -> bool {
-        self.tool = self.settings.tool(tool);
+        self.tool = self.settings.tool(tool).ordered(self.settings, self.run.ordered.times());
         self.tool.enabled
     }
 
@@ -745,6 +750,7 @@ impl Judging<'_> {
         let call = Call {
             target: text::target(call, &named, salt),
             mutates,
+            limit: if mutates { text::limit(call) } else { 0 },
             edit,
             quiet: text::quiet(call, &named, mutates, asks),
             asks,
@@ -835,13 +841,16 @@ impl Judging<'_> {
             remade = self.run.counted.remakes(call.key);
             self.run.mutation(call.key);
         }
-        let step = Step {
+        let mut step = Step {
             tool: key("tool", name.as_bytes()),
             agent: call.as_ref().map_or(agent, |call| call.agent),
             outcome: result.outcome,
             mutations_before,
             mutations_after: self.run.counted.new_mutations,
             remade,
+            kin: Kin::default(),
+            is_news: false,
+            news: 0,
             index: self.run.counted.steps,
             at: self.context.at,
             sighting: self.sighting(compared),
@@ -850,6 +859,7 @@ impl Judging<'_> {
             facts,
             call,
         };
+        self.run.counted.news.step(&mut step, result, self.scratch.salt);
         self.show(&Fact::Step(&step, result));
         if !self.is_quiet() {
             self.answers = step.call;
@@ -901,6 +911,9 @@ impl Judging<'_> {
             mutations_before: self.run.counted.new_mutations,
             mutations_after: self.run.counted.new_mutations,
             remade: false,
+            kin: Kin::default(),
+            is_news: false,
+            news: 0,
             index: self.run.counted.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
@@ -998,11 +1011,13 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
 
 /// Every rule that is on and holds evidence about a scope.
 fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> Vec<RuleStanding> {
-    let limits = settings.limits();
-    let of_all = run.outlooks(whose, flow, limits, &settings.config);
+    let mut limits = *settings.limits();
+    ordered(&mut limits, run.ordered.times());
+    let of_all = run.outlooks(whose, flow, &limits, &settings.config);
     let mut next = of_all.map(|outlook| Some(outlook.next));
     let mut enabled = limits.map(|limits| limits.enabled);
-    for table in settings.of_tools() {
+    for mut table in settings.of_tools() {
+        ordered(&mut table, run.ordered.times());
         // What holds whichever tool it is can be said.
         let of_tool = run.outlooks(whose, flow, &table, &settings.config);
         next.iter_mut().zip(of_tool).for_each(|(next, own)| *next = next.filter(|next| *next == own.next));

@@ -50,6 +50,13 @@ impl Limits {
         Self { nudge, block, gate, halt, ..*self }
     }
 
+    /// The same where the user has ordered what adds up to so much.
+    pub(crate) fn raised(&self, by: u32) -> Self {
+        let raised = |threshold: u32| if threshold == 0 { 0 } else { threshold.saturating_add(by) };
+        let [nudge, block, gate, halt] = [self.nudge, self.block, self.gate, self.halt].map(raised);
+        Self { nudge, block, gate, halt, ..*self }
+    }
+
     /// The same for what is never more than advice, where there is advice.
     pub(crate) fn only_told(&self) -> Self {
         if self.nudge == 0 { *self } else { Self { block: 0, gate: 0, halt: 0, ..*self } }

@@ -5,12 +5,13 @@
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news between, every time counts. With work between only long texts count, however
-//! far apart they are: the fourth time, after it was told, is refused.
+//! far apart they are: the fourth time, after it was told, is refused, unless the work between has brought something new at
+//! least every other time.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::Heard;
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
 use crate::state::{Latest, Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, said};
 use alloc::{boxed::Box, format};
@@ -38,9 +39,10 @@ struct Older {
     agent: Key,
     key: Key,
     times: u32,
+    busy: u32,
     onset: Onset,
 }
-codec!(struct Older { agent, key, times, onset });
+codec!(struct Older { agent, key, times, busy, onset });
 
 impl State {
     /// What is known of a text; it is taken out.
@@ -48,16 +50,16 @@ impl State {
         if let Some(text) = self.texts.take(|text| text.key == key) {
             return Some(text);
         }
-        let Older { agent, key, times, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
+        let Older { agent, key, times, busy, onset } = self.older.as_mut()?.take(|text| text.key == key)?;
         let sightings = Latest::default();
-        Some(Text { agent, key, long: true, times, idle: 0, onset, idle_onset: onset, sightings })
+        Some(Text { agent, key, long: true, times, busy, fresh: true, idle: 0, onset, idle_onset: onset, sightings })
     }
 
     fn keep(&mut self, text: Text) {
         if self.texts.len() >= TEXTS
-            && let Some(Text { agent, key, long: true, times, onset, .. }) = self.texts.remove(0)
+            && let Some(Text { agent, key, long: true, times, busy, onset, .. }) = self.texts.remove(0)
         {
-            self.older.get_or_insert_default().push(Older { agent, key, times, onset }, OLDER);
+            self.older.get_or_insert_default().push(Older { agent, key, times, busy, onset }, OLDER);
         }
         self.texts.push(text, TEXTS);
     }
@@ -68,15 +70,18 @@ struct Text {
     agent: Key,
     key: Key,
     long: bool,
-    /// Times in all, and since the latest result.
+    /// Times in all, those before which work brought something new, and whether it has since the latest.
     times: u32,
+    busy: u32,
+    fresh: bool,
+    /// Times since the latest result.
     idle: u32,
     /// The first time, and the first since the latest result.
     onset: Onset,
     idle_onset: Onset,
     sightings: Latest,
 }
-codec!(struct Text { agent, key, long, times, idle, onset, idle_onset, sightings });
+codec!(struct Text { agent, key, long, times, busy, fresh, idle, onset, idle_onset, sightings });
 
 impl Text {
     /// What the times with work between count.
@@ -87,6 +92,11 @@ impl Text {
 
     fn count(&self) -> u32 {
         self.idle.max(self.around_work())
+    }
+
+    /// A refrain around work that gets on, which is told of and never refused.
+    fn is_refrain(&self) -> bool {
+        self.idle < self.around_work() && self.busy.saturating_mul(2) >= self.times
     }
 }
 
@@ -107,7 +117,8 @@ impl Rule for Monologue {
         };
         if news || matches!(fact, Fact::Step(..)) {
             // Whoever called: agents work for each other.
-            state.texts.iter_mut().for_each(|text| text.idle = 0);
+            let is_news = matches!(fact, Fact::Step(step, _) if step.is_news);
+            state.texts.iter_mut().for_each(|text| (text.idle, text.fresh) = (0, text.fresh || is_news));
             return None;
         }
         let (event, message) = fact.spoken()?;
@@ -129,18 +140,22 @@ impl Rule for Monologue {
             key,
             long: said.long,
             times: 0,
+            busy: 0,
+            fresh: false,
             idle: 0,
             onset: cx.onset,
             idle_onset: cx.onset,
             sightings: Latest::default(),
         });
         text.times = text.times.saturating_add(1);
+        text.busy = text.busy.saturating_add(core::mem::take(&mut text.fresh).into());
         text.idle = text.idle.saturating_add(1);
         if text.idle == 1 {
             text.idle_onset = cx.onset;
         }
         text.sightings.push(Sighting { key: said.key, ..cx.here });
         let count = text.count();
+        let refrain = text.is_refrain();
         let signal = cx.limits.reached(count, 1).then(|| {
             let idle = text.idle >= text.around_work();
             let (kind, times, between) = if idle {
@@ -149,7 +164,7 @@ impl Rule for Monologue {
                 ("around-work", text.times, "whatever came back in between")
             };
             let message = format!("The agent said the same {times} times; {between}");
-            Signal {
+            let signal = Signal {
                 kind,
                 identity: key,
                 count,
@@ -168,14 +183,19 @@ impl Rule for Monologue {
                 ask: None,
                 extra: Extra::default(),
                 message,
-            }
+            };
+            if refrain { only_told(signal, cx) } else { signal }
         });
         state.keep(text);
         signal
     }
 
-    fn standing(state: &State) -> u32 {
-        state.texts.iter().map(Text::count).max().unwrap_or(0)
+    fn outlook(state: &State, view: &View<'_>) -> Outlook {
+        Outlook::of_all(
+            state.texts.iter().map(|text| {
+                if text.is_refrain() { view.told(view.limits, text.count()) } else { view.of(text.count()) }
+            }),
+        )
     }
 
     fn fits(state: &State) -> bool {

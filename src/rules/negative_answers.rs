@@ -1,5 +1,5 @@
 //! Catches: a tool asked one thing after another that finds nothing nearly every time.
-//! Must not catch: two or three empty searches on the way, commands whose success is silent, a check after each change.
+//! Must not catch: two or three empty searches on the way, one question put to one document after the other, commands whose success is silent, a check after each change.
 //! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three that deny one
 //! and the same thing, by its name, say as much as five about anything.
 
@@ -9,7 +9,7 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Fact, Facts, Limits, Signal};
 use crate::state::{Occurrence, Ring};
-use crate::text::{Asks, Key, combine, named_things, printable};
+use crate::text::{Asks, Key, combine, mark, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 
 /// Calls of a tool looked back at, at most.
@@ -19,6 +19,8 @@ const THINGS: usize = 8;
 /// Negative answers that name one thing and then count for more, and for how many more.
 const ONE_THING: u32 = 3;
 const MORE: u32 = 2;
+/// Negative answers of a list, each about something else, that count as one.
+const LIST: usize = 2;
 
 windows!(NegativeAnswers = NEGATIVE_ANSWERS of Answer, ByName);
 
@@ -56,21 +58,52 @@ codec!(struct Denied { answer, things });
 
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    negative: bool,
+    no: No,
     round: Option<Key>,
     /// New mutations of the run at that time.
     mutations: u64,
     seen: Occurrence,
 }
-codec!(struct Answer { negative, round, mutations, seen });
+codec!(struct Answer { no, round, mutations, seen });
+
+/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, then a mark
+/// of what the call acted upon, 0 for nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct No(u32);
+codec!(struct No(_));
+
+impl No {
+    const fn new(failed: bool, target: u32) -> Self {
+        Self(target << 2 | (failed as u32) << 1 | 1)
+    }
+
+    const fn is_no(self) -> bool {
+        self.0 != 0
+    }
+
+    const fn failed(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    const fn target(self) -> u32 {
+        self.0 >> 2
+    }
+}
 
 impl Window<Answer> {
     fn negative(&self) -> impl Iterator<Item = &Answer> {
-        self.seen.iter().filter(|answer| answer.negative)
+        self.seen.iter().filter(|answer| answer.no.is_no())
     }
 
     fn all(&self) -> u32 {
-        u32::try_from(self.negative().count()).unwrap_or(u32::MAX)
+        let all = self.negative().count();
+        // A refusal and an empty answer are two things.
+        let failed = self.negative().filter(|answer| answer.no.failed()).count();
+        let alike = failed.max(all - failed);
+        let alone = |one: &Answer| self.negative().filter(|other| other.no.target() == one.no.target()).count() == 1;
+        // One thing after the other that is there, and does not hold what is asked for.
+        let list = failed == 0 && self.negative().all(|answer| answer.no.target() != 0 && alone(answer));
+        u32::try_from(if list { alike / LIST } else { alike }).unwrap_or(u32::MAX)
     }
 
     /// The evidence, where so many negative answers name one thing.
@@ -108,7 +141,11 @@ fn see(
     let at_once = round.is_some() && window.seen.last().is_some_and(|last| last.round == round);
     if at_once {
         // A batch finds something as soon as one of its calls does.
-        window.seen.iter_mut().next_back().into_iter().for_each(|last| last.negative &= negative);
+        window.seen.iter_mut().next_back().into_iter().for_each(|last| {
+            if !negative {
+                last.no = No::default()
+            }
+        });
     } else {
         // One thing in several places that the call itself names is a search of the places.
         let somewhere = step.call.as_ref().is_some_and(|call| call.target.is_some());
@@ -117,12 +154,11 @@ fn see(
             let denied = Denied { answer: step.sighting.seq, things };
             by_name.get_or_insert_default().push(denied, MAX_WINDOW as usize);
         }
-        let answer = Answer {
-            negative,
-            round,
-            mutations: step.mutations_after,
-            seen: Occurrence::new(step.sighting, step.onset),
-        };
+        let target = || step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
+        let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
+        let no = if negative { No::new(failed(), target()) } else { No::default() };
+        let answer =
+            Answer { no, round, mutations: step.mutations_after, seen: Occurrence::new(step.sighting, step.onset) };
         window.seen.push(answer, cx.limits.window as usize);
     }
     let one = window.of_one_thing(by_name.as_deref());

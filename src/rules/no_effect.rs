@@ -10,7 +10,7 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal};
 use crate::state::{Call, Onset, Sighting, Step};
-use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable};
+use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress};
 use alloc::{format, vec::Vec};
 
 windows!(NoEffect = NO_EFFECT of Seen);
@@ -45,10 +45,12 @@ pub(crate) struct Seen {
     round: Option<Key>,
     /// New mutations of the run at that time.
     mutations: u64,
+    /// How far the result tells that it is.
+    progress: u32,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Seen { state, target, round, mutations, sighting, onset });
+codec!(struct Seen { state, target, round, mutations, progress, sighting, onset });
 
 impl Seen {
     /// Whether the same was done here as at another time, to no effect.
@@ -57,6 +59,7 @@ impl Seen {
         let somewhere = self.state.place != 0 || self.target.is_some() && self.target == before.target;
         somewhere
             && self.mutations == before.mutations
+            && self.progress == before.progress
             && (self.round.is_none() || self.round != before.round)
             && self.state.act == before.state.act
             && self.state.moved(&before.state) == Moved::No
@@ -82,6 +85,7 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, aft
         target: call.target,
         round: call.round,
         mutations: step.mutations_after,
+        progress: progress(&result.output),
         sighting: step.sighting,
         onset: step.onset,
     };

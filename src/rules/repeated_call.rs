@@ -16,7 +16,7 @@ use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
-use crate::text::{Asks, Key, OutcomeFacts, Sketch, combine, mark, printable, transient};
+use crate::text::{Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, printable, transient};
 use alloc::{boxed::Box, format, vec::Vec};
 
 /// Calls remembered at once.
@@ -60,9 +60,11 @@ struct Moving {
     /// [`Entry::whole`].
     call: Key,
     loose: u32,
+    /// It was the same for a while before it moved: no poll.
+    stood: bool,
     words: Sketch,
 }
-codec!(struct Moving { call, loose, words });
+codec!(struct Moving { call, loose, stood, words });
 
 /// One call that may repeat.
 #[derive(Clone, Debug)]
@@ -169,6 +171,15 @@ impl Came {
 
     const fn patient(self) -> bool {
         self.0 & 1 != 0
+    }
+
+    /// Whether its answers have been seen to move while nothing was done: then one that stands is waited for.
+    const fn moves(self) -> bool {
+        self.0 & 128 != 0
+    }
+
+    const fn note_moves(&mut self, moves: bool) {
+        self.0 |= (moves as u8) << 7;
     }
 
     const fn work(self) -> bool {
@@ -290,7 +301,7 @@ impl Entry {
 
     /// Whether another answer is the one before, but for a small part that moves; what it is made of is kept. One that was
     /// waited for, or that tells to wait, may say little more each time.
-    fn moves_a_part(&self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
+    fn moves_a_part(&mut self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
         let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let whole = self.whole();
         let known = moving.as_mut().and_then(|moving| moving.take(|known| known.call == whole));
@@ -299,15 +310,17 @@ impl Entry {
         }
         let mut words = Sketch::of(&result.output);
         let little = known.as_ref().is_some_and(|known| known.words.differs_little(&mut words));
+        let stood = self.points.all > 0 || known.as_ref().is_some_and(|known| known.stood);
+        self.came.note_moves(known.is_some() && !little && !stood && step.index == self.index + 1);
         let loose = known.map_or(0, |known| known.loose);
         let loose = if little { loose.saturating_add(1) } else { loose / 2 };
-        moving.get_or_insert_default().push(Moving { call: whole, loose, words }, MOVING);
+        moving.get_or_insert_default().push(Moving { call: whole, loose, stood, words }, MOVING);
         little
     }
 
     /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
-        let gap = self.gap(step);
+        let (gap, moves) = (self.gap(step), self.came.moves());
         match worth {
             Some(points) => {
                 if busy {
@@ -322,6 +335,7 @@ impl Entry {
                 self.points.busy /= 2;
                 if self.points.all == 0 {
                     *self = Self::first(step, call, result);
+                    self.came.note_moves(moves);
                     return;
                 }
                 self.sightings.push(step.sighting);
@@ -329,6 +343,7 @@ impl Entry {
         }
         self.marks = Marks::of(&step.facts);
         self.came = Came::of(step, call, result, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
+        self.came.note_moves(moves);
         self.index = step.index;
         self.mutations = step.mutations_after;
         self.at = step.at.into();
@@ -337,7 +352,7 @@ impl Entry {
     }
 
     const fn scale(&self) -> u32 {
-        if self.came.patient() { 3 } else { 1 }
+        if self.came.patient() || self.came.moves() { 3 } else { 1 }
     }
 
     /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its points, or
@@ -408,6 +423,22 @@ impl Entry {
     }
 }
 
+/// Whether a call acts rather than asks: what it answers is an acknowledgement, and equal for one thing after the other.
+/// Who has ended his work ends it once.
+fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
+    let acknowledges = || match call.quiet {
+        Empty::Nothing => false,
+        Empty::Blank => true,
+        Empty::List | Empty::Null => result.is_some_and(|result| result.output.len() < PAGE),
+    };
+    (call.mutates || call.asks.shows() || call.target.is_none() && acknowledges()) && !ends(&call.name)
+}
+
+/// Whether an answer tells a number: a statement has changed as many as it was allowed to, and there are more.
+fn tells(answer: &str, number: u32) -> bool {
+    answer.split(|char: char| !char.is_ascii_digit()).any(|digits| digits.parse() == Ok(number))
+}
+
 /// Whether a result may be another picture each time: nothing in it tells one from the other.
 fn unseen(result: &ToolResult) -> bool {
     let told = result.digest.is_some() || result.state.is_some() || result.details.is_some();
@@ -463,6 +494,10 @@ impl Rule for RepeatedCall {
                             || step.index > entry.index + 1 && call.asks == Asks::Picture && result.is_some_and(unseen);
                         let worth = worth.map(|points| if nothing { 0 } else { points });
                         let busy = !custom && worth.is_some() && entry.new_between(step, entries);
+                        // What is done in the same words is no repetition where each time brings something new.
+                        let gets_on = step.news > entry.index && !step.facts.failed && acts(call, result);
+                        let full = call.limit > 0 && result.is_some_and(|result| tells(&result.output, call.limit));
+                        let worth = worth.map(|points| if gets_on || full { 0 } else { points });
                         entry.again(step, call, result, worth, busy);
                         entry
                     }

@@ -1,18 +1,24 @@
 //! Catches: one attempt after the other that hardly differs from the last one and ends in the same root error: a cell with
 //! a new comment, a booking with the same sum.
 //! Must not catch: attempts with something else done in between, errors that move on, searches that find nothing, retries
-//! of what waiting may end.
+//! of what waiting may end, errors of which each names another thing that is then mended, listings that quote an error.
 //! Idea: traces, line numbers and doubled logs change around an error, its root does not; and a program that differs in
 //! a name or a comment is the same program. What a user says in between changes neither.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Level, Outcome, Recommendation};
+use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Tokens, combine, printable, transient};
+use crate::text::{Empty, Key, Late, Tokens, combine, named_things, printable, root_line, transient};
 use crate::tuned;
-use alloc::{boxed::Box, format};
+use alloc::{boxed::Box, format, vec::Vec};
+
+/// Things that an error names, at most, and all of a row of attempts.
+const NAMES: usize = 8;
+const ALL_NAMES: usize = 32;
+/// So many attempts more, where each error names something else.
+const MENDED: u32 = 2;
 
 pub(crate) struct Resubmission;
 
@@ -40,10 +46,22 @@ struct Attempt {
     apart: bool,
     /// The latest error was told in so many words.
     said: bool,
+    /// 0 for none.
+    round: Key,
+    /// What the errors have named.
+    named: Vec<u32>,
+    /// Each has named something that none before it had.
+    moves: bool,
 }
-codec!(struct Attempt { tool, root, call, light, tokens, attempts, equal, apart, said });
+codec!(struct Attempt { tool, root, call, light, tokens, attempts, equal, apart, said, round, named, moves });
 
 impl Attempt {
+    /// The evidence. Who mends what an error names gets on, so that of such attempts more are needed.
+    fn count(&self) -> u32 {
+        let times = self.attempts.times;
+        if self.moves { times.saturating_sub(MENDED).max(1) } else { times }
+    }
+
     fn is_equal(&self) -> bool {
         self.equal >= self.attempts.times
     }
@@ -54,7 +72,7 @@ impl Attempt {
     }
 
     fn outlook(&self, view: &View<'_>) -> Outlook {
-        let (count, limits) = (self.attempts.times, view.limits);
+        let (count, limits) = (self.count(), view.limits);
         let Limits { nudge, block, .. } = *limits;
         match (self.is_equal(), self.apart) {
             // Another rule's.
@@ -80,13 +98,20 @@ impl Attempt {
 
 impl State {
     /// Takes a failed attempt in.
-    fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>) -> &Attempt {
+    fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>, result: &ToolResult) -> &Attempt {
         let again = self.last.take().filter(|last| {
             last.tool == step.tool
                 && last.root == root
                 && (last.call == call.key
                     || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
         });
+        let mut named = named_things(root_line(&result.output).unwrap_or(&result.output), NAMES);
+        let round = call.round.unwrap_or(0);
+        let again = match again {
+            // The calls of a round were made before any of them was answered.
+            Some(last) if round != 0 && last.round == round => return self.last.insert(last),
+            again => again,
+        };
         let mut next = Attempt {
             tool: step.tool,
             root,
@@ -97,6 +122,9 @@ impl State {
             equal: 1,
             apart: false,
             said: step.facts.class.is_some(),
+            round,
+            named: Vec::new(),
+            moves: true,
         };
         let between = core::mem::take(&mut self.between);
         if let Some(last) = again {
@@ -105,7 +133,11 @@ impl State {
             }
             next.apart = last.apart || between;
             next.attempts = last.attempts;
+            next.moves = last.moves && !named.is_empty() && !named.iter().any(|name| last.named.contains(name));
+            next.named = last.named;
         }
+        next.named.append(&mut named);
+        next.named.truncate(ALL_NAMES);
         next.attempts.add(step.sighting, step.onset);
         self.last.insert(Box::new(next))
     }
@@ -150,8 +182,8 @@ impl Rule for Resubmission {
                     state.last = None;
                     return None;
                 };
-                let attempt = state.failed(step, call, root, tokens);
-                let count = attempt.attempts.times;
+                let attempt = state.failed(step, call, root, tokens, result);
+                let count = attempt.count();
                 if !cx.limits.reached(count, 1) {
                     return None;
                 }
@@ -216,7 +248,10 @@ impl Rule for Resubmission {
 
     fn fits(state: &State) -> bool {
         state.called.iter().all(|(_, tokens)| tokens.fits(Tokens::fits))
-            && state.last.iter().all(|last| last.tokens.fits(Tokens::fits) && last.attempts.fits())
+            && state
+                .last
+                .iter()
+                .all(|last| last.tokens.fits(Tokens::fits) && last.attempts.fits() && last.named.len() <= ALL_NAMES)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
 use crate::state::Graph;
 use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
-use alloc::{format, string::String, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 pub(crate) type Table = [Limits; RULES.len()];
 
@@ -49,7 +49,7 @@ pub(crate) struct ToolSettings {
     pub(crate) compare_answers: bool,
     pub(crate) mutates: Option<bool>,
     /// Thresholds, where the tool has its own.
-    limits: Option<alloc::boxed::Box<Table>>,
+    limits: Option<Box<Table>>,
 }
 
 impl Default for ToolSettings {
@@ -69,6 +69,16 @@ impl Default for ToolSettings {
 impl ToolSettings {
     pub(crate) fn limits<'a>(&'a self, settings: &'a Settings) -> &'a Table {
         self.limits.as_deref().unwrap_or(&settings.limits)
+    }
+
+    /// The same where the user has ordered something to be done so many `times`.
+    pub(crate) fn ordered(mut self, settings: &Settings, times: u32) -> Self {
+        if times > 0 {
+            let mut table = *self.limits(settings);
+            ordered(&mut table, times);
+            self.limits = Some(Box::new(table));
+        }
+        self
     }
 }
 
@@ -184,10 +194,31 @@ impl Settings {
                 settings.identity_args.clone_from(&tool.identity_args);
             }
             if !tool.rules.is_empty() {
-                override_with(settings.limits.get_or_insert_with(|| alloc::boxed::Box::new(self.limits)), tool);
+                override_with(settings.limits.get_or_insert_with(|| Box::new(self.limits)), tool);
             }
         }
         settings
+    }
+}
+
+/// Rules about what is done again and again, and what one more time adds at most.
+const AGAIN: [(&str, u32); 9] = [
+    ("cycle", 1),
+    ("failure-streak", 1),
+    ("no-effect", 1),
+    ("remade-change", 1),
+    ("repeated-call", 3),
+    ("repeated-error", 1),
+    ("resubmission", 1),
+    ("same-answer", 1),
+    ("stagnation", 4),
+];
+
+/// Raises the thresholds of rules by what is ordered.
+pub(crate) fn ordered(table: &mut Table, times: u32) {
+    for (limits, rule) in table.iter_mut().zip(RULES) {
+        let each = AGAIN.iter().find(|(id, _)| *id == rule.id).map_or(0, |(_, each)| *each);
+        *limits = limits.raised(times.saturating_mul(each));
     }
 }
 

@@ -7,23 +7,26 @@
 //! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that reached their goal
 //! hardly one sees a kind of call come to the same trouble for the fourth time.
 
+mod things;
+
 use crate::codec::codec;
-use crate::model::{HaltReason, Outcome, Recommendation, ToolResult};
+use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
-use crate::state::{Call, Ring, Step, Time};
+use crate::state::{Call, Came, Kin, Ring, Step, Time, heading};
 use crate::text::{
-    Edit, Empty, Words, combine, frame, mark, mistake, printable, progress, root_line, tells_trouble, told, transient,
+    Edit, Figures, Words, combine, first_mark, frame, mark, mistake, printable, progress, root_line, tells_trouble,
+    told, transient,
 };
 use alloc::{boxed::Box, format};
+use things::{Outcome, Things};
 
-/// Kinds of calls that are known by their latest outcome.
-const SINGLES: usize = 12;
-/// Of those that came again, how many are followed.
+/// Kinds of calls that came again, and are followed.
 const KINDS: usize = 6;
-/// Lines that a heading is in.
-const HEAD: usize = 3;
-const HEAD_BYTES: usize = 192;
+/// Letters from which a heading says something.
+const LETTERS: usize = 24;
+/// Bytes at the end of an answer in which it tells how many are left.
+const END: usize = 400;
 /// Milliseconds from which the same call again right after itself has waited for something.
 const PAUSE: i64 = 20_000;
 
@@ -39,12 +42,12 @@ const FULL: u32 = 12;
 /// Calls in a row, all made before with the same answer, that are worth as much.
 const ROW: u32 = 5;
 
+const INSTEAD: &str = "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.";
+
 pub(crate) struct Stagnation;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// Calls that were made once, or came to something else.
-    singles: Ring<Single>,
     /// Only where some came again.
     again: Option<Box<Again>>,
     /// The latest step: its kind, and when it was.
@@ -54,15 +57,17 @@ pub(crate) struct State {
     changes: u32,
     /// Changes of the run up to the latest step, those of other tasks among them.
     mutations: u64,
-    /// Steps that brought news: calls of a new kind, and outcomes that are others than before.
-    news: u32,
-    /// It was one that waits.
+    /// Number of the latest step that was found to bring something new by a closer look.
+    news: u64,
+    /// It was one that waits; it was waited for.
     waited: bool,
+    waits: bool,
     /// The agent has spoken since, or the user straight after the answer.
     spoke: bool,
     heard: bool,
+    things: Things,
 }
-codec!(struct State { singles, again, last, at, changes, mutations, news, waited, spoke, heard });
+codec!(struct State { again, last, at, changes, mutations, news, waited, waits, spoke, heard, things });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -74,28 +79,21 @@ struct Again {
 }
 codec!(struct Again { kinds, row });
 
-/// A call in twelve bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Single {
-    kind: u32,
-    call: u32,
-    /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
-    /// turned has another heading.
-    sign: u32,
-}
-codec!(struct Single { kind, call, sign });
-
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
 struct Kind {
     /// The latest one.
-    single: Single,
+    single: Came,
     /// The mark of what came of it; 0 where only a glance was taken.
     light: u32,
     /// What was wrong with it; 0 where nothing was.
     trouble: u32,
-    /// The line that says so, its figures included.
+    /// The line that says so, its figures included; the first and the last one that do, without them.
     line: u32,
+    said: u32,
+    left: Left,
+    /// A digest of the figures in its heading; 0 where hardly a word is there.
+    figures: u32,
     /// The class of an error; 0 of what is none.
     class: u32,
     words: Words,
@@ -104,15 +102,15 @@ struct Kind {
     round: u32,
     /// Changes made, and news that came, before it.
     changes: u32,
-    news: u32,
+    news: u64,
     points: u32,
     seen: Streak,
 }
-codec!(struct Kind { single, light, trouble, line, class, words, progress, round, changes, news, points, seen });
+codec!(struct Kind { single, light, trouble, line, said, left, figures, class, words, progress, round, changes, news, points, seen });
 
 /// What became of a kind of call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Came {
+enum Became {
     /// To the same, which counts so much.
     Same(u32),
     /// To the same, which counts nothing.
@@ -133,32 +131,28 @@ struct When {
     heard: bool,
 }
 
-impl Single {
-    fn of(kind: u32, call: &Call, step: &Step, result: &ToolResult, salt: u64) -> Self {
-        let answer = result.output.as_str();
-        let error = step.facts.class.map(|class| step.root(result, salt).unwrap_or(class));
-        let sign = match error {
-            Some(root) => mark(root) | 1,
-            None => {
-                let start = answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default();
-                let lines = start.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
-                lines.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line)) & !1
-            }
-        };
-        Self { kind, call: mark(call.key), sign }
-    }
-
-    const fn is_error(&self) -> bool {
-        self.sign & 1 == 1
-    }
-}
-
 impl Kind {
     /// What was seen once, without a second look.
-    fn seen_once(single: Single, changes: u32, news: u32) -> Self {
-        let (words, seen) = (Words::default(), Streak::default());
-        let (light, trouble, line, class, progress, round, points) = (0, 0, 0, 0, 0, 0, 0);
-        Self { single, light, trouble, line, class, words, progress, round, changes, news, points, seen }
+    fn seen_once(single: Came, changes: u32, news: u64) -> Self {
+        let (words, seen, left) = (Words::default(), Streak::default(), Left::default());
+        let (light, trouble, line, said, figures, class, progress, round, points) = (0, 0, 0, 0, 0, 0, 0, 0, 0);
+        Self {
+            single,
+            light,
+            trouble,
+            line,
+            said,
+            left,
+            figures,
+            class,
+            words,
+            progress,
+            round,
+            changes,
+            news,
+            points,
+            seen,
+        }
     }
 
     fn is_equal(&self, other: &Self) -> bool {
@@ -168,9 +162,9 @@ impl Kind {
     fn new(
         step: &Step,
         call: &Call,
-        single: Single,
+        single: Came,
         result: &ToolResult,
-        (changes, news): (u32, u32),
+        (changes, news): (u32, u64),
         salt: u64,
     ) -> Self {
         let answer = result.output.as_str();
@@ -178,11 +172,15 @@ impl Kind {
         seen.add(step.sighting, step.onset);
         let round = call.round.map_or(0, mark);
         let light = mark(step.facts.light);
+        let [first, last] = [first_mark(answer), root_line(answer)];
         Self {
             single,
             light,
             trouble: trouble(step, result, salt),
-            line: root_line(answer).map_or(light, |line| told(line, salt)),
+            line: last.map_or(light, |line| told(line, salt)),
+            said: first.map_or(0, frame) ^ last.map_or(0, frame).rotate_left(9),
+            left: Left::of(answer),
+            figures: figures(heading(answer)),
             class: step.facts.class.map_or(0, mark),
             words: Words::said(answer),
             progress: progress(answer),
@@ -209,10 +207,15 @@ impl Kind {
             confidence: confidence(400, 14, self.points),
             signature: cx.named(&name, '=', identity),
             message: format!("`{name}` came to {what} {times} times, figures aside, whatever was done in between"),
-            instead: "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.",
+            instead: INSTEAD,
             recommendation: Recommendation::ChangeApproach,
             halt_reason,
         })
+    }
+
+    /// Whether another answer has the same heading and the same figures in it, whatever its times, ids and names are.
+    const fn reads_like(&self, other: &Self) -> bool {
+        self.single.sign == other.single.sign && self.figures == other.figures && self.figures != 0
     }
 
     /// Whether a healthy answer tells that it is further on than another one.
@@ -221,23 +224,25 @@ impl Kind {
     }
 
     /// What `next` is beside this.
-    fn came(&self, next: &Self, call: &Call, When { waits, right_after, heard }: When) -> Came {
+    fn came(&self, next: &Self, call: &Call, When { waits, right_after, heard }: When) -> Became {
         let moved = next.single.call != self.single.call;
         let equal = self.is_equal(next);
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
         let told = troubled && (next.class != 0 && next.class == self.class || next.words.is_empty());
         let looked_at = self.seen.times != 0;
-        let same = if looked_at { next.trouble == self.trouble && (told || alike()) } else { true };
+        let reads_like = || !moved && next.words.is_empty() && next.reads_like(self);
+        let same = !looked_at || next.trouble == self.trouble && (told || alike() || reads_like());
         if !(equal || same) {
-            return Came::Else;
+            // The same acknowledgement of something with other figures is no news.
+            return if next.light == self.light { Became::Excused } else { Became::Else };
         }
         let copy = next.round != 0 && next.round == self.round;
         // One thing after the other of a list; and what is equal in a row is another rule's.
         let batch = right_after && (equal && (!troubled || next.single.is_error()) || moved && !call.mutates);
         let passing = next.single.is_error() && waits;
         if looked_at && !troubled && !equal && next.is_elsewhere(self) {
-            return Came::Further;
+            return Became::Further;
         }
         if copy
             || batch
@@ -245,20 +250,27 @@ impl Kind {
             || !next.single.is_error() && !equal && !looked_at
             || !troubled && (waits || call.polling)
         {
-            return Came::Excused;
+            return Became::Excused;
         }
         let changed = next.changes != self.changes;
         let moves = next.line != self.line;
+        if troubled
+            && looked_at
+            && (next.progress != 0 && next.progress != self.progress || next.left.is_less(&self.left))
+        {
+            return Became::Further;
+        }
+        let renamed = looked_at && next.said != self.said;
         let silent = next.words.is_empty();
-        Came::Same(if troubled {
+        Became::Same(if troubled {
             match changed {
-                _ if call.polling => WELL_CHANGED,
+                _ if call.polling || renamed => WELL_CHANGED,
                 true if moves => WELL_CHANGED,
                 true => TROUBLE_CHANGED,
                 false => TROUBLE,
             }
         } else if changed || next.news != self.news {
-            return Came::Excused;
+            return Became::Excused;
         } else if silent && call.mutates {
             1
         } else if !heard && (silent || moved) {
@@ -269,10 +281,55 @@ impl Kind {
     }
 }
 
+/// How many of something are left, and of what: `12 errors`, `Found 3 problems in 2 files`; 0 of nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    count: u32,
+    of: u32,
+}
+codec!(struct Left { count, of });
+
+impl Left {
+    /// As the last line tells that counts anything.
+    fn of(answer: &str) -> Self {
+        let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(END))..).unwrap_or_default();
+        let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
+        end.lines().rev().find_map(told).unwrap_or_default()
+    }
+
+    const fn is_less(&self, before: &Self) -> bool {
+        self.of != 0 && self.of == before.of && self.count < before.count
+    }
+
+    /// The fewest that were left.
+    fn fewest(&self, before: &Self) -> Self {
+        Self { count: if self.of == before.of { self.count.min(before.count) } else { self.count }, ..*self }
+    }
+}
+
+/// The first whole number of a line that counts what a word behind it names.
+fn counted(line: &str) -> Option<u32> {
+    let mut words = line.split(' ').map(|word| word.trim_start_matches(['(', '[', '*', '=']));
+    let mut count = None;
+    words.find_map(|word| {
+        let named = word.chars().take(3).filter(|char| char.is_alphabetic()).count() == 3;
+        let counts = count.take().filter(|_| named);
+        count = word.parse().ok();
+        counts
+    })
+}
+
+/// A digest of the figures in a heading; 0 where hardly a word is there.
+fn figures(heading: &str) -> u32 {
+    let letters = heading.bytes().filter(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii()).count();
+    if letters < LETTERS { 0 } else { Figures::of(heading).digest.max(1) }
+}
+
 /// What is wrong with an answer; 0 where nothing is.
 fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
     let answer = result.output.as_str();
-    let root = match root_line(answer).map(|line| mistake(line, salt)).or(step.facts.class) {
+    let first = || step.facts.class.and_then(|_| first_mark(answer));
+    let root = match root_line(answer).or_else(first).map(|line| mistake(line, salt)).or(step.facts.class) {
         Some(root) => root,
         None if tells_trouble(answer) => frame(answer).into(),
         None => return 0,
@@ -284,15 +341,16 @@ impl State {
     /// Takes a step in and tells whether its kind came again.
     fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
         let facts = &step.facts;
-        let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
-        let single = Single::of(kind, call, step, result, salt);
+        let Kin { now: single, before: once } = step.kin;
+        let kind = single.kind;
         let heard = core::mem::take(&mut self.heard);
         let right_after = self.last == kind && !heard;
+        // The user goes from one to the other.
+        let ordered = heard && self.last != kind;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let waits = facts.waiting || facts.failed && transient(result) || self.waited || right_after && paused;
-        (self.last, self.at, self.waited) = (kind, step.at.into(), call.polling);
+        (self.last, self.at, self.waited, self.waits) = (kind, step.at.into(), call.polling, waits);
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.single.kind == kind));
-        let once = if known.is_none() { self.singles.take(|known| known.kind == kind) } else { None };
         let is_new = known.is_none() && once.is_none();
         let change = step.mutations_after > step.mutations_before && (is_new || call.edit != Edit::No);
         let elsewhere = step.mutations_before > self.mutations;
@@ -300,43 +358,47 @@ impl State {
         self.mutations = step.mutations_after;
         // Most that come again come to something else.
         let once = once.filter(|once| once.sign == single.sign);
-        let Some(before) = known.or_else(|| once.map(|once| Kind::seen_once(once, self.changes, self.news))) else {
-            self.news = self.news.saturating_add(1);
-            self.singles.push(single, SINGLES);
+        let news = step.news.max(self.news);
+        let Some(before) = known.or_else(|| once.map(|once| Kind::seen_once(once, self.changes, news))) else {
             if let Some(again) = &mut self.again {
                 again.row = Streak::default();
             }
             return false;
         };
-        let mut next = Kind::new(step, call, single, result, (self.changes, self.news), salt);
-        let came = before.came(&next, call, When { waits, right_after, heard });
+        let mut next = Kind::new(step, call, single, result, (self.changes, news), salt);
+        let came = match before.came(&next, call, When { waits, right_after, heard }) {
+            Became::Same(_) if ordered && next.trouble == 0 => Became::Excused,
+            came => came,
+        };
         let again = self.again.get_or_insert_default();
         let looked_at = before.seen.times != 0;
-        if !looked_at || !before.is_equal(&next) {
+        if ordered || !looked_at || !before.is_equal(&next) {
             again.row = Streak::default();
-        } else if (before.changes, before.news) == (self.changes, self.news) && !waits && !right_after && !call.polling
-        {
+        } else if (before.changes, before.news) == (self.changes, news) && !waits && !right_after && !call.polling {
             again.row.add(step.sighting, step.onset);
         }
-        if matches!(came, Came::Else | Came::Further) {
-            self.news = self.news.saturating_add(1);
+        if matches!(came, Became::Else | Became::Further) {
+            self.news = step.index;
         }
-        if came == Came::Else {
-            next.news = self.news;
+        if came == Became::Else {
+            next.news = step.index;
         } else {
             next.points = before.points;
             if looked_at {
+                next.left = next.left.fewest(&before.left);
                 next.seen = before.seen;
+            } else {
+                next.seen.times += 1;
             }
         }
-        if let Came::Same(points) = came {
+        if let Became::Same(points) = came {
             next.points = next.points.saturating_add(points);
             if looked_at {
                 next.seen.add(step.sighting, step.onset);
             }
         }
         again.kinds.push(next, KINDS);
-        matches!(came, Came::Same(_))
+        matches!(came, Became::Same(_))
     }
 }
 
@@ -367,8 +429,7 @@ impl Again {
 
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
-    const ABOUT: &'static str =
-        "Kinds of calls that come to the same again and again, figures aside, whatever is done in between.";
+    const ABOUT: &'static str = "The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
@@ -380,13 +441,20 @@ impl Rule for Stagnation {
         match fact {
             Fact::Step(step, result) => {
                 let call = step.call.as_ref()?;
-                let blank = step.outcome == Outcome::Ok && result.output.trim().is_empty();
-                if blank && !call.mutates && call.quiet != Empty::Blank {
-                    // A thought written down is nothing done.
+                if call.is_thought(step, result) {
                     return None;
                 }
                 state.spoke = false;
                 let came = state.step(step, call, result, cx.salt);
+                let (changes, waits) = (state.changes, state.waits);
+                let thing = state.things.took(step, call, || {
+                    let line = root_line(&result.output).map_or(mark(step.facts.light), |line| told(line, cx.salt));
+                    let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
+                    Outcome { trouble, line, length, changes, waits }
+                });
+                if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points, 1)) {
+                    return Some(only_told(thing.told(&call.name, cx), cx));
+                }
                 let again = state.again.as_ref()?;
                 let kind = again.kinds.last().filter(|_| came);
                 let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
@@ -412,7 +480,7 @@ impl Rule for Stagnation {
 
     fn standing(state: &State) -> u32 {
         let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
-        state.again.as_deref().map_or(0, points)
+        state.again.as_deref().map_or(0, points).max(state.things.points())
     }
 
     fn fits(state: &State) -> bool {
@@ -420,7 +488,7 @@ impl Rule for Stagnation {
             let kinds = &again.kinds;
             kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
         };
-        state.singles.len() <= SINGLES && state.again.as_deref().is_none_or(fits)
+        state.again.as_deref().is_none_or(fits) && state.things.fits()
     }
 }
 

@@ -88,10 +88,12 @@ struct Talk {
     since: Option<u32>,
     custody: Custody,
     answered: Answered,
+    /// The user has spoken since the latest message.
+    asked: bool,
     /// Messages in a row without a new word.
     hollow: Streak,
 }
-codec!(struct Talk { messages, words, news, since, custody, answered, hollow });
+codec!(struct Talk { messages, words, news, since, custody, answered, asked, hollow });
 
 #[derive(Clone, Debug)]
 struct Said {
@@ -170,8 +172,25 @@ impl Talk {
             self.hollow = Streak::default();
             self.since = Some(0);
         } else {
+            if self.asked {
+                // What came of what the user has asked for is told, however it came out.
+                self.since = Some(0);
+            }
+            if !step.facts.failed && self.counts_anew(output) {
+                self.messages.clear();
+                self.since = Some(0);
+            }
             self.messages.iter_mut().for_each(|said| said.points /= 2);
         }
+    }
+
+    /// Whether a text without words tells a figure that was not told before.
+    fn counts_anew(&mut self, text: &str) -> bool {
+        let mut anew = false;
+        for (figure, _) in figures(text) {
+            anew |= self.words.learn(figure);
+        }
+        anew
     }
 
     /// Whether all words without figures are known.
@@ -199,6 +218,7 @@ impl Talk {
     fn hears(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         let named = self.learn(text, &Goal::of(text, core::iter::empty())).named;
         self.news |= named;
+        self.asked = true;
         self.hollow = Streak::default();
         if named {
             self.custody.ends();
@@ -216,6 +236,7 @@ impl Talk {
             self.custody.names();
         }
         self.answered.asks();
+        self.asked = false;
         if said.fresh > 0 {
             self.hollow = Streak::default();
         }

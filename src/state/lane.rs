@@ -4,6 +4,7 @@
 //! the event at hand lies in the run itself, and most runs never have another; the others are parked beside it. What is
 //! parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
 
+use super::news::News;
 use super::outputs::Outputs;
 use super::{Marks, Ring};
 use crate::codec::{Codec, Reader, Weighed, codec, encode};
@@ -12,7 +13,7 @@ use crate::text::{Key, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 /// Mutations remembered, to tell a new change from one made before.
-const MUTATIONS: usize = 80;
+const MUTATIONS: usize = 56;
 /// Lanes parked at once; the one that was heard of the longest ago goes first.
 const LANES: usize = 32;
 /// Bytes that the parked ones may take together, as a snapshot has them.
@@ -36,8 +37,9 @@ pub(crate) struct Counted {
     latest: u32,
     /// Long outputs that came.
     pub(crate) outputs: Outputs,
+    pub(crate) news: News,
 }
-codec!(struct Counted { steps, customs, new_mutations, mutations, latest, outputs });
+codec!(struct Counted { steps, customs, new_mutations, mutations, latest, outputs, news });
 
 impl Counted {
     /// Remembers a successful change; true when it was not made before among the latest ones.
@@ -58,11 +60,11 @@ impl Counted {
 
     /// What a call is judged by: no output is compared with one.
     pub(super) fn before_call(&self) -> Self {
-        Self { mutations: self.mutations.clone(), outputs: Outputs::default(), ..*self }
+        Self { mutations: self.mutations.clone(), outputs: Outputs::default(), news: News::default(), ..*self }
     }
 
     pub(crate) fn fits(&self) -> bool {
-        self.mutations.len() <= MUTATIONS && self.outputs.fits()
+        self.mutations.len() <= MUTATIONS && self.outputs.fits() && self.news.fits()
     }
 }
 

@@ -9,6 +9,7 @@ mod lane;
 mod latest;
 mod margins;
 mod marks;
+mod news;
 mod outputs;
 mod packed;
 mod pairing;
@@ -24,6 +25,7 @@ pub(crate) use graph::{Cycle, Graph, node_key};
 use lane::{Counted, Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
+pub(crate) use news::{Came, Kin, heading};
 pub(crate) use packed::{Marked, Packed};
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use retold::Telling;
@@ -185,10 +187,25 @@ pub(crate) struct Run {
     pub(crate) standings: Standings,
     /// A human said stop.
     pub(crate) stopped: bool,
+    pub(crate) ordered: Ordered,
 }
 codec!(struct Run {
-    events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped,
+    events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped, ordered,
 });
+
+/// How often something is to be done, as the latest message of the user and of the system orders it; 0 for nothing of the kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ordered {
+    pub(crate) by_user: u32,
+    pub(crate) by_system: u32,
+}
+codec!(struct Ordered { by_user, by_system });
+
+impl Ordered {
+    pub(crate) fn times(self) -> u32 {
+        self.by_user.max(self.by_system)
+    }
+}
 
 /// What a run forgot about its tasks to make room.
 #[derive(Clone, Copy, Debug, Default)]

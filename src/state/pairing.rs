@@ -2,7 +2,7 @@ use super::retold::{Known, Retold, Telling};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
-use crate::state::{Onset, Ring, Sighting, task_key};
+use crate::state::{Kin, Onset, Ring, Sighting, task_key};
 use crate::text::{Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key, root_error};
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
@@ -54,6 +54,8 @@ pub(crate) struct Call {
     pub(crate) round: Option<Key>,
     pub(crate) target: Option<Key>,
     pub(crate) mutates: bool,
+    /// How many it is to change at most; 0 where it does not say so.
+    pub(crate) limit: u32,
     /// Whether it holds the change that it makes.
     pub(crate) edit: Edit,
     /// The tool is declared to be asked again and again.
@@ -78,7 +80,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, mutates, edit, polling, compare_answers, quiet, asks, onset, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, mutates, limit, edit, polling, compare_answers, quiet, asks, onset, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -102,6 +104,12 @@ pub(crate) struct Step {
     pub(crate) mutations_after: u64,
     /// It made a change that was made before, after another one.
     pub(crate) remade: bool,
+    /// What it came to, and what the one of its kind before it did.
+    pub(crate) kin: Kin,
+    /// It brought something new.
+    pub(crate) is_news: bool,
+    /// Number of the latest step before it that brought something new; 0 for none.
+    pub(crate) news: u64,
     /// Number of this step in the run, counted from 1.
     pub(crate) index: u64,
     pub(crate) at: Option<i64>,
@@ -119,6 +127,12 @@ impl Step {
 }
 
 impl Call {
+    /// A thought written down is nothing done.
+    pub(crate) fn is_thought(&self, step: &Step, result: &ToolResult) -> bool {
+        let blank = step.outcome == Outcome::Ok && result.output.trim().is_empty();
+        blank && !self.mutates && self.quiet != Empty::Blank
+    }
+
     /// A call that is not yet looked at closely: without target, hints and onset.
     pub(crate) fn new(name: &str, keys: CallKey, call_id: Option<&str>, context: &Context) -> Self {
         Self {
@@ -132,6 +146,7 @@ impl Call {
             round: round_key(context),
             target: None,
             mutates: false,
+            limit: 0,
             edit: Edit::No,
             polling: false,
             compare_answers: false,

@@ -218,8 +218,8 @@ pub(super) const WAITING_STATES: [&str; 22] = [
 ];
 
 /// Words before a waiting word that turn it round: nothing pending, done waiting.
-const ENDED: [&str; 11] =
-    ["0", "after", "completed", "done", "finished", "isn't", "no", "not", "nothing", "without", "zero"];
+const ENDED: [&str; 12] =
+    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "without", "zero"];
 
 /// A negative answer is no longer than this.
 const SHORT_ANSWER: usize = 240;

@@ -6,6 +6,7 @@
 mod again;
 mod answer;
 mod artifact;
+mod asked;
 mod canonical;
 mod digest;
 mod echo;
@@ -53,6 +54,7 @@ mod volatile_json;
 mod words;
 
 pub(crate) use artifact::{document, failing_tests, patch};
+pub(crate) use asked::ordered_times;
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use digest::{Digests, Key, combine, evidence, key, mark, salt, salted, shown, veil};
 pub(crate) use echo::Echo;
@@ -65,18 +67,20 @@ pub(crate) use frame::frame;
 pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words};
 pub(crate) use late::Late;
 pub(crate) use money::{cost_of, millionths};
-pub(crate) use mutation::{Edit, Named, edit, kind, mutates, quiet};
+pub(crate) use mutation::{Edit, Named, edit, kind, limit, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, told, transient};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use order::{ordered, sort_few};
-pub(crate) use outcome::{Empty, Glance, OutcomeFacts, Scratch, Seen, Volatile, glance, outcome, progress, seen};
+pub(crate) use outcome::{
+    Empty, Figures, Glance, OutcomeFacts, Scratch, Seen, Volatile, glance, outcome, progress, seen,
+};
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
-    Asks, REASONS, asks, backoff, delegated, enters, has_digit, is_reason, reads_as_prose, request_goal, request_words,
-    waits, word_hashes,
+    Asks, REASONS, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
+    request_words, waits, word_hashes,
 };
-pub(crate) use root::{Tokens, root_error, root_line, tells_trouble};
+pub(crate) use root::{Tokens, first_mark, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

@@ -13,7 +13,7 @@ use super::words::{any_listed, listed, name_words, same};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Verbs that change something, as words of a tool's name or as its action.
 const WRITES: [&str; 68] = [
@@ -265,6 +265,20 @@ pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) 
     }
     action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false)
         || !named.search && changes_table(call)
+}
+
+/// Bytes of a statement that is looked through.
+const STATEMENT: usize = 4 * 1024;
+
+/// How many a statement of SQL is to change at most (`LIMIT 5000`); 0 where it does not say so.
+pub(crate) fn limit(call: &ToolCall) -> u32 {
+    let arguments = call.args.as_ref().and_then(Value::as_object);
+    let texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str);
+    let told = |text: &str| {
+        let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
+        words.nth(1).and_then(|number| number.parse().ok())
+    };
+    texts.filter(|text| text.len() <= STATEMENT).find_map(told).unwrap_or(0)
 }
 
 /// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to

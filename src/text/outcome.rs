@@ -708,6 +708,36 @@ pub(crate) fn progress(answer: &str) -> u32 {
     sum
 }
 
+/// The figures in a text that stand by themselves; times, ids and names have none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    /// The sum of the whole ones.
+    pub(crate) sum: u32,
+    /// A digest of all, decimals among them.
+    pub(crate) digest: u32,
+}
+
+impl Figures {
+    pub(crate) fn of(text: &str) -> Self {
+        let (bytes, mut figures, mut at) = (text.as_bytes(), Self { sum: 0, digest: 0x811c_9dc5 }, 0);
+        while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
+            let end = end_of_digits(bytes, start);
+            let before = start.checked_sub(1).and_then(|before| bytes.get(before));
+            let (before, after) = (before.copied().unwrap_or(b' '), bytes.get(end).copied().unwrap_or(b' '));
+            let joins = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-/".contains(&byte);
+            let number = bytes.get(start..end).unwrap_or_default();
+            if !joins(before) && !joins(after) && number.len() < 10 {
+                let whole = before != b'.' && after != b'.';
+                let number = number.iter().fold(0_u32, |number, digit| number * 10 + u32::from(digit - b'0'));
+                figures.sum = figures.sum.saturating_add(if whole { number } else { 0 });
+                figures.digest = (figures.digest.rotate_left(5) ^ number).wrapping_mul(0x0100_0193);
+            }
+            at = end.max(start + 1);
+        }
+        figures
+    }
+}
+
 /// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.
 fn is_progress_mark(before: u8, after: &[u8]) -> bool {
     let joins = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b':');

@@ -165,6 +165,9 @@ const WAITS: [&str; 7] = ["backoff", "cooldown", "delay", "pause", "retry", "sle
 /// Words of an argument that is in milliseconds.
 const MILLISECONDS: [&str; 3] = ["millis", "milliseconds", "ms"];
 
+/// The same in minutes.
+const MINUTES: [&str; 4] = ["min", "mins", "minute", "minutes"];
+
 /// How long a call waits before it acts, in milliseconds, where an argument says so.
 pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
     let map = call.args.as_ref()?.as_object()?;
@@ -175,7 +178,11 @@ pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
 /// The length of time that an argument tells, in milliseconds.
 fn milliseconds(name: &str, value: &Value) -> Option<i64> {
     let number = i64::try_from(value.as_u64()?).ok()?;
-    Some(number.saturating_mul(if any_listed(&MILLISECONDS, name) { 1 } else { 1000 }))
+    Some(number.saturating_mul(match () {
+        () if any_listed(&MILLISECONDS, name) => 1,
+        () if any_listed(&MINUTES, name) => 60_000,
+        () => 1000,
+    }))
 }
 
 /// Milliseconds from which a call that waits by its own words is there to be made again.
@@ -239,6 +246,14 @@ const ENTERS: [&str; 6] = ["enter", "fill", "input", "select", "set", "type"];
 /// Whether a tool of this name enters something into a field.
 pub(crate) fn enters(tool: &str) -> bool {
     any_listed(&ENTERS, tool)
+}
+
+/// Words of tools that end the work.
+const ENDS: [&str; 7] = ["complete", "completion", "done", "end", "finish", "submit", "terminate"];
+
+/// Whether a tool of this name ends the work.
+pub(crate) fn ends(tool: &str) -> bool {
+    any_listed(&ENDS, tool)
 }
 
 /// What a call asks for, as far as its answers can be compared over different arguments.

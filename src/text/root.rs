@@ -72,6 +72,12 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
     (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then_some(line)
 }
 
+/// The first line of an output that is marked as an error.
+pub(crate) fn first_mark(output: &str) -> Option<&str> {
+    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    head.lines().map(str::trim).find(|line| is_marked(line))
+}
+
 /// Whether a line is a mark and nothing else, such as `ERROR:`.
 fn is_label(line: &str) -> bool {
     line.ends_with(':') && !line.contains(char::is_whitespace) && listed(&MARKS, line.trim_end_matches(':'))
@@ -133,6 +139,10 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
 }
 
 fn is_marked(line: &str) -> bool {
+    // Code that would raise an error has raised none.
+    if ["raise ", "throw ", "except ", "catch "].iter().any(|code| line.starts_with(code)) {
+        return false;
+    }
     // A word that marks has one of these in it, and hardly a line does.
     if !holds_triple(line.as_bytes(), &[*b"rro", *b"xce", *b"fat", *b"fai"]) {
         return false;
@@ -145,7 +155,9 @@ fn is_marked(line: &str) -> bool {
         let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to);
         let marked = marks && !denied();
         aside |= word.ends_with("Warning") || listed(&ASIDE, word);
-        before = [before[1], word];
+        // `60:0: error` is a place, `0 errors` a count.
+        let blank = line.as_bytes().get(to) == Some(&b' ');
+        before = [before[1], if blank { word } else { "" }];
         marked
     })
 }

@@ -38,6 +38,19 @@ const LISTS: [&str; 15] = [
     "values",
 ];
 
+/// Names under which a page tells where the next one is: an empty page on the way is no negative answer.
+const NEXT: [&str; 9] = [
+    "continuationtoken",
+    "cursor",
+    "endcursor",
+    "next",
+    "nextcursor",
+    "nextlink",
+    "nextpage",
+    "nextpagetoken",
+    "nexttoken",
+];
+
 /// Names of numbers whose being 0 is one.
 const COUNTS: [&str; 12] = [
     "count",
@@ -179,7 +192,12 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
     let fields = read.children(at);
     let (mut all, mut full) = (fields, false);
     while let Some(at) = all.next(read) {
-        full |= read.node(at).tag == Tag::List && !read.is_empty(at);
+        let value = read.node(at);
+        full |= match value.tag {
+            Tag::List => !read.is_empty(at),
+            Tag::Text => listed_name(&NEXT, read.name(value)) && !read.text(value).is_empty(),
+            _ => false,
+        };
     }
     let mut fields = fields;
     while let Some(at) = fields.next(read) {
@@ -221,7 +239,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&LISTS[..], &COUNTS, &STATES, &MESSAGES] {
+        for list in [&LISTS[..], &NEXT, &COUNTS, &STATES, &MESSAGES] {
             assert_sorted(list);
         }
     }

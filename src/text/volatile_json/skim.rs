@@ -5,7 +5,7 @@ use super::super::answer::{Says, WAITING_STATES, says};
 use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
 use super::super::words::listed_name;
-use super::{COUNTS, LISTS, MESSAGES, STATES, WRAPPINGS};
+use super::{COUNTS, LISTS, MESSAGES, NEXT, STATES, WRAPPINGS};
 
 /// What the object says that is all of a text; nothing where that takes a closer look.
 pub(in super::super) fn skim(text: &str) -> Option<Says> {
@@ -114,6 +114,8 @@ impl<'a> Skim<'a> {
             match self.next()? {
                 b'"' => {
                     let text = self.quoted()?;
+                    // A text with escapes is not empty.
+                    full |= text != Some("") && listed_name(&NEXT, name);
                     told(name, text, says)?;
                 }
                 b'[' => {

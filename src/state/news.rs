@@ -1,0 +1,99 @@
+//! Which steps of a task bring something new: a kind of call that was not made lately, an outcome that is another one than the
+//! latest of its kind, a figure that falls by the same again. An acknowledgement of something that only has other figures
+//! is none.
+
+use super::pairing::{Call, Step};
+use super::ring::Ring;
+use crate::codec::codec;
+use crate::model::ToolResult;
+use crate::text::{Figures, combine, first_mark, frame, mark, mistake};
+
+/// Kinds of calls that are known.
+const KINDS: usize = 12;
+/// Lines that a heading is in, and the bytes of them that are read.
+const HEAD: usize = 3;
+const HEAD_BYTES: usize = 192;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct News {
+    /// The one that came last at the end.
+    kinds: Ring<Came>,
+    /// Number of the latest step that brought something new; 0 for none.
+    latest: u64,
+}
+codec!(struct News { kinds, latest });
+
+/// What a kind of call came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Came {
+    /// The tool, the agent and the arguments without their figures.
+    pub(crate) kind: u32,
+    pub(crate) call: u32,
+    /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
+    /// turned has another heading.
+    pub(crate) sign: u32,
+    /// The sum of the whole numbers in its first lines, and by how much it has fallen.
+    sum: u32,
+    fell: u32,
+}
+codec!(struct Came { kind, call, sign, sum, fell });
+
+/// What a call came to, and what the one of its kind before it did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kin {
+    pub(crate) now: Came,
+    pub(crate) before: Option<Came>,
+}
+
+impl Came {
+    fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Self {
+        let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
+        let answer = result.output.as_str();
+        let start = heading(answer);
+        let error = step.facts.class.map(|class| {
+            let first = || first_mark(answer).map(|line| mistake(line, salt));
+            step.root(result, salt).or_else(first).unwrap_or(class)
+        });
+        let sign = match error {
+            Some(root) => mark(root) | 1,
+            None => {
+                let lines = start.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
+                lines.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line)) & !1
+            }
+        };
+        Self { kind, call: mark(call.key), sign, sum: Figures::of(start).sum, fell: 0 }
+    }
+
+    pub(crate) const fn is_error(&self) -> bool {
+        self.sign & 1 == 1
+    }
+}
+
+/// The first bytes of an answer.
+pub(crate) fn heading(answer: &str) -> &str {
+    answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default()
+}
+
+impl News {
+    /// Takes a step in, and notes in it what it and those before it brought.
+    pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, salt: u64) {
+        step.news = self.latest;
+        let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
+        let mut now = Came::of(step, call, result, salt);
+        let before = self.kinds.take(|known| known.kind == now.kind);
+        let falls = before.is_some_and(|before| {
+            now.fell = before.sum.saturating_sub(now.sum);
+            now.fell > 0 && now.fell == before.fell
+        });
+        step.is_news = falls || before.is_none_or(|before| before.sign != now.sign);
+        if step.is_news {
+            self.latest = step.index;
+        }
+        self.kinds.push(now, KINDS);
+        step.kin = Kin { now, before };
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.kinds.len() <= KINDS
+    }
+}

@@ -1,0 +1,151 @@
+//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`.
+//!
+//! Who does what was ordered goes round in circles on purpose.
+
+use super::words::listed;
+
+/// The longest message that is read: what is longer is a brief with figures of its own.
+const LONGEST: usize = 1500;
+/// The most that counts as ordered, and what a watch is worth.
+const MOST: u32 = 100;
+const WATCH: u32 = 20;
+/// Words within which a span of time follows: `every half minute`.
+const WITHIN: u32 = 4;
+
+/// What is counted when something is done again.
+const TIMES: [&str; 30] = [
+    "attempts",
+    "cycles",
+    "durchgänge",
+    "durchläufe",
+    "ejecuciones",
+    "essais",
+    "fois",
+    "iterations",
+    "lecturas",
+    "läufe",
+    "mal",
+    "measurements",
+    "messungen",
+    "mesures",
+    "passes",
+    "readings",
+    "repeats",
+    "repetitions",
+    "reps",
+    "rondas",
+    "rounds",
+    "runden",
+    "runs",
+    "samples",
+    "times",
+    "trials",
+    "veces",
+    "vezes",
+    "volte",
+    "x",
+];
+/// Numbers in words.
+const NUMBERS: [(&str, u32); 14] = [
+    ("dozen", 12),
+    ("eight", 8),
+    ("eleven", 11),
+    ("fifteen", 15),
+    ("fifty", 50),
+    ("five", 5),
+    ("four", 4),
+    ("hundred", 100),
+    ("nine", 9),
+    ("seven", 7),
+    ("six", 6),
+    ("ten", 10),
+    ("three", 3),
+    ("twenty", 20),
+];
+/// Words before a number that make it a limit.
+const LIMITS: [&str; 14] = [
+    "bis",
+    "exceed",
+    "höchstens",
+    "limit",
+    "max",
+    "maximal",
+    "maximum",
+    "most",
+    "máximo",
+    "only",
+    "than",
+    "to",
+    "up",
+    "within",
+];
+/// Words that begin how often, and the spans of time that follow them.
+const EVERY: [&str; 8] = ["alle", "cada", "chaque", "each", "every", "jede", "ogni", "toutes"];
+const SPANS: [&str; 48] = [
+    "abend", "day", "days", "dia", "evening", "giorni", "giorno", "h", "heure", "heures", "hora", "horas", "hour",
+    "hours", "jour", "jours", "m", "mattina", "min", "mins", "minute", "minuten", "minutes", "minuti", "minuto",
+    "minutos", "morgen", "morning", "night", "noche", "s", "sec", "seconde", "secondes", "seconds", "segundos",
+    "sekunde", "sekunden", "semaine", "semana", "sera", "soir", "stunde", "stunden", "tag", "tage", "week", "woche",
+];
+
+/// The most times that a text orders something; 0 where it orders nothing of the kind.
+pub(crate) fn ordered_times(text: &str) -> u32 {
+    if text.len() > LONGEST {
+        return 0;
+    }
+    // The words before, the latest one last, and for how many words more a span of time tells how often.
+    let (mut before, mut most, mut every) = ([""; 4], 0, 0_u32);
+    for word in text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        every = if listed(&EVERY, word) { WITHIN } else { every.saturating_sub(1) };
+        let count = match word.strip_suffix('x').and_then(number) {
+            Some(count) => Some(count),
+            None if listed(&TIMES, word) => before.iter().rev().take(2).find_map(|word| number(word)),
+            None if every > 0 && listed(&SPANS, word) => Some(WATCH),
+            None => None,
+        };
+        let limit = || before.iter().any(|word| listed(&LIMITS, word));
+        if let Some(count) = count.filter(|count| *count > most && !limit()) {
+            most = count;
+        }
+        before = [before[1], before[2], before[3], word];
+    }
+    most.min(MOST)
+}
+
+fn number(word: &str) -> Option<u32> {
+    let named = || NUMBERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, number)| *number);
+    word.parse().ok().or_else(named).filter(|count| *count > 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [&TIMES[..], &LIMITS, &EVERY, &SPANS] {
+            super::super::words::assert_sorted(list);
+        }
+    }
+
+    #[test]
+    fn orders() {
+        for (text, times) in [
+            ("Run the test 20 times and tell me the rate", 20),
+            ("switch it on and off ten times", 10),
+            ("five runs each, interleaved", 5),
+            ("toss it 12x", 12),
+            ("Look at the page every 5 minutes until it opens", WATCH),
+            ("ogni sera accendi la luce", WATCH),
+            ("take exactly 20 readings", 20),
+            ("bitte zehnmal, also 10 mal", 10),
+            ("try at most 5 times", 0),
+            ("up to 3 attempts", 0),
+            ("a table for 4 at 8", 0),
+            ("it failed 2 times", 0),
+            ("", 0),
+        ] {
+            assert_eq!(ordered_times(text), times, "{text}");
+        }
+    }
+}
