@@ -13,7 +13,8 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
 use crate::state::{Call, Ring, Step, Time};
 use crate::text::{
-    Edit, Empty, Words, combine, frame, mark, mistake, printable, progress, root_line, tells_trouble, told, transient,
+    Edit, Empty, Words, combine, frame, heading, mark, mistake, printable, progress, root_line, tells_trouble, told,
+    transient,
 };
 use alloc::{boxed::Box, format};
 
@@ -141,8 +142,7 @@ impl Single {
             Some(root) => mark(root) | 1,
             None => {
                 let start = answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default();
-                let lines = start.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
-                lines.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line)) & !1
+                heading(start, HEAD) & !1
             }
         };
         Self { kind, call: mark(call.key), sign }

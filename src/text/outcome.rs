@@ -10,6 +10,7 @@ use super::digest::{Digests, Key, combine, key, salted};
 use super::echo::{Echo, Word};
 use super::glance::sketch;
 use super::late::Late;
+use super::lines::trimmed;
 use super::mask::{
     CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
 };
@@ -563,7 +564,7 @@ codec!(enum Empty { Nothing: 0, Blank: 1, Null: 2, List: 3 });
 
 impl Empty {
     fn of(text: &str) -> Self {
-        match text.trim() {
+        match trimmed(text) {
             "" => Self::Blank,
             "null" | "{}" => Self::Null,
             "[]" => Self::List,
