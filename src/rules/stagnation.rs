@@ -14,7 +14,6 @@ use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
 use crate::state::{Call, Ring, Step, Time};
 use crate::text::{
     Edit, Empty, Words, combine, frame, heading, mark, mistake, printable, progress, root_line, tells_trouble, told,
-    transient,
 };
 use alloc::{boxed::Box, format};
 
@@ -289,7 +288,7 @@ impl State {
         let heard = core::mem::take(&mut self.heard);
         let right_after = self.last == kind && !heard;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
-        let waits = facts.waiting || facts.failed && transient(result) || self.waited || right_after && paused;
+        let waits = facts.waiting || facts.transient || self.waited || right_after && paused;
         (self.last, self.at, self.waited) = (kind, step.at.into(), call.polling);
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.single.kind == kind));
         let once = if known.is_none() { self.singles.take(|known| known.kind == kind) } else { None };

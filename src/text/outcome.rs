@@ -15,6 +15,7 @@ use super::mask::{
     CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
 };
 use super::mutation::Names;
+use super::nature::transient;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
 use super::scan::may_mark_progress;
@@ -50,6 +51,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) wordless: bool,
     /// The answer is to wait.
     pub(crate) waiting: bool,
+    /// Waiting may end what a failure tells.
+    pub(crate) transient: bool,
     /// Letters outside masked tokens, counted up to 64.
     pub(crate) letters: u32,
     /// The answer tells how far something is.
@@ -457,6 +460,7 @@ pub(crate) fn outcome(
         failed,
         negative: if failed { silent } else { is_negative(result.outcome, Empty::of(text), quiet, said) },
         wordless: !failed && wordless && !is_json && !details,
+        transient: failed && transient(result),
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
         progress_mark,
