@@ -242,10 +242,12 @@ fn put_text(text: &str, to: &mut Vec<u8>) {
 /// follows, the others hold it, the highest bits first.
 #[inline(never)]
 fn put_number(number: u64, to: &mut Vec<u8>) {
+    if number < 0x80 {
+        return to.push(number as u8);
+    }
     let more = length(number) - 1;
     let end = to.len() + 1 + more;
     match 7_usize.checked_sub(more) {
-        Some(7) => to.push(number as u8),
         // Eight bytes are written whatever it takes: that is one store.
         Some(free) => {
             let begins = u64::from(!(0xff_u8 >> more)) << 56;

@@ -207,9 +207,10 @@ pub(crate) fn decide(
     let (mut fresh, mut refused) = (Vec::new(), Vec::new());
     let mut question = None;
     let mut silent = Recommendation::Continue;
-    let mut judged: Vec<(Finding, Signal)> = Vec::with_capacity(raised.len());
-    for (index, mut signal) in raised {
-        let (Some(rule), Some(limits)) = (RULES.get(index), limits.get(index)) else { continue };
+    // A signal is large, and stays where it is.
+    let mut judged: Vec<(Finding, &Signal)> = Vec::with_capacity(raised.len());
+    for (index, signal) in &mut raised {
+        let (Some(rule), Some(limits)) = (RULES.get(*index), limits.get(*index)) else { continue };
         let mut identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
         let lane = run.lanes.here();
         if rule.in_lane && lane != 0 {
@@ -250,7 +251,7 @@ pub(crate) fn decide(
         {
             refused.push(identity);
         }
-        judged.push((finding(rule, level, threshold, &signal, run, scene), signal));
+        judged.push((finding(rule, level, threshold, signal, run, scene), signal));
     }
     // Stable: at equal level the rule that is checked earlier leads.
     sort_few(&mut judged, |one, other| one.0.level < other.0.level);

@@ -8,7 +8,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Signal, elsewhere};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
-use crate::text::{Asks, Key, backoff, combine, mark, printable, transient};
+use crate::text::{Asks, Key, backoff, combine, mark, printable};
 use alloc::format;
 
 const EVIDENCE: usize = 5;
@@ -183,7 +183,7 @@ impl Window<Outing> {
                 if ((before.call == key || target != 0 && before.target == target)
                     && (by_clock >= PAUSE || grows(before.waited.into(), waited))
                     || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited.into()))
-                    && transient(result) =>
+                    && step.transient(result) =>
             {
                 THIRD
             }

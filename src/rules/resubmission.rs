@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Tokens, combine, named_things, printable, root_line, transient};
+use crate::text::{Empty, Key, Late, Tokens, combine, named_things, printable, root_line};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -176,7 +176,7 @@ impl Rule for Resubmission {
                 let failed = call.filter(|_| !step.facts.waiting).and_then(|call| {
                     // An error that names no root is the same where all that was said is.
                     let root = step.root(result, cx.salt).or(said.then_some(step.facts.light))?;
-                    (!transient(result)).then_some((call, root))
+                    (!step.transient(result)).then_some((call, root))
                 });
                 let Some((call, root)) = failed else {
                     state.last = None;

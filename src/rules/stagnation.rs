@@ -13,10 +13,10 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
-use crate::state::{Call, Came, Kin, Ring, Step, Time, heading};
+use crate::state::{Call, Came, Kin, Ring, Step, Time, head};
 use crate::text::{
     Edit, Figures, Words, combine, first_mark, frame, mark, mistake, printable, progress, root_line, tells_trouble,
-    told, transient,
+    told,
 };
 use alloc::{boxed::Box, format};
 use things::{Outcome, Things};
@@ -180,7 +180,7 @@ impl Kind {
             line: last.map_or(light, |line| told(line, salt)),
             said: first.map_or(0, frame) ^ last.map_or(0, frame).rotate_left(9),
             left: Left::of(answer),
-            figures: figures(heading(answer)),
+            figures: figures(head(answer)),
             class: step.facts.class.map_or(0, mark),
             words: Words::said(answer),
             progress: progress(answer),
@@ -348,7 +348,7 @@ impl State {
         // The user goes from one to the other.
         let ordered = heard && self.last != kind;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
-        let waits = facts.waiting || facts.failed && transient(result) || self.waited || right_after && paused;
+        let waits = facts.waiting || facts.transient || self.waited || right_after && paused;
         (self.last, self.at, self.waited, self.waits) = (kind, step.at.into(), call.polling, waits);
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.single.kind == kind));
         let is_new = known.is_none() && once.is_none();

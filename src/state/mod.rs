@@ -25,7 +25,7 @@ pub(crate) use graph::{Cycle, Graph, node_key};
 use lane::{Counted, Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
-pub(crate) use news::{Came, Kin, heading};
+pub(crate) use news::{Came, Kin, head};
 pub(crate) use packed::{Marked, Packed};
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use retold::Telling;

@@ -6,7 +6,7 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, combine, first_mark, frame, mark, mistake};
+use crate::text::{Figures, combine, first_mark, heading, mark, mistake};
 
 /// Kinds of calls that are known.
 const KINDS: usize = 12;
@@ -49,17 +49,14 @@ impl Came {
     fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Self {
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
         let answer = result.output.as_str();
-        let start = heading(answer);
+        let start = head(answer);
         let error = step.facts.class.map(|class| {
             let first = || first_mark(answer).map(|line| mistake(line, salt));
             step.root(result, salt).or_else(first).unwrap_or(class)
         });
         let sign = match error {
             Some(root) => mark(root) | 1,
-            None => {
-                let lines = start.lines().map(str::trim).filter(|line| !line.is_empty()).take(HEAD);
-                lines.fold(0_u32, |sum, line| sum.rotate_left(7) ^ frame(line)) & !1
-            }
+            None => heading(start, HEAD) & !1,
         };
         Self { kind, call: mark(call.key), sign, sum: Figures::of(start).sum, fell: 0 }
     }
@@ -70,7 +67,7 @@ impl Came {
 }
 
 /// The first bytes of an answer.
-pub(crate) fn heading(answer: &str) -> &str {
+pub(crate) fn head(answer: &str) -> &str {
     answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, Onset, Ring, Sighting, task_key};
-use crate::text::{Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key, root_error};
+use crate::text::{Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key, root_error, transient};
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
 
@@ -123,6 +123,11 @@ impl Step {
     /// The error at the root of its result: looked for where a rule asks, and once.
     pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
         *self.root.get_or_init(|| root_error(&result.output, salt))
+    }
+
+    /// Whether waiting may end what its result tells.
+    pub(crate) fn transient(&self, result: &ToolResult) -> bool {
+        if self.facts.failed { self.facts.transient } else { transient(result) }
     }
 }
 

@@ -31,13 +31,17 @@ impl Tight {
         ];
         let mut bytes = [0; LENGTHS + NUMBERS * 8];
         let (mut lengths, mut end) = (0_u64, LENGTHS);
-        for (index, number) in numbers.into_iter().enumerate() {
-            // Eight bytes are written whatever it takes, for that is one store: what is too much is zeros.
-            *bytes.get_mut(end..)?.first_chunk_mut()? = number.to_le_bytes();
-            let length = 8 - number.leading_zeros() / 8;
-            lengths |= u64::from(length) << (4 * index);
-            end += length as usize;
-        }
+        // Shown, for a loop is not taken apart, and most are zeros, which a branch tells.
+        numbers.into_iter().zip(0_u32..).try_for_each(|(number, index)| {
+            if number != 0 {
+                // Eight bytes are written whatever it takes, for that is one store: what is too much is zeros.
+                *bytes.get_mut(end..)?.first_chunk_mut()? = number.to_le_bytes();
+                let length = 8 - number.leading_zeros() / 8;
+                lengths |= u64::from(length) << (4 * index);
+                end += length as usize;
+            }
+            Some(())
+        })?;
         *bytes.first_chunk_mut()? = *lengths.to_le_bytes().first_chunk::<LENGTHS>()?;
         bytes.first_chunk().filter(|_| end <= ROOM).map(|bytes| Self(*bytes))
     }

@@ -2,7 +2,8 @@
 //!
 //! Only short texts are believed, and of longer ones the ends: a file that contains the word `pending` waits for nothing.
 
-use super::scan::{BLOCK, block, parts};
+use super::lines::{Lines, trimmed};
+use super::scan::{BLOCK, any, parts};
 use super::words::Lexicon;
 
 /// What an answer says.
@@ -269,7 +270,7 @@ pub(super) fn nothing_in(text: &str) -> bool {
     }
     let mut told = false;
     let mut about_trouble = false;
-    for line in text.lines() {
+    for line in Lines(text) {
         let line = outside_tags(line);
         if line.is_empty() {
             continue;
@@ -282,9 +283,8 @@ pub(super) fn nothing_in(text: &str) -> bool {
                 return false;
             }
             told = true;
-        } else if may_label(line)
-            && let Some((label, value)) = line.split_once([':', '：'])
-            && is_nothing(value.trim())
+        } else if let Some((label, value)) = labelled(line)
+            && is_nothing(trimmed(value))
         {
             if troubling(label) {
                 return false;
@@ -308,15 +308,14 @@ fn denies(line: &str) -> bool {
     said.negative
 }
 
-/// Whether one of the bytes that a colon begins with is in a line; looked at as a whole, so that a compiler can look at
-/// several at once.
-fn may_label(line: &str) -> bool {
-    line.bytes().fold(false, |found, byte| found | (byte == b':') | (byte == 0xef))
+/// What stands before the first colon of a line, and what behind it.
+fn labelled(line: &str) -> Option<(&str, &str)> {
+    if line.is_ascii() { line.split_once(':') } else { line.split_once([':', '：']) }
 }
 
 /// A line without the tags around it: `<output>`, `<code>[]</code>`.
 fn outside_tags(line: &str) -> &str {
-    let mut line = line.trim();
+    let mut line = trimmed(line);
     while let Some((tag, rest)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>'))
         && !tag.contains(char::is_whitespace)
     {
@@ -453,14 +452,9 @@ impl Starts {
         ((u32::from_le_bytes(start) | 0x2020_2020).wrapping_mul(0x9e37_79b1) >> 21) as usize
     }
 
-    /// Whether a phrase may begin where `rest` does.
+    /// Whether a phrase may begin with these bytes.
     #[inline]
-    fn may_begin(&self, rest: &[u8]) -> bool {
-        let start = rest.first_chunk().copied().unwrap_or_else(|| {
-            let mut start = [0; 4];
-            start.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            start
-        });
+    fn may_begin(&self, start: [u8; 4]) -> bool {
         let place = Self::place(start);
         self.0.get(place >> 6).is_some_and(|bits| bits >> (place & 63) & 1 == 1)
     }
@@ -469,23 +463,23 @@ impl Starts {
 static STARTS: Starts = Starts::of_phrases();
 
 fn scan(text: &str, says: &mut Says) {
-    let bytes = text.as_bytes();
     let (mut at, mut inside, mut beyond) = (0, false, false);
-    while let Some(block) = block(bytes, at) {
-        let (letters, wide) = parts::<b'\''>(&block);
+    any(text.as_bytes(), |block: &[u8; BLOCK + 3]| {
+        let (letters, wide) = block.first_chunk().map_or((0, 0), parts::<b'\''>);
         let words = letters | wide;
         let mut starts = words & !(words << 1 | u64::from(inside));
         inside = words >> (BLOCK - 1) != 0;
         beyond |= wide != 0;
         while starts != 0 {
-            let from = at + starts.trailing_zeros() as usize;
+            let from = starts.trailing_zeros() as usize;
             starts &= starts - 1;
-            if STARTS.may_begin(bytes.get(from..).unwrap_or_default()) {
-                take_phrase(text, from, says);
+            if block.get(from..).and_then(<[u8]>::first_chunk).is_some_and(|start| STARTS.may_begin(*start)) {
+                take_phrase(text, at + from, says);
             }
         }
         at += BLOCK;
-    }
+        false
+    });
     if beyond {
         for (phrase, meaning) in &OTHER_SCRIPTS {
             if text.contains(phrase) {

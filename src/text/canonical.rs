@@ -134,7 +134,8 @@ pub(crate) fn call_key(
             }
         }
     }
-    CallKey { key: canonical, raw: salted("call", salt, buffer.as_bytes()) }
+    let raw = if altered { salted("call", salt, buffer.as_bytes()) } else { canonical };
+    CallKey { key: canonical, raw }
 }
 
 /// What `call` was given, as [`call_key`] has just left it in `buffer`, and whether that is canonical JSON.
@@ -416,7 +417,7 @@ pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
 /// or a trailing `/` in it.
 fn is_unresolved_path(text: &str) -> bool {
     let bytes = text.as_bytes();
-    if bytes.len() > 1024 {
+    if bytes.len() > 1024 || !bytes.iter().fold(false, |found, byte| found | (*byte == b'/')) {
         return false;
     }
     let Some(first_slash) = bytes.iter().position(|byte| *byte == b'/') else { return false };

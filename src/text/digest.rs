@@ -99,23 +99,26 @@ pub(crate) fn evidence(key: Key) -> SmolStr {
 /// Digests that were shown lately. What repeats is shown event after event, and a digest costs more than all else about a
 /// finding. No part of the state: they are forgotten with the detector and change nothing that is said.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Digests(Option<Box<[(Key, SmolStr); Digests::KEPT]>>);
+pub(crate) struct Digests(Option<Box<[[Shown; 2]; Digests::PAIRS]>>);
+
+/// A key and its digest; empty where there is none.
+type Shown = (Key, SmolStr);
 
 impl Digests {
-    /// How many are kept, each in the one place that its key has.
-    const KEPT: usize = 64;
+    /// How many are kept, two of those that their keys give the same place.
+    const PAIRS: usize = 32;
 
     fn of(&mut self, key: Key) -> SmolStr {
-        let kept = self.0.get_or_insert_with(|| Box::new(core::array::from_fn(|_| <(Key, SmolStr)>::default())));
-        match kept.get_mut((key >> 58) as usize) {
-            Some((known, digest)) => {
-                if *known != key || digest.is_empty() {
-                    (*known, *digest) = (key, evidence(key));
-                }
-                digest.clone()
+        let kept = self.0.get_or_insert_with(|| Box::new(core::array::from_fn(|_| Default::default())));
+        let Some([latest, other]) = kept.get_mut((key >> 59) as usize) else { return evidence(key) };
+        let is_kept = |(known, digest): &Shown| *known == key && !digest.is_empty();
+        if !is_kept(latest) {
+            core::mem::swap(latest, other);
+            if !is_kept(latest) {
+                *latest = (key, evidence(key));
             }
-            None => evidence(key),
         }
+        latest.1.clone()
     }
 }
 

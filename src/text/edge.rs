@@ -1,6 +1,7 @@
 //! The first and the last line of an answer, told by what is not a figure in them.
 
 use super::digest::{mark, salted};
+use super::lines::{Lines, first_line, trimmed};
 use super::mask::{end_of_digits, first_digit};
 
 /// Bytes of such a line at most.
@@ -26,26 +27,31 @@ impl Edge {
         if !bytes.iter().any(u8::is_ascii_alphabetic) {
             return None;
         }
-        let (mut shape, mut length, mut at) = ([0; LONGEST], 0, 0);
-        while let (Some(byte), Some(free)) = (bytes.get(at), shape.get_mut(length)) {
-            let end = if at < first { at } else { end_of_digits(bytes, at) };
-            *free = if end > at { b'#' } else { *byte };
-            (length, at) = (length + 1, end.max(at + 1));
+        let (mut shape, mut length, mut rest, mut next) = ([0; LONGEST], 0, bytes, Some(first));
+        while let Some((words, figures)) = rest.split_at_checked(next.unwrap_or(rest.len())) {
+            let (end, mark) = (length + words.len(), usize::from(next.is_some()));
+            shape.get_mut(length..end)?.copy_from_slice(words);
+            shape.get_mut(end..end + mark)?.fill(b'#');
+            (length, rest) = (end + mark, figures.get(end_of_digits(figures, 0)..)?);
+            if next.is_none() {
+                break;
+            }
+            next = first_digit(rest);
         }
-        let shape = shape.get(..length).unwrap_or_default();
+        let shape = shape.get(..length)?;
         Some(Self { shape: mark(salted("edge/shape", salt, shape)), line: mark(salted("edge", salt, bytes)), alone })
     }
 }
 
 /// The first and the last line, where there are figures in them. Objects and lists have no lines.
 pub(crate) fn edges(answer: &str, salt: u64) -> [Option<Edge>; 2] {
-    let text = answer.trim();
+    let text = trimmed(answer);
     let list = || text.strip_prefix('[').is_some_and(|inside| !inside.starts_with(|char: char| char.is_alphabetic()));
     if text.starts_with('{') && text.ends_with('}') || text.ends_with(']') && list() {
         return [None; 2];
     }
-    let first = text.split('\n').next().unwrap_or_default();
-    let last = text.rsplit('\n').next().unwrap_or_default();
+    let (first, _) = first_line(text);
+    let last = Lines(text).next_back().unwrap_or_default();
     let alone = first.len() == text.len();
     [Edge::of(first.trim_end(), alone, salt), Edge::of(last.trim_start(), alone, salt)]
 }

@@ -3,6 +3,7 @@
 //! The same answer is the same answer whoever hands it on. Only what is known to its last field is opened: one field more may be
 //! the answer.
 
+use super::lines::trimmed;
 use super::words::{listed, same};
 use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, string::String, vec::Vec};
@@ -87,7 +88,7 @@ pub(crate) fn with_output(result: &ToolResult, output: String) -> ToolResult {
 }
 
 fn open(output: &str) -> Option<Opened<'_>> {
-    let text = output.trim();
+    let text = trimmed(output);
     match text.as_bytes() {
         [b'{', .., b'}'] => in_json(text),
         [b'<', ..] => in_tags(text),

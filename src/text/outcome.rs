@@ -10,10 +10,12 @@ use super::digest::{Digests, Key, combine, key, salted};
 use super::echo::{Echo, Word};
 use super::glance::sketch;
 use super::late::Late;
+use super::lines::trimmed;
 use super::mask::{
     CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
 };
 use super::mutation::Names;
+use super::nature::transient;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
 use super::scan::may_mark_progress;
@@ -49,6 +51,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) wordless: bool,
     /// The answer is to wait.
     pub(crate) waiting: bool,
+    /// Waiting may end what a failure tells.
+    pub(crate) transient: bool,
     /// Letters outside masked tokens, counted up to 64.
     pub(crate) letters: u32,
     /// The answer tells how far something is.
@@ -456,6 +460,7 @@ pub(crate) fn outcome(
         failed,
         negative: if failed { silent } else { is_negative(result.outcome, Empty::of(text), quiet, said) },
         wordless: !failed && wordless && !is_json && !details,
+        transient: failed && transient(result),
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
         progress_mark,
@@ -563,7 +568,7 @@ codec!(enum Empty { Nothing: 0, Blank: 1, Null: 2, List: 3 });
 
 impl Empty {
     fn of(text: &str) -> Self {
-        match text.trim() {
+        match trimmed(text) {
             "" => Self::Blank,
             "null" | "{}" => Self::Null,
             "[]" => Self::List,

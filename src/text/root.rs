@@ -3,6 +3,7 @@
 use super::canonical::canonical_json;
 use super::digest::Key;
 use super::late::{Reads, Said};
+use super::lines::{Lines, trimmed};
 use super::nature::mistake;
 use super::ordered;
 use super::scan::holds_triple;
@@ -50,7 +51,7 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
     // A label on a line of its own names nothing: the error is what follows it.
     let mut after = None;
     let mut marked = None;
-    for line in tail.lines().rev().map(str::trim).filter(said).take(LAST) {
+    for line in Lines(tail).rev().map(trimmed).filter(said).take(LAST) {
         if is_marked(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
@@ -58,7 +59,7 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
         after = Some(line);
     }
     let marked = marked.or_else(|| {
-        let mut lines = head.lines().map(str::trim).filter(said);
+        let mut lines = Lines(head).map(trimmed).filter(said);
         let first: [Option<&str>; FIRST + 1] = core::array::from_fn(|_| lines.next());
         first.windows(2).rev().find_map(|pair| match pair {
             [Some(line), next] if is_marked(line) => Some(next.filter(|_| is_label(line)).unwrap_or(line)),
@@ -86,7 +87,7 @@ fn is_label(line: &str) -> bool {
 /// Whether an output is an object of JSON, or a list of such, of lists or of texts, by its brackets: `[error] no berth [7]` is a line
 /// of a log.
 fn is_json(output: &str) -> bool {
-    let output = output.trim();
+    let output = trimmed(output);
     let list = || output.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '[', '"']));
     output.starts_with('{') && output.ends_with('}') || output.ends_with(']') && list()
 }

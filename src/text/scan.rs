@@ -55,6 +55,30 @@ pub(super) fn letters(text: &[u8], limit: u32) -> u32 {
     letters.min(limit)
 }
 
+/// Where the first line of a text ends.
+pub(super) fn line_end(text: &[u8]) -> usize {
+    let (blocks, rest) = text.as_chunks::<BLOCK>();
+    for (at, block) in blocks.iter().enumerate() {
+        let ends = blocks::line_ends(block);
+        if ends != 0 {
+            return at * BLOCK + ends.trailing_zeros() as usize;
+        }
+    }
+    blocks.len() * BLOCK + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
+}
+
+/// Where the last line of a text begins.
+pub(super) fn line_start(text: &[u8]) -> usize {
+    let (rest, blocks) = text.as_rchunks::<BLOCK>();
+    for (at, block) in blocks.iter().enumerate().rev() {
+        let ends = blocks::line_ends(block);
+        if ends != 0 {
+            return rest.len() + (at + 1) * BLOCK - ends.leading_zeros() as usize;
+        }
+    }
+    rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+}
+
 /// Whether one of the lower-case triples stands in a text, whatever its case.
 pub(super) fn holds_triple(text: &[u8], triples: &[[u8; 3]; 4]) -> bool {
     any(text, |block| blocks::triples(block, triples))
@@ -69,7 +93,7 @@ pub(super) fn may_mark_progress(text: &[u8]) -> bool {
 /// Whether something is said of one of a text's blocks; each comes with as many more bytes as `SEEN` has, and filled up with
 /// zeros where the text ends.
 #[inline]
-fn any<const SEEN: usize>(text: &[u8], mut said: impl FnMut(&[u8; SEEN]) -> bool) -> bool {
+pub(super) fn any<const SEEN: usize>(text: &[u8], mut said: impl FnMut(&[u8; SEEN]) -> bool) -> bool {
     let (mut rest, mut last) = (text, [0; SEEN]);
     while !rest.is_empty() {
         let block = rest.first_chunk().unwrap_or_else(|| {

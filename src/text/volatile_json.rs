@@ -10,6 +10,7 @@ mod skim;
 pub(super) use skim::skim;
 
 use super::answer::{Says, WAITING_STATES};
+use super::lines::trimmed;
 use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
 use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
@@ -73,7 +74,7 @@ const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reaso
 
 /// Whether an output looks like JSON that is compared as such.
 pub(super) fn is_json(text: &str) -> bool {
-    let text = text.trim();
+    let text = trimmed(text);
     let looks = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
     looks && text.len() <= LONGEST
 }

@@ -261,8 +261,8 @@ const fn last(mut rest: &[u8]) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexicon {
     bits: [u64; Self::WORDS],
-    /// A bit for every length that a word of the lists has.
-    lengths: u64,
+    /// For every letter that a word of the lists begins with, modulo 32, a bit for every length modulo 32.
+    lengths: [u32; 32],
 }
 
 impl Lexicon {
@@ -272,7 +272,7 @@ impl Lexicon {
 
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
     pub(super) const fn of(lists: &[&[&str]]) -> Self {
-        let (mut bits, mut lengths) = ([0; Self::WORDS], 0);
+        let (mut bits, mut lengths) = ([0; Self::WORDS], [0; 32]);
         let mut list = 0;
         while list < lists.len() {
             let mut entry = 0;
@@ -280,7 +280,7 @@ impl Lexicon {
                 let word = lists[list][entry].as_bytes();
                 let (place, mark) = Self::place(word, word.len());
                 bits[place] |= mark;
-                lengths |= 1 << (word.len() & 63);
+                lengths[(word[0] & 31) as usize] |= 1 << (word.len() & 31);
                 entry += 1;
             }
             list += 1;
@@ -300,8 +300,11 @@ impl Lexicon {
     /// none. What stands behind it makes it cheaper to read.
     #[inline]
     pub(super) fn may_hold(&self, rest: &[u8], length: usize) -> bool {
-        // Most short words are as short as none of the lists.
-        if self.lengths >> (length & 63) & 1 == 0 {
+        // Most words are as long as none of the lists that begins with their letter.
+        let Some(lengths) = rest.first().and_then(|first| self.lengths.get(usize::from(first & 31))) else {
+            return false;
+        };
+        if lengths >> (length & 31) & 1 == 0 {
             return false;
         }
         let (place, mark) = Self::place(rest, length);

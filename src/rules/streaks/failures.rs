@@ -4,7 +4,7 @@ use super::{One, Row, Words, rows};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::Sighting;
-use crate::text::{combine, key, mark, printable, salted, transient};
+use crate::text::{combine, key, mark, printable, salted};
 use alloc::format;
 
 rows! {
@@ -95,7 +95,7 @@ const FAILING_TARGET: Row = Row {
         // The lowest bit: one of those that failed was to change something.
         let mutates = call.mutates || known.is_some_and(|known| !anew && known.mark & 1 == 1);
         // Who counts the tries until a load has passed makes one call.
-        let again = known.filter(|known| known.part != mark(call.key) && transient(result));
+        let again = known.filter(|known| known.part != mark(call.key) && step.transient(result));
         let part = again.map_or_else(|| mark(call.key), |known| known.part);
         let (mark, round) = (step.mutations_after << 1 | u64::from(mutates), call.round);
         Some(One { owner, key, part, anew, mark, round, sighting: step.sighting, onset: step.onset, ..One::here(cx) })

@@ -34,6 +34,14 @@ pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
     (parts, gather(&marked))
 }
 
+/// One bit for every end of a line; without one, as in most blocks, nothing is gathered.
+#[inline]
+pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
+    let mut marked = [0_u8; BLOCK];
+    marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = u8::from(*byte == b'\n'));
+    if marked.iter().fold(0, |all, mark| all | mark) == 0 { 0 } else { gather(&marked) }
+}
+
 pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
     let is_letter = |byte: u8| ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte >= 0xc0);
     block.iter().fold(0_u8, |letters, byte| letters + u8::from(is_letter(*byte))).into()
@@ -42,6 +50,14 @@ pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
 pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
     let at = |skip: usize| block.get(skip..).and_then(<[u8]>::first_chunk::<BLOCK>);
     let (Some(firsts), Some(seconds), Some(thirds)) = (at(0), at(1), at(2)) else { return false };
+    // Hardly a block holds the first two of one.
+    let begins = firsts.iter().zip(seconds).fold(false, |found, (first, second)| {
+        let (first, second) = (*first | 0x20, *second | 0x20);
+        triples.iter().fold(found, |found, [one, two, _]| found | (first == *one) & (second == *two))
+    });
+    if !begins {
+        return false;
+    }
     let mut found = [0_u8; BLOCK];
     for (((found, first), second), third) in found.iter_mut().zip(firsts).zip(seconds).zip(thirds) {
         let (first, second, third) = (*first | 0x20, *second | 0x20, *third | 0x20);

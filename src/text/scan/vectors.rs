@@ -66,6 +66,10 @@ pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
     (parts, bits(|at| bytes(block, at)))
 }
 
+pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
+    bits(|at| are(bytes(block, at), b'\n'))
+}
+
 pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
     let letters = bits(|at| {
         let here = bytes(block, at);
