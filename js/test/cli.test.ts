@@ -622,8 +622,21 @@ test("doctor: a hook that calls what is not there is wrong", async () => {
   await mkdir(join(own, "node_modules/.bin"), { recursive: true });
   await writeFile(join(own, "node_modules/.bin/loopwarden"), "");
   const right = await there();
-  assert.match(right.stdout, /✓ hooks .*settings\.json: /);
+  assert.match(right.stdout, /✓ hooks .*settings\.json: .*; it uses the recommended configuration$/m);
   assert.equal(right.code, 0, right.stdout);
+  // Which configuration a session here goes by.
+  await writeFile(join(own, "loopwarden.json"), '{ "mode": "shadow" }');
+  assert.match((await there()).stdout, /✓ hooks .*; it uses loopwarden\.json of this folder$/m);
+  const uses = async (options: string) => {
+    const hooks = { PreToolUse: [{ hooks: [{ type: "command", command: `${command} ${options}` }] }] };
+    await writeFile(join(own, ".claude/settings.json"), JSON.stringify({ hooks }));
+    return (await there()).stdout;
+  };
+  assert.match(await uses("--no-config"), /✓ hooks .*; it uses the recommended configuration and no loopwarden\.json/);
+  await writeFile(join(own, "team.json"), "{}");
+  assert.match(await uses('--config "$CLAUDE_PROJECT_DIR"/team.json'), /✓ hooks .*; it uses \S*team\.json$/m);
+  await writeFile(join(own, "team.json"), '{ "mode": "loud" }');
+  assert.match(await uses("--config=team.json"), /✗ hooks .*which does not watch: team\.json:1: invalid-config/);
 });
 
 test("schema prints what is published", async () => {

@@ -438,6 +438,51 @@ test("a hook that nobody can judge takes no other along", async () => {
   assert.equal(levels.at(-1), true, "what comes after it is judged");
 });
 
+test("a session goes by the loopwarden.json of the folder in which the agent works", async () => {
+  const at = join(folder, "configured");
+  await mkdir(join(at, "elsewhere"), { recursive: true });
+  const file = join(at, "loopwarden.json");
+  await writeFile(file, '// only look\n{ "mode": "shadow" }');
+  const loop = async (session: string, cwd: string | undefined, args: string[], own: string): Promise<string> => {
+    const told = (input: object) => JSON.stringify({ ...input, cwd });
+    const options = ["--no-batches", ...args];
+    for (let n = 0; n < 5; n++) {
+      await start(options, told(pre(session, n)), own);
+      await start(options, told(post(session, n)), own);
+    }
+    const { code, stdout, stderr } = await start(options, told(pre(session, 5)), own);
+    assert.deepEqual([code, stderr], [0, ""]);
+    return stdout;
+  };
+  assert.equal(await loop("configured-1", at, [], folder), "{}\n", "the folder of the agent");
+  assert.equal(await loop("configured-2", undefined, [], at), "{}\n", "the folder of the hook");
+  assert.match(await loop("configured-3", join(at, "elsewhere"), [], at), /deny/, "and no other");
+  assert.match(await loop("configured-4", at, ["--no-config"], folder), /deny/);
+  await writeFile(join(folder, "other.json"), '{ "rules": { "repeated-call": { "nudge": 2, "block": 3 } } }');
+  assert.match(await loop("configured-5", at, ["--config", "other.json"], folder), /deny/);
+
+  // What is wrong with it refuses nothing and is said, until somebody mends it.
+  const call = JSON.stringify({ ...pre("configured-6", 0), cwd: at });
+  for (const wrong of ["", "{", '{ "mode": "loud" }', '{ "tools": [] }']) {
+    await writeFile(file, wrong);
+    const { code, stdout, stderr } = await start([], call);
+    assert.equal(code, 0);
+    assert.match(stderr, /^loopwarden: .*loopwarden\.json: ?/);
+    assert.deepEqual(Object.keys(JSON.parse(stdout)), ["systemMessage"], wrong);
+    assert.match(JSON.parse(stdout).systemMessage, /does not watch here: .*configured.loopwarden\.json:/);
+  }
+  await rm(file);
+  await mkdir(file);
+  assert.match((await start([], call)).stdout, /loopwarden\.json: is no file"/);
+  await rm(file, { recursive: true });
+  if (process.platform !== "win32") {
+    await run("mkfifo", [file]);
+    assert.match((await start([], call)).stdout, /loopwarden\.json: is no file"/);
+    await rm(file);
+  }
+  assert.deepEqual((await start([], call)).stdout, "{}\n");
+});
+
 /** A project that has the package. */
 async function project(name: string): Promise<{ folder: string; file: string }> {
   const at = join(folder, name);
@@ -543,6 +588,7 @@ test("install writes the hooks beside what is there, once, and uninstall leaves 
   assert.equal(settings.hooks.PreToolUse.length, 2);
   assert.equal(settings.hooks.PreToolUse[0].hooks[0].command, "./audit.sh");
   assert.match(settings.hooks.Stop[0].hooks[0].command, /loopwarden hook$/);
+  assert.match(installed.stdout, /new sessions use it, with loopwarden\.json of the folder they begin in/);
   const backup = /As it was: (.*)/.exec(installed.stdout)?.[1] ?? "";
   assert.equal(await readFile(backup, "utf8"), before);
 
@@ -568,6 +614,8 @@ test("uninstall takes out ours and nothing else, however it was installed", asyn
     const { PreToolUse, Stop } = JSON.parse(await readFile(file, "utf8")).hooks;
     assert.deepEqual([PreToolUse.length, Stop.length], [3, 1], "installed once");
   }
+  assert.equal((await start(["install", "--local", "--no-config"], "", at)).code, 0);
+  assert.match(JSON.parse(await readFile(file, "utf8")).hooks.Stop[0].hooks[0].command, / hook --no-config$/);
   assert.equal((await start(["uninstall", "--local"], "", at)).code, 0);
   assert.deepEqual(JSON.parse(await readFile(file, "utf8")), { hooks: { PreToolUse: others } });
   const outside = await start(["install", "--config", join(folder, "elsewhere.json")], "", at);

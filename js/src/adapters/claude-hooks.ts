@@ -7,6 +7,7 @@ interface Told {
   session_id: string;
   agent_id?: string | undefined;
   agent_type?: string | undefined;
+  cwd?: string | undefined;
 }
 
 interface ToolTold extends Told {

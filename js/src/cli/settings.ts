@@ -7,10 +7,8 @@ import type { Config } from "../generated/types.ts";
 import { without } from "../replay/raw.ts";
 import { InputError } from "./failure.ts";
 import { located, text } from "./input.ts";
+import { NAME } from "./name.ts";
 import { tell } from "./print.ts";
-
-/** The file that is found by itself. */
-export const NAME = "loopwarden.json";
 
 /** A configuration, and where it comes from. */
 export interface Settings {

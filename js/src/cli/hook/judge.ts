@@ -1,6 +1,6 @@
 // What a hook does when a host calls it. The command loads nothing else for it, neither of its own nor of Node's, since it is
 // started for every call of a tool.
-import { readdirSync, readSync, writeSync } from "node:fs";
+import { readdirSync, readSync, type Stats, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import {
@@ -15,11 +15,13 @@ import type { Config } from "../../generated/types.ts";
 import { type Options, parse, UsageError } from "../args.ts";
 import { InputError, reasonOf } from "../failure.ts";
 import { inert, safe } from "../harmless.ts";
+import { NAME } from "../name.ts";
 import { type Dialect, understood } from "./dialect.ts";
 import { type Entry, type Folded, forget, Journal } from "./journal.ts";
 
 const OPTIONS = {
   config: { type: "string" },
+  "no-config": { type: "boolean", default: false },
   state: { type: "string" },
   prompts: { type: "string", default: "human" },
   "no-batches": { type: "boolean", default: false },
@@ -32,6 +34,7 @@ const OPTIONS = {
 /** What the options say. */
 export interface Values {
   config?: string | undefined;
+  "no-config": boolean;
   state?: string | undefined;
   prompts: string;
   "no-batches": boolean;
@@ -70,7 +73,8 @@ export async function judge(values: Values): Promise<void> {
   if (input.hook_event_name === "SessionStart") sweep(folder);
   const journal = new Journal<Answer>(join(folder, `${await nameOf(input.session_id)}${SESSION}`));
   // What a session goes by is settled by its first hook.
-  const config = values.config !== undefined && journal.isNew ? await configOf(values.config) : undefined;
+  const file = journal.isNew ? configFile(values, input) : undefined;
+  const config = file === undefined ? undefined : await configOf(file);
   const entry: Hook = {
     at: Date.now(),
     input,
@@ -204,6 +208,26 @@ function patient(operation: () => number): number {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
     }
   }
+}
+
+/**
+ * The file that a new session goes by: the one that is named, or else that of the folder in which the agent works, as with
+ * every other command.
+ *
+ * @throws {InputError} for what is no file: nobody may write to a pipe that a repository holds.
+ */
+function configFile(values: Values, { cwd }: HookInput): string | undefined {
+  if (values.config !== undefined || values["no-config"]) return values.config;
+  let file: string;
+  let found: Stats;
+  try {
+    file = join(typeof cwd === "string" && cwd !== "" ? cwd : process.cwd(), NAME);
+    found = statSync(file);
+  } catch {
+    return undefined;
+  }
+  if (!found.isFile()) throw new InputError(`${file}: is no file`);
+  return file;
 }
 
 async function configOf(file: string): Promise<Config> {
