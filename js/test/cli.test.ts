@@ -260,7 +260,7 @@ test("replay: a pending event is judged and not recorded", async () => {
 test("replay: broken lines are reported, the rest goes on", async () => {
   const lines = ['{"type":"output","text":"a"}', "{no", '{"type":"output","txt":"a"}', '{"type":"output","text":"b"}'];
   const { code, stdout, stderr } = await loopwarden("replay", await file("broken.jsonl", lines.join("\n")), "--json");
-  assert.equal(code, 0);
+  assert.equal(code, 1, "what could not be read may have been a loop");
   assert.equal(stdout.trimEnd().split("\n").length, 2);
   assert.match(stderr, /broken\.jsonl:2: invalid-json: .* at column 2/);
   assert.match(stderr, /broken\.jsonl:3: invalid-event: `txt`: unknown field/);
@@ -578,6 +578,25 @@ test("what is no log is told in a line", async () => {
   assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
 });
 
+test("a log of which most cannot be read is no good news", async () => {
+  const broken = busy(8).map((event, at) => (at < 3 ? JSON.stringify(event) : `{"type":"tool-${at}"}`));
+  const name = await file("broken.jsonl", `${broken.join("\n")}\n{"type":\n`);
+  const told = await loopwarden("replay", name);
+  assert.equal(told.code, 1);
+  assert.match(told.stdout, /No loop found in 3 events in what could be read; 14 of 17 lines or events could not\./);
+  for (const how of [["--json"], ["--reporter", "junit"]])
+    assert.equal((await loopwarden("replay", name, ...how)).code, 1, how[0]);
+  const scored = await loopwarden("eval", name);
+  assert.equal(scored.code, 1);
+  assert.match(scored.stdout, / 14 of 17 /);
+  // What was found was found, and what was read as a whole is fine.
+  const found = await file("broken-loop.jsonl", `${jsonLines(stuck(12))}{"type":\n`);
+  assert.deepEqual([(await loopwarden("replay", found)).code, (await loopwarden("eval", found)).code], [3, 0]);
+  const fine = await file("fine.jsonl", jsonLines(busy(8)));
+  assert.deepEqual([(await loopwarden("replay", fine)).code, (await loopwarden("eval", fine)).code], [0, 0]);
+  assert.equal((await loopwarden("eval", fine, found, name)).code, 1, "each file for itself");
+});
+
 test("a value that is missing or too much is told of by the option's name", async () => {
   for (const [args, words] of [
     [["replay", "--config"], "--config: its value is missing"],
@@ -694,6 +713,7 @@ test("eval scores as the specification says", async () => {
     failure: { runs: 1, alarms: 1 },
     events: scenarios.reduce((sum, { events }) => sum + events.length, 0),
     refused: 2,
+    of: scenarios.reduce((sum, { events }) => sum + events.length, 1),
   });
   assert.deepEqual([b.loops, b.caught], [1, 1]);
   assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 8, 5, 2]);

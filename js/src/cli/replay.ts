@@ -37,7 +37,8 @@ on. Of a file of scenarios --scenario names one.
   --json           one verdict a line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or not all of it and in the rest the level was not
+reached, 2 wrong usage, 3 the level was reached.
 `;
 
 /** How wide the quoted arguments and outputs may be. */
@@ -112,7 +113,8 @@ export async function run(args: string[]): Promise<number> {
     };
     report(reporter, [one]);
   }
-  return isReached ? 3 : 0;
+  // That nothing is wrong is not known of what could not be read.
+  return isReached ? 3 : outcome.unread > 0 ? 1 : 0;
 }
 
 /** The words that name the same run under the same settings to another command. */
@@ -129,6 +131,8 @@ function same(values: ReturnType<typeof parse<typeof OWN>>["values"], file: stri
 interface Outcome {
   strongest: Level;
   events: number;
+  /** Lines and events that could not be read. */
+  unread: number;
   /** The first sighting of each finding at the level asked for. */
   findings: Case["findings"];
 }
@@ -144,8 +148,9 @@ async function told(
 ): Promise<Outcome> {
   using detector = new LoopDetector(config);
   const story = new Story(config === "" ? {} : JSON.parse(config));
-  const outcome: Outcome = { strongest: "continue", events: 0, findings: [] };
+  const outcome: Outcome = { strongest: "continue", events: 0, unread: 0, findings: [] };
   const seen = new Set<string>();
+  let judged = 0;
   const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
   if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
   for await (const part of run.events) {
@@ -157,6 +162,7 @@ async function told(
         if (error !== undefined) complaints.add(line, refused(recorded, error));
         continue;
       }
+      judged++;
       if (how === "json") printJson(verdict);
       else if (how === "story") {
         story.remember(verdict.seq, event, line, pending);
@@ -172,7 +178,8 @@ async function told(
     }
     await drained();
   }
-  if (how === "story" && outcome.events > 0) story.end(detector, outcome.events, complaints.count, why);
+  outcome.unread = complaints.count;
+  if (how === "story" && outcome.events > 0) story.end(detector, judged, outcome.unread, why);
   return outcome;
 }
 
@@ -272,9 +279,7 @@ class Story {
     const count = cost({ events, ...this.#spent });
     if (this.#scopes.size === 0) {
       const part =
-        unread === 0
-          ? ""
-          : ` in what could be read; ${unread} ${unread === 1 ? "line or event" : "lines or events"} could not`;
+        unread === 0 ? "" : ` in what could be read; ${unread} of ${unread + events} lines or events could not`;
       print(`\nNo loop found in ${count}${part}.`);
       return;
     }
