@@ -109,6 +109,31 @@ test("a call that comes to nothing again is nudged, refused and in the end stops
   assert.deepEqual(await hook(pre("whole", 9)), {}, "a human may ask for it");
 });
 
+test("a host that does not tell when the calls of an answer are done is guarded all the same", async () => {
+  const failing = (session: string, n: number) => pre(session, n, `sed -i s/a${n}/b/ x.ts`);
+  const failed = (session: string, n: number) =>
+    hook({
+      ...failing(session, n),
+      hook_event_name: "PostToolUseFailure",
+      error: "sed: can't read x.ts: No such file",
+    });
+  for (let n = 0; n < 8; n++) {
+    assert.doesNotMatch(JSON.stringify(await hook(failing("unbatched", n))), /deny/);
+    await failed("unbatched", n);
+  }
+  assert.match(JSON.stringify(await hook(failing("unbatched", 8))), /"permissionDecision":"deny".*failed 8 times/);
+  assert.equal((await hook(failing("unbatched", 9)))["continue"], false, "and ended where nothing else helps");
+
+  // Calls of one answer that run one after the other are one round, where the host has told of another.
+  await hook(pre("batched", 0, "git status"));
+  await hook(post("batched", 0));
+  await hook(batch("batched"));
+  for (let n = 1; n < 10; n++) {
+    assert.doesNotMatch(JSON.stringify(await hook(failing("batched", n))), /deny/);
+    await failed("batched", n);
+  }
+});
+
 test("a sub-agent is an agent of its own", async () => {
   const worker = { agent_id: "a1", agent_type: "reviewer" };
   for (const n of [0, 1]) await turn("agents", n);

@@ -15,7 +15,8 @@ What is wrong with the hook itself is a warning in the answer and on the standar
                    (cwd of the hook, or the hook's own), if there is one; --no-config does without
   --state DIR      where sessions are remembered, one folder each; ${shown(defaultState())} where absent
   --prompts WHO    human (default), or host: prompts of an outer loop, which are no new task
-  --no-batches     for hosts without PostToolBatch: every answered call ends its round
+  --no-batches     for hosts without PostToolBatch: every answered call ends its round; without this option it is noticed
+                   after three answers, and from then on calls that come one after the other are rounds
 
 install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes and keep the
 file as it was beside it.

@@ -78,7 +78,7 @@ export async function judge(values: Values): Promise<void> {
   const entry: Hook = {
     at: Date.now(),
     input,
-    options: { prompts, batches: !values["no-batches"] },
+    options: { prompts, batches: values["no-batches"] ? false : "unknown" },
     ...(config !== undefined && { config }),
   };
   const { output, warnings } = journal.add(entry, fold);
