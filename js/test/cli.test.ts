@@ -578,6 +578,28 @@ test("what is no log is told in a line", async () => {
   assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
 });
 
+test("replay: what was only noted of an agent is no report of its own", async () => {
+  const said: [agent: string, text: string][] = [
+    ["writer", "Editor, please decide on the headline of the pricing page; that is your part."],
+    ["editor", "Writer, the headline is your job, please decide."],
+    ["writer", "I think the headline is for you to decide, editor, please go ahead."],
+    ["editor", "No, headlines belong to the writer; please pick one."],
+    ["writer", "Over to you, editor: the headline is yours to decide."],
+    ["editor", "Back to you, writer: pick the headline."],
+    ["writer", "Editor, I wait for your headline."],
+    ["editor", "Writer, I wait for you to pick the headline."],
+    ["writer", "As said, the headline is up to you, editor."],
+    ["editor", "As I said, writer, headlines are yours."],
+    ["writer", "Please, editor, decide on the headline."],
+    ["editor", "Please, writer, pick a headline."],
+  ];
+  const talk = said.map(([agent, text]) => ({ type: "message", role: "assistant", agent, text }));
+  const { stdout } = await loopwarden("replay", await file("talk.jsonl", jsonLines(talk)));
+  assert.match(stdout, /^## Loop Detected/m);
+  assert.match(stdout, /\*\*Where\*\*: agent `\w+`/);
+  assert.doesNotMatch(stdout, /No Loop Detected/);
+});
+
 test("a log of which most cannot be read is no good news", async () => {
   const broken = busy(8).map((event, at) => (at < 3 ? JSON.stringify(event) : `{"type":"tool-${at}"}`));
   const name = await file("broken.jsonl", `${broken.join("\n")}\n{"type":\n`);

@@ -277,7 +277,9 @@ class Story {
   /** The report, and what tells more: `why` is the command that explains an event of this run. */
   end(detector: LoopDetector, events: number, unread: number, why: readonly string[] | undefined): void {
     const count = cost({ events, ...this.#spent });
-    if (this.#scopes.size === 0) {
+    // Of many an agent something was noted, and no more: a report of each would tell of none.
+    const reports = [...this.#scopes.values()].map((scope) => detector.report(scope)).filter((text) => LOOP.test(text));
+    if (reports.length === 0 && this.#worst === undefined) {
       const part =
         unread === 0 ? "" : ` in what could be read; ${unread} of ${unread + events} lines or events could not`;
       print(`\nNo loop found in ${count}${part}.`);
@@ -286,11 +288,15 @@ class Story {
     const quote = (seq: number) => this.#events.get(seq)?.quoted;
     if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)
       print(`\n${paint("dim", "the whole run")}  ${count}`);
-    for (const scope of this.#scopes.values()) print(`\n${readable(detector.report(scope), quote).trimEnd()}`);
+    for (const text of reports) print(`\n${readable(text, quote).trimEnd()}`);
+    if (reports.length === 0) print(`\nAt the end of ${count} nothing goes round in circles any more.`);
     if (why !== undefined && this.#worst !== undefined)
       print(`\n${paint("dim", "why")}  ${[...why, "--at", String(this.#worst.seq)].map(word).join(" ")}`);
   }
 }
+
+/** How the report of a scope begins in which a loop stands. */
+const LOOP = /^## Loop Detected/;
 
 /** A word of a command line as a shell reads it. */
 function word(text: string): string {
