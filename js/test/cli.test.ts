@@ -94,6 +94,8 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["eval"], /which files or folders\?/],
     [["config", "chek", "a"], /expected `check FILE`/],
     [["schema", "evnt"], /did you mean event\?/],
+    [["schema", "foo"], /there is none for foo: expected one of event, verdict, config, .*, error/],
+    [["completion", "tcsh"], /completion tcsh: expected one of bash, zsh, fish$/m],
   ];
   for (const [args, message] of cases) {
     await t.test(args.join(" ") || "nothing", async () => {

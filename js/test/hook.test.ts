@@ -235,8 +235,28 @@ test("a state that cannot be read is said so, and the session starts over", asyn
     await writeFile(join(session, file), text);
     const { code, stdout } = await start(["--state", state], JSON.stringify(post("spoilt", 0)));
     assert.equal(code, 0);
-    if (text !== "") assert.match(JSON.parse(stdout).systemMessage, /could not judge and lets the agent go on/);
+    if (text !== "")
+      assert.equal(
+        JSON.parse(stdout).systemMessage,
+        "Loopwarden: its memory of this session was damaged; it begins afresh",
+      );
     assert.deepEqual(await hook(pre("spoilt", 1), "--state", state), {});
+  }
+  // And goes by the configuration of its folder again.
+  const at = join(folder, "spoilt-project");
+  await mkdir(at);
+  await writeFile(join(at, "loopwarden.json"), '{ "mode": "shadow" }');
+  const call = (n: number) => hook({ ...pre("spoilt", n), cwd: at }, "--state", state, "--no-batches");
+  const newest =
+    (await readdir(session))
+      .filter((name) => name.endsWith(".state"))
+      .sort()
+      .at(-1) ?? "";
+  await writeFile(join(session, newest), "nonsense");
+  await start(["--state", state], JSON.stringify({ ...pre("spoilt", 10), cwd: at }));
+  for (let n = 11; n < 18; n++) {
+    assert.deepEqual(await call(n), {});
+    await hook({ ...post("spoilt", n), cwd: at }, "--state", state, "--no-batches");
   }
   assert.ok(!(await readdir(session)).includes(file));
 });
@@ -658,6 +678,7 @@ test("install for a person names the program, and refuses settings that it does 
   assert.ok(hooks.PreToolUse[0].hooks[0].command.includes(cli));
   for (const [bad, complaint] of [
     ['{"a":}', /:1: not valid JSON/],
+    ['{\n"a":\n no}', /:3: not valid JSON: a word without quotes that JSON does not know at column 2$/m],
     ["[]", /expected a JSON object/],
     ['{"hooks":{"Stop":{}}}', /hooks\.Stop: expected a list/],
   ] as const) {

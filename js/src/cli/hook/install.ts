@@ -4,13 +4,13 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTwoFilesPatch } from "diff";
-import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { applyEdits, modify, type ParseError, parse } from "jsonc-parser";
 import { HOOKS } from "../../adapters/claude-hooks.ts";
 import { UsageError } from "../args.ts";
 import { InputError } from "../failure.ts";
 import { NAME } from "../name.ts";
 import { print } from "../print.ts";
-import { configText } from "../settings.ts";
+import { configText, inWords } from "../settings.ts";
 import { readSettings, writeSettings } from "./settings-file.ts";
 
 /** Seconds that the host waits for one hook; it takes tenths of one. */
@@ -142,8 +142,8 @@ function edited(file: string, text: string, entry: Entry | undefined): string {
   const document: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first !== undefined) {
-    const line = text.slice(0, first.offset).split("\n").length;
-    throw new InputError(`${file}:${line}: not valid JSON: ${printParseErrorCode(first.error)}`);
+    const { line, what } = inWords(text, first);
+    throw new InputError(`${file}:${line}: not valid JSON: ${what}`);
   }
   if (typeof document !== "object" || document === null || Array.isArray(document))
     throw new InputError(`${file}: expected a JSON object`);

@@ -47,10 +47,20 @@ export interface Values {
 /** Reads the arguments. */
 export const read = (args: string[]): { values: Values; positionals: string[] } => parse(args, OPTIONS);
 
+/** Why the session's memory cannot be read: said by the hook that finds it so, and the next one begins afresh. */
+const DAMAGED = "its memory of this session was damaged; it begins afresh";
+const OUTDATED = "its memory of this session is another version's; it begins afresh";
+
 /** A warning as a host shows it to whoever watches the agent. */
 export function warn(problems: string[], answer: object = {}): void {
   const shown = problems.map((problem) => safe(problem.replace(/^\[Loopwarden\] /, "")));
-  const systemMessage = shown.map((problem) => `Loopwarden does not watch here: ${firstLine(problem)}`).join("\n");
+  const systemMessage = shown
+    .map((problem) =>
+      [DAMAGED, OUTDATED].includes(problem)
+        ? `Loopwarden: ${problem}`
+        : `Loopwarden does not watch here: ${firstLine(problem)}`,
+    )
+    .join("\n");
   for (const problem of shown) say(2, `loopwarden: ${problem}`);
   say(1, inert(JSON.stringify({ ...answer, systemMessage })));
 }
@@ -118,6 +128,8 @@ function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
   let rest = entries as Hook[];
   while (rest.length > 0) {
     const taken = soundly(kept, rest);
+    // Its configuration was in it as well: the next hook brings one, as the first one did.
+    if (taken.isDamaged) return { state: "", answers: [...answers, ...taken.answers] };
     // A detector that broke has no state: what was known before it did stays, and that one hook is passed over.
     const good = taken.state !== "" ? taken : soundly(kept, rest.slice(0, 1));
     answers.push(...good.answers);
@@ -127,8 +139,13 @@ function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
   return { state: kept ?? "", answers };
 }
 
+interface Judged extends Folded<Answer> {
+  /** The state could not be read. */
+  isDamaged?: boolean;
+}
+
 /** The same where something in a hook is so wrong that nobody foresaw it: there is no state, and the answer says why. */
-function soundly(state: string | undefined, hooks: Hook[]): Folded<Answer> {
+function soundly(state: string | undefined, hooks: Hook[]): Judged {
   try {
     return judged(state, hooks);
   } catch (error) {
@@ -137,15 +154,24 @@ function soundly(state: string | undefined, hooks: Hook[]): Folded<Answer> {
   }
 }
 
-function judged(state: string | undefined, hooks: Hook[]): Folded<Answer> {
+function judged(state: string | undefined, hooks: Hook[]): Judged {
   let [at, warnings]: [number, string[]] = [0, []];
   const config = hooks[0]?.config;
+  let unreadable: unknown;
   const guard = new Guard({
     ...(config !== undefined && { config }),
-    onWarning: (message) => warnings.push(message),
+    onWarning: (message, cause) => {
+      warnings.push(message);
+      unreadable ??= cause;
+    },
     now: () => at,
     ...(state !== undefined && state !== "" && { state }),
   });
+  // The only thing that a guard warns of before it is asked anything.
+  if (warnings.length > 0) {
+    const why = (unreadable as { code?: unknown } | undefined)?.code === "snapshot-version" ? OUTDATED : DAMAGED;
+    return { state: "", answers: hooks.map(() => ({ output: {}, warnings: [why] })), isDamaged: true };
+  }
   const answers = hooks.map((hook): Answer => {
     at = hook.at;
     const output = answerHook(scoped(guard, hook.input), hook.input, hook.options);
