@@ -548,6 +548,7 @@ test("install refuses what would not run, and writes what does", async () => {
   const none = await start(["install"], "", bare);
   assert.equal(none.code, 1);
   assert.match(none.stderr, /has no node_modules\/.bin\/loopwarden/);
+  assert.match(none.stderr, /--save-dev loopwarden, or the path of its tarball/, "as long as nothing is published");
   await assert.rejects(lstat(join(bare, ".claude")));
 
   const { folder: broken, file } = await project("broken");

@@ -97,7 +97,7 @@ function ofProject(): string {
     if (existsSync(join(at, ".git")) || dirname(at) === at || at === homedir()) break;
   }
   throw new InputError(
-    `${folder}: has no node_modules/.bin/loopwarden, so that the hook would not run; install the package there (npm install --save-dev loopwarden), or use --local or --user`,
+    `${folder}: has no node_modules/.bin/loopwarden, so that the hook would not run; install the package there (npm install --save-dev loopwarden, or the path of its tarball), or use --local or --user`,
   );
 }
 
@@ -108,7 +108,7 @@ function ofPerson(): string {
   // What npx and its kin unpack is gone again some day.
   if (/[\\/](?:_npx|dlx-[^\\/]*|bunx-[^\\/]*)[\\/]/.test(program))
     throw new InputError(
-      `${program}: is a copy for one run, so that the hook would stop to run; install the package (npm install --global loopwarden) and install the hooks with it`,
+      `${program}: is a copy for one run, so that the hook would stop to run; install the package (npm install --global loopwarden, or the path of its tarball) and install the hooks with it`,
     );
   return `${quoted(process.execPath)} ${quoted(program)}`;
 }
