@@ -580,6 +580,32 @@ test("what is no log is told in a line", async () => {
   assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
 });
 
+test("replay: a poll that stands still and is no loop yet is told as what came closest", async () => {
+  const poll = (n: number): Event[] => [
+    { type: "tool-call", tool: "get_status", args: { id: 7 }, callId: `p${n}`, at: n * 60_000 },
+    {
+      type: "tool-result",
+      tool: "get_status",
+      callId: `p${n}`,
+      outcome: "ok",
+      output: "pending",
+      at: n * 60_000 + 500,
+    },
+  ];
+  const polls = Array.from({ length: 15 }, (_, n) => poll(n)).flat();
+  const config = await file("polling.json", '{ "tools": { "get_status": { "polling": true } } }');
+  for (const [name, events] of [
+    ["polls.jsonl", polls],
+    ["polls-of-a-run.jsonl", polls.map((event) => ({ ...event, run: "nightly" }))],
+  ] as const) {
+    const told = await loopwarden("replay", await file(name, jsonLines([...events])), "--config", config);
+    assert.equal(told.code, 0);
+    assert.match(told.stdout, /No loop found in 30 events\.\nclosest {2}repeated-call, \d+ of \d+ to nudge$/m, name);
+  }
+  const { stdout } = await loopwarden("replay", await file("busy.jsonl", jsonLines(busy(6))));
+  assert.doesNotMatch(stdout, /closest/);
+});
+
 test("replay: what was only noted of an agent is no report of its own", async () => {
   const said: [agent: string, text: string][] = [
     ["writer", "Editor, please decide on the headline of the pricing page; that is your part."],

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { FORMATS } from "../generated/names.ts";
-import type { Config, Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
+import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
 import { judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
@@ -23,8 +23,9 @@ export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--co
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
 worse also what repeated (from your own file) and the advice the agent would have been given; and the report at the
-end. FILE may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes
-on. Of a file of scenarios --scenario names one.
+end. Where nothing was found, the rule is named that came closest at the end, if that was half the way or more. FILE
+may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes on. Of a
+file of scenarios --scenario names one.
 
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
@@ -274,6 +275,16 @@ class Story {
     }
   }
 
+  /** The rule that came closest to saying something, where one is half the way there. */
+  #closest(detector: LoopDetector): (RuleStanding & { nextThreshold: number }) | undefined {
+    const way = ({ count, nextThreshold }: { count: number; nextThreshold: number }) => count / nextThreshold;
+    return [{}, ...[...this.#runs].map((run) => ({ run }))]
+      .flatMap((scope) => detector.status(scope).rules)
+      .flatMap((rule) => (rule.nextThreshold === undefined ? [] : [{ ...rule, nextThreshold: rule.nextThreshold }]))
+      .filter((rule) => way(rule) >= 0.5 && way(rule) < 1)
+      .sort((a, b) => way(b) - way(a))[0];
+  }
+
   /** The report, and what tells more: `why` is the command that explains an event of this run. */
   end(detector: LoopDetector, events: number, unread: number, why: readonly string[] | undefined): void {
     const count = cost({ events, ...this.#spent });
@@ -283,6 +294,9 @@ class Story {
       const part =
         unread === 0 ? "" : ` in what could be read; ${unread} of ${unread + events} lines or events could not`;
       print(`\nNo loop found in ${count}${part}.`);
+      const near = this.#closest(detector);
+      if (near !== undefined)
+        print(`${paint("dim", "closest")}  ${near.rule}, ${near.count} of ${near.nextThreshold} to ${near.nextLevel}`);
       return;
     }
     const quote = (seq: number) => this.#events.get(seq)?.quoted;
