@@ -606,6 +606,16 @@ test("replay: a poll that stands still and is no loop yet is told as what came c
   assert.doesNotMatch(stdout, /closest/);
 });
 
+test("replay: a loop that was over long before the end is told with its last sighting", async () => {
+  const events = [...stuck(4), ...busy(30).map((event) => ({ ...event, tool: "write_file" }))];
+  const { stdout } = await loopwarden("replay", await file("over.jsonl", jsonLines(events)));
+  assert.match(stdout, /^\*\*Since\*\*: event 0 .*; last seen at event 7 \(step 3\), 60 events before the end$/m);
+  const still = await loopwarden("replay", await file("still.jsonl", jsonLines(stuck(4))));
+  assert.match(still.stdout, /^\*\*Since\*\*: event 0 .*; last seen at event 7 \(step 3\), the last of the run$/m);
+  const told = await loopwarden("replay", await file("told.jsonl", jsonLines(stuck(3))));
+  assert.match(told.stdout, /^\*\*Since\*\*: event 0 \(step 0\): 6 events$/m, "nothing to add");
+});
+
 test("replay: what was only noted of an agent is no report of its own", async () => {
   const said: [agent: string, text: string][] = [
     ["writer", "Editor, please decide on the headline of the pricing page; that is your part."],

@@ -9,7 +9,7 @@ import { Pairs } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
 import { type Quoted, quoted, readable } from "../replay/report.ts";
-import { cost, line as lineOf, outcome, short } from "../replay/summarise.ts";
+import { cost, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { Complaints, nothing, runsOf, transcriptFormat } from "./input.ts";
@@ -197,6 +197,10 @@ class Story {
   /** The first event at the highest level. */
   #worst: { level: Level; seq: number } | undefined;
 
+  /** The last recorded event, and where each loop was last seen, if only to be noted. */
+  #last = 0;
+  #seen = new Map<string, number>();
+
   /** How many events the latest line holds. */
   #line = { line: -1, events: 0 };
   /** The runs of a file that holds several, and the one that was told of last. */
@@ -212,6 +216,7 @@ class Story {
 
   remember(seq: number, event: Event, line: number, pending: boolean): void {
     if (pending) return;
+    this.#last = seq;
     const took = { tokens: event.tokens ?? undefined, costMicros: costOf(event, this.#config) };
     for (const figure of ["tokens", "costMicros"] as const)
       if (took[figure] !== undefined) this.#spent[figure] = (this.#spent[figure] ?? 0) + took[figure];
@@ -232,7 +237,10 @@ class Story {
   }
 
   tell(verdict: Verdict, event: Event, line: number): void {
-    for (const { scope } of verdict.findings) this.#scopes.set(JSON.stringify(scope), scope);
+    for (const finding of verdict.findings) {
+      this.#scopes.set(JSON.stringify(finding.scope), finding.scope);
+      for (const key of sightings(finding)) this.#seen.set(key, finding.lastSeq);
+    }
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
     if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
     const step = this.#place(event, verdict.seq, line);
@@ -275,6 +283,19 @@ class Story {
     }
   }
 
+  /** The core's report of a scope, which ends where the loop was last told of; it may have gone on, or the run without it. */
+  #report(detector: LoopDetector, scope: Scope): string {
+    const text = detector.report(scope);
+    // As the core chooses it: the strongest, and among equals the first.
+    const [lead] = detector.report(scope, "json").findings.toSorted((a, b) => rank(b.level) - rank(a.level));
+    if (lead === undefined) return text;
+    const seen = Math.max(...sightings(lead).map((key) => this.#seen.get(key) ?? lead.lastSeq));
+    const left = this.#last - seen;
+    if (seen === lead.lastSeq && left === 0) return text;
+    const when = left === 0 ? "the last of the run" : `${number(left, "event")} before the end`;
+    return text.replace(/^\*\*Since\*\*: .*$/m, (since) => `${since}; last seen at event ${seen}, ${when}`);
+  }
+
   /** The rule that came closest to saying something, where one is half the way there. */
   #closest(detector: LoopDetector): (RuleStanding & { nextThreshold: number }) | undefined {
     const way = ({ count, nextThreshold }: { count: number; nextThreshold: number }) => count / nextThreshold;
@@ -289,7 +310,9 @@ class Story {
   end(detector: LoopDetector, events: number, unread: number, why: readonly string[] | undefined): void {
     const count = cost({ events, ...this.#spent });
     // Of many an agent something was noted, and no more: a report of each would tell of none.
-    const reports = [...this.#scopes.values()].map((scope) => detector.report(scope)).filter((text) => LOOP.test(text));
+    const reports = [...this.#scopes.values()]
+      .map((scope) => this.#report(detector, scope))
+      .filter((text) => LOOP.test(text));
     if (reports.length === 0 && this.#worst === undefined) {
       const part =
         unread === 0 ? "" : ` in what could be read; ${unread} of ${unread + events} lines or events could not`;
@@ -308,6 +331,10 @@ class Story {
       print(`\n${paint("dim", "why")}  ${[...why, "--at", String(this.#worst.seq)].map(word).join(" ")}`);
   }
 }
+
+/** What a loop is known again by: its signature may grow with the evidence, and where it began may be forgotten. */
+const sightings = ({ rule, scope, signature, onsetSeq }: Finding): string[] =>
+  [signature, onsetSeq].map((one) => JSON.stringify([rule, scope, one]));
 
 /** How the report of a scope begins in which a loop stands. */
 const LOOP = /^## Loop Detected/;
