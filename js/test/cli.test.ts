@@ -655,6 +655,12 @@ test("a log of which most cannot be read is no good news", async () => {
   const fine = await file("fine.jsonl", jsonLines(busy(8)));
   assert.deepEqual([(await loopwarden("replay", fine)).code, (await loopwarden("eval", fine)).code], [0, 0]);
   assert.equal((await loopwarden("eval", fine, found, name)).code, 1, "each file for itself");
+  const scenarios = [
+    { id: "one", events: busy(2) },
+    { id: "other", events: busy(2) },
+  ].map((one) => JSON.stringify(one));
+  const set = await file("broken-set.jsonl", [scenarios[0], '{"events":', scenarios[1]].join("\n"));
+  assert.equal((await loopwarden("replay", set, "--scenario", "other")).code, 0, "the broken line is none of it");
 });
 
 test("a value that is missing or too much is told of by the option's name", async () => {

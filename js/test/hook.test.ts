@@ -516,6 +516,8 @@ test("a session goes by the loopwarden.json of the folder in which the agent wor
     assert.deepEqual(Object.keys(JSON.parse(stdout)), ["systemMessage"], wrong);
     assert.match(JSON.parse(stdout).systemMessage, /does not watch here: .*configured.loopwarden\.json:/);
   }
+  await writeFile(file, `{}${" ".repeat(300_000)}`);
+  assert.match((await start([], call)).stdout, /loopwarden\.json: is too large for a configuration"/);
   await rm(file);
   await mkdir(file);
   assert.match((await start([], call)).stdout, /loopwarden\.json: is no file"/);

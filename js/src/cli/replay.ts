@@ -151,6 +151,8 @@ async function told(
   const story = new Story(config === "" ? {} : JSON.parse(config));
   const outcome: Outcome = { strongest: "continue", events: 0, unread: 0, findings: [] };
   const seen = new Set<string>();
+  // Of a file of scenarios what stands before this one is another's.
+  const before = run.whole ? 0 : complaints.count;
   let judged = 0;
   const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
   if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
@@ -179,7 +181,7 @@ async function told(
     }
     await drained();
   }
-  outcome.unread = complaints.count;
+  outcome.unread = complaints.count - before;
   if (how === "story" && outcome.events > 0) story.end(detector, judged, outcome.unread, why);
   return outcome;
 }

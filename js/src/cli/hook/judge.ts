@@ -236,6 +236,9 @@ function patient(operation: () => number): number {
   }
 }
 
+/** Bytes of a configuration that was found and not named, at most: a repository may hold anything. */
+const LARGEST = 256 * 1024;
+
 /**
  * The file that a new session goes by: the one that is named, or else that of the folder in which the agent works, as with
  * every other command.
@@ -253,6 +256,7 @@ function configFile(values: Values, { cwd }: HookInput): string | undefined {
     return undefined;
   }
   if (!found.isFile()) throw new InputError(`${file}: is no file`);
+  if (found.size > LARGEST) throw new InputError(`${file}: is too large for a configuration`);
   return file;
 }
 
