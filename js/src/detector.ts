@@ -159,7 +159,10 @@ export class LoopDetector {
       // Of a view whose memory went elsewhere, and of what only looks like a view, there is no copy.
       bytes = Uint8Array.prototype.slice.call(snapshot);
     } catch (cause) {
-      const message = "expected a Uint8Array whose memory is its own";
+      const message =
+        typeof snapshot === "string"
+          ? "expected a Uint8Array, not text: store the bytes, or base64 of them"
+          : "expected a Uint8Array whose memory is its own";
       throw new LoopwardenError({ code: "invalid-snapshot", message, field: "snapshot" }, { cause });
     }
     return new LoopDetector(module.call(() => Core.restore(bytes)) as unknown as Config);

@@ -97,6 +97,13 @@ test("errors name code, field and value", async (t) => {
   assert.equal(recorded(detector), 0, "a refused event changes nothing");
 });
 
+test("a snapshot that was stored as text is refused with what to store", () => {
+  for (const text of ["", "1,2,3", new LoopDetector().snapshot().toString()])
+    assert.throws(() => LoopDetector.restore(text as never), {
+      message: /not text: store the bytes, or base64 of them/,
+    });
+});
+
 test("a snapshot that is cut off or foreign is refused", () => {
   const detector = new LoopDetector();
   detector.record(call);

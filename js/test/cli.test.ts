@@ -94,6 +94,8 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["eval"], /which files or folders\?/],
     [["config", "chek", "a"], /expected `check FILE`/],
     [["schema", "evnt"], /did you mean event\?/],
+    [["schema", "foo"], /there is none for foo: expected one of event, verdict, config, .*, error/],
+    [["completion", "tcsh"], /completion tcsh: expected one of bash, zsh, fish$/m],
   ];
   for (const [args, message] of cases) {
     await t.test(args.join(" ") || "nothing", async () => {
@@ -260,7 +262,7 @@ test("replay: a pending event is judged and not recorded", async () => {
 test("replay: broken lines are reported, the rest goes on", async () => {
   const lines = ['{"type":"output","text":"a"}', "{no", '{"type":"output","txt":"a"}', '{"type":"output","text":"b"}'];
   const { code, stdout, stderr } = await loopwarden("replay", await file("broken.jsonl", lines.join("\n")), "--json");
-  assert.equal(code, 0);
+  assert.equal(code, 1, "what could not be read may have been a loop");
   assert.equal(stdout.trimEnd().split("\n").length, 2);
   assert.match(stderr, /broken\.jsonl:2: invalid-json: .* at column 2/);
   assert.match(stderr, /broken\.jsonl:3: invalid-event: `txt`: unknown field/);
@@ -578,6 +580,89 @@ test("what is no log is told in a line", async () => {
   assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
 });
 
+test("replay: a poll that stands still and is no loop yet is told as what came closest", async () => {
+  const poll = (n: number): Event[] => [
+    { type: "tool-call", tool: "get_status", args: { id: 7 }, callId: `p${n}`, at: n * 60_000 },
+    {
+      type: "tool-result",
+      tool: "get_status",
+      callId: `p${n}`,
+      outcome: "ok",
+      output: "pending",
+      at: n * 60_000 + 500,
+    },
+  ];
+  const polls = Array.from({ length: 15 }, (_, n) => poll(n)).flat();
+  const config = await file("polling.json", '{ "tools": { "get_status": { "polling": true } } }');
+  for (const [name, events] of [
+    ["polls.jsonl", polls],
+    ["polls-of-a-run.jsonl", polls.map((event) => ({ ...event, run: "nightly" }))],
+  ] as const) {
+    const told = await loopwarden("replay", await file(name, jsonLines([...events])), "--config", config);
+    assert.equal(told.code, 0);
+    assert.match(told.stdout, /No loop found in 30 events\.\nclosest {2}repeated-call, \d+ of \d+ to nudge$/m, name);
+  }
+  const { stdout } = await loopwarden("replay", await file("busy.jsonl", jsonLines(busy(6))));
+  assert.doesNotMatch(stdout, /closest/);
+});
+
+test("replay: a loop that was over long before the end is told with its last sighting", async () => {
+  const events = [...stuck(4), ...busy(30).map((event) => ({ ...event, tool: "write_file" }))];
+  const { stdout } = await loopwarden("replay", await file("over.jsonl", jsonLines(events)));
+  assert.match(stdout, /^\*\*Since\*\*: event 0 .*; last seen at event 7 \(step 3\), 60 events before the end$/m);
+  const still = await loopwarden("replay", await file("still.jsonl", jsonLines(stuck(4))));
+  assert.match(still.stdout, /^\*\*Since\*\*: event 0 .*; last seen at event 7 \(step 3\), the last of the run$/m);
+  const told = await loopwarden("replay", await file("told.jsonl", jsonLines(stuck(3))));
+  assert.match(told.stdout, /^\*\*Since\*\*: event 0 \(step 0\): 6 events$/m, "nothing to add");
+});
+
+test("replay: what was only noted of an agent is no report of its own", async () => {
+  const said: [agent: string, text: string][] = [
+    ["writer", "Editor, please decide on the headline of the pricing page; that is your part."],
+    ["editor", "Writer, the headline is your job, please decide."],
+    ["writer", "I think the headline is for you to decide, editor, please go ahead."],
+    ["editor", "No, headlines belong to the writer; please pick one."],
+    ["writer", "Over to you, editor: the headline is yours to decide."],
+    ["editor", "Back to you, writer: pick the headline."],
+    ["writer", "Editor, I wait for your headline."],
+    ["editor", "Writer, I wait for you to pick the headline."],
+    ["writer", "As said, the headline is up to you, editor."],
+    ["editor", "As I said, writer, headlines are yours."],
+    ["writer", "Please, editor, decide on the headline."],
+    ["editor", "Please, writer, pick a headline."],
+  ];
+  const talk = said.map(([agent, text]) => ({ type: "message", role: "assistant", agent, text }));
+  const { stdout } = await loopwarden("replay", await file("talk.jsonl", jsonLines(talk)));
+  assert.match(stdout, /^## Loop Detected/m);
+  assert.match(stdout, /\*\*Where\*\*: agent `\w+`/);
+  assert.doesNotMatch(stdout, /No Loop Detected/);
+});
+
+test("a log of which most cannot be read is no good news", async () => {
+  const broken = busy(8).map((event, at) => (at < 3 ? JSON.stringify(event) : `{"type":"tool-${at}"}`));
+  const name = await file("broken.jsonl", `${broken.join("\n")}\n{"type":\n`);
+  const told = await loopwarden("replay", name);
+  assert.equal(told.code, 1);
+  assert.match(told.stdout, /No loop found in 3 events in what could be read; 14 of 17 lines or events could not\./);
+  for (const how of [["--json"], ["--reporter", "junit"]])
+    assert.equal((await loopwarden("replay", name, ...how)).code, 1, how[0]);
+  const scored = await loopwarden("eval", name);
+  assert.equal(scored.code, 1);
+  assert.match(scored.stdout, / 14 of 17 /);
+  // What was found was found, and what was read as a whole is fine.
+  const found = await file("broken-loop.jsonl", `${jsonLines(stuck(12))}{"type":\n`);
+  assert.deepEqual([(await loopwarden("replay", found)).code, (await loopwarden("eval", found)).code], [3, 0]);
+  const fine = await file("fine.jsonl", jsonLines(busy(8)));
+  assert.deepEqual([(await loopwarden("replay", fine)).code, (await loopwarden("eval", fine)).code], [0, 0]);
+  assert.equal((await loopwarden("eval", fine, found, name)).code, 1, "each file for itself");
+  const scenarios = [
+    { id: "one", events: busy(2) },
+    { id: "other", events: busy(2) },
+  ].map((one) => JSON.stringify(one));
+  const set = await file("broken-set.jsonl", [scenarios[0], '{"events":', scenarios[1]].join("\n"));
+  assert.equal((await loopwarden("replay", set, "--scenario", "other")).code, 0, "the broken line is none of it");
+});
+
 test("a value that is missing or too much is told of by the option's name", async () => {
   for (const [args, words] of [
     [["replay", "--config"], "--config: its value is missing"],
@@ -622,8 +707,21 @@ test("doctor: a hook that calls what is not there is wrong", async () => {
   await mkdir(join(own, "node_modules/.bin"), { recursive: true });
   await writeFile(join(own, "node_modules/.bin/loopwarden"), "");
   const right = await there();
-  assert.match(right.stdout, /✓ hooks .*settings\.json: /);
+  assert.match(right.stdout, /✓ hooks .*settings\.json: .*; it uses the recommended configuration$/m);
   assert.equal(right.code, 0, right.stdout);
+  // Which configuration a session here goes by.
+  await writeFile(join(own, "loopwarden.json"), '{ "mode": "shadow" }');
+  assert.match((await there()).stdout, /✓ hooks .*; it uses loopwarden\.json of this folder$/m);
+  const uses = async (options: string) => {
+    const hooks = { PreToolUse: [{ hooks: [{ type: "command", command: `${command} ${options}` }] }] };
+    await writeFile(join(own, ".claude/settings.json"), JSON.stringify({ hooks }));
+    return (await there()).stdout;
+  };
+  assert.match(await uses("--no-config"), /✓ hooks .*; it uses the recommended configuration and no loopwarden\.json/);
+  await writeFile(join(own, "team.json"), "{}");
+  assert.match(await uses('--config "$CLAUDE_PROJECT_DIR"/team.json'), /✓ hooks .*; it uses \S*team\.json$/m);
+  await writeFile(join(own, "team.json"), '{ "mode": "loud" }');
+  assert.match(await uses("--config=team.json"), /✗ hooks .*which does not watch: team\.json:1: invalid-config/);
 });
 
 test("schema prints what is published", async () => {
@@ -681,6 +779,7 @@ test("eval scores as the specification says", async () => {
     failure: { runs: 1, alarms: 1 },
     events: scenarios.reduce((sum, { events }) => sum + events.length, 0),
     refused: 2,
+    of: scenarios.reduce((sum, { events }) => sum + events.length, 1),
   });
   assert.deepEqual([b.loops, b.caught], [1, 1]);
   assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 8, 5, 2]);

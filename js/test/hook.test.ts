@@ -109,6 +109,31 @@ test("a call that comes to nothing again is nudged, refused and in the end stops
   assert.deepEqual(await hook(pre("whole", 9)), {}, "a human may ask for it");
 });
 
+test("a host that does not tell when the calls of an answer are done is guarded all the same", async () => {
+  const failing = (session: string, n: number) => pre(session, n, `sed -i s/a${n}/b/ x.ts`);
+  const failed = (session: string, n: number) =>
+    hook({
+      ...failing(session, n),
+      hook_event_name: "PostToolUseFailure",
+      error: "sed: can't read x.ts: No such file",
+    });
+  for (let n = 0; n < 8; n++) {
+    assert.doesNotMatch(JSON.stringify(await hook(failing("unbatched", n))), /deny/);
+    await failed("unbatched", n);
+  }
+  assert.match(JSON.stringify(await hook(failing("unbatched", 8))), /"permissionDecision":"deny".*failed 8 times/);
+  assert.equal((await hook(failing("unbatched", 9)))["continue"], false, "and ended where nothing else helps");
+
+  // Calls of one answer that run one after the other are one round, where the host has told of another.
+  await hook(pre("batched", 0, "git status"));
+  await hook(post("batched", 0));
+  await hook(batch("batched"));
+  for (let n = 1; n < 10; n++) {
+    assert.doesNotMatch(JSON.stringify(await hook(failing("batched", n))), /deny/);
+    await failed("batched", n);
+  }
+});
+
 test("a sub-agent is an agent of its own", async () => {
   const worker = { agent_id: "a1", agent_type: "reviewer" };
   for (const n of [0, 1]) await turn("agents", n);
@@ -210,8 +235,28 @@ test("a state that cannot be read is said so, and the session starts over", asyn
     await writeFile(join(session, file), text);
     const { code, stdout } = await start(["--state", state], JSON.stringify(post("spoilt", 0)));
     assert.equal(code, 0);
-    if (text !== "") assert.match(JSON.parse(stdout).systemMessage, /could not judge and lets the agent go on/);
+    if (text !== "")
+      assert.equal(
+        JSON.parse(stdout).systemMessage,
+        "Loopwarden: its memory of this session was damaged; it begins afresh",
+      );
     assert.deepEqual(await hook(pre("spoilt", 1), "--state", state), {});
+  }
+  // And goes by the configuration of its folder again.
+  const at = join(folder, "spoilt-project");
+  await mkdir(at);
+  await writeFile(join(at, "loopwarden.json"), '{ "mode": "shadow" }');
+  const call = (n: number) => hook({ ...pre("spoilt", n), cwd: at }, "--state", state, "--no-batches");
+  const newest =
+    (await readdir(session))
+      .filter((name) => name.endsWith(".state"))
+      .sort()
+      .at(-1) ?? "";
+  await writeFile(join(session, newest), "nonsense");
+  await start(["--state", state], JSON.stringify({ ...pre("spoilt", 10), cwd: at }));
+  for (let n = 11; n < 18; n++) {
+    assert.deepEqual(await call(n), {});
+    await hook({ ...post("spoilt", n), cwd: at }, "--state", state, "--no-batches");
   }
   assert.ok(!(await readdir(session)).includes(file));
 });
@@ -438,6 +483,53 @@ test("a hook that nobody can judge takes no other along", async () => {
   assert.equal(levels.at(-1), true, "what comes after it is judged");
 });
 
+test("a session goes by the loopwarden.json of the folder in which the agent works", async () => {
+  const at = join(folder, "configured");
+  await mkdir(join(at, "elsewhere"), { recursive: true });
+  const file = join(at, "loopwarden.json");
+  await writeFile(file, '// only look\n{ "mode": "shadow" }');
+  const loop = async (session: string, cwd: string | undefined, args: string[], own: string): Promise<string> => {
+    const told = (input: object) => JSON.stringify({ ...input, cwd });
+    const options = ["--no-batches", ...args];
+    for (let n = 0; n < 5; n++) {
+      await start(options, told(pre(session, n)), own);
+      await start(options, told(post(session, n)), own);
+    }
+    const { code, stdout, stderr } = await start(options, told(pre(session, 5)), own);
+    assert.deepEqual([code, stderr], [0, ""]);
+    return stdout;
+  };
+  assert.equal(await loop("configured-1", at, [], folder), "{}\n", "the folder of the agent");
+  assert.equal(await loop("configured-2", undefined, [], at), "{}\n", "the folder of the hook");
+  assert.match(await loop("configured-3", join(at, "elsewhere"), [], at), /deny/, "and no other");
+  assert.match(await loop("configured-4", at, ["--no-config"], folder), /deny/);
+  await writeFile(join(folder, "other.json"), '{ "rules": { "repeated-call": { "nudge": 2, "block": 3 } } }');
+  assert.match(await loop("configured-5", at, ["--config", "other.json"], folder), /deny/);
+
+  // What is wrong with it refuses nothing and is said, until somebody mends it.
+  const call = JSON.stringify({ ...pre("configured-6", 0), cwd: at });
+  for (const wrong of ["", "{", '{ "mode": "loud" }', '{ "tools": [] }']) {
+    await writeFile(file, wrong);
+    const { code, stdout, stderr } = await start([], call);
+    assert.equal(code, 0);
+    assert.match(stderr, /^loopwarden: .*loopwarden\.json: ?/);
+    assert.deepEqual(Object.keys(JSON.parse(stdout)), ["systemMessage"], wrong);
+    assert.match(JSON.parse(stdout).systemMessage, /does not watch here: .*configured.loopwarden\.json:/);
+  }
+  await writeFile(file, `{}${" ".repeat(300_000)}`);
+  assert.match((await start([], call)).stdout, /loopwarden\.json: is too large for a configuration"/);
+  await rm(file);
+  await mkdir(file);
+  assert.match((await start([], call)).stdout, /loopwarden\.json: is no file"/);
+  await rm(file, { recursive: true });
+  if (process.platform !== "win32") {
+    await run("mkfifo", [file]);
+    assert.match((await start([], call)).stdout, /loopwarden\.json: is no file"/);
+    await rm(file);
+  }
+  assert.deepEqual((await start([], call)).stdout, "{}\n");
+});
+
 /** A project that has the package. */
 async function project(name: string): Promise<{ folder: string; file: string }> {
   const at = join(folder, name);
@@ -458,6 +550,7 @@ test("install refuses what would not run, and writes what does", async () => {
   const none = await start(["install"], "", bare);
   assert.equal(none.code, 1);
   assert.match(none.stderr, /has no node_modules\/.bin\/loopwarden/);
+  assert.match(none.stderr, /--save-dev loopwarden, or the path of its tarball/, "as long as nothing is published");
   await assert.rejects(lstat(join(bare, ".claude")));
 
   const { folder: broken, file } = await project("broken");
@@ -543,6 +636,7 @@ test("install writes the hooks beside what is there, once, and uninstall leaves 
   assert.equal(settings.hooks.PreToolUse.length, 2);
   assert.equal(settings.hooks.PreToolUse[0].hooks[0].command, "./audit.sh");
   assert.match(settings.hooks.Stop[0].hooks[0].command, /loopwarden hook$/);
+  assert.match(installed.stdout, /new sessions use it, with loopwarden\.json of the folder they begin in/);
   const backup = /As it was: (.*)/.exec(installed.stdout)?.[1] ?? "";
   assert.equal(await readFile(backup, "utf8"), before);
 
@@ -568,6 +662,8 @@ test("uninstall takes out ours and nothing else, however it was installed", asyn
     const { PreToolUse, Stop } = JSON.parse(await readFile(file, "utf8")).hooks;
     assert.deepEqual([PreToolUse.length, Stop.length], [3, 1], "installed once");
   }
+  assert.equal((await start(["install", "--local", "--no-config"], "", at)).code, 0);
+  assert.match(JSON.parse(await readFile(file, "utf8")).hooks.Stop[0].hooks[0].command, / hook --no-config$/);
   assert.equal((await start(["uninstall", "--local"], "", at)).code, 0);
   assert.deepEqual(JSON.parse(await readFile(file, "utf8")), { hooks: { PreToolUse: others } });
   const outside = await start(["install", "--config", join(folder, "elsewhere.json")], "", at);
@@ -585,6 +681,7 @@ test("install for a person names the program, and refuses settings that it does 
   assert.ok(hooks.PreToolUse[0].hooks[0].command.includes(cli));
   for (const [bad, complaint] of [
     ['{"a":}', /:1: not valid JSON/],
+    ['{\n"a":\n no}', /:3: not valid JSON: a word without quotes that JSON does not know at column 2$/m],
     ["[]", /expected a JSON object/],
     ['{"hooks":{"Stop":{}}}', /hooks\.Stop: expected a list/],
   ] as const) {

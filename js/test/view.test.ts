@@ -189,6 +189,22 @@ test("the headline says what, since when, at what cost and what to do", () => {
   assert.equal(quiet.since, undefined);
 });
 
+test("events and percentage of the headline are of one span, which ends with the last sighting", () => {
+  const search = (n: number): Event[] => [
+    { type: "tool-call", tool: "search", args: { q: `monitor ${n}` }, callId: `s${n}` },
+    { type: "tool-result", tool: "search", callId: `s${n}`, outcome: "ok", output: "nothing found" },
+  ];
+  const before: Event[] = [{ type: "message", role: "user", text: "hello" }];
+  const after: Event[] = Array.from({ length: 7 }, () => ({ type: "host", kind: "turn-start" }));
+  const run = trace([...before, ...Array.from({ length: 16 }, (_, n) => search(n)).flat(), ...after]);
+  const analysis = analyseAll(run.events, {});
+  assert.equal(analysis.refused, 0);
+  const [loop] = analysis.loops;
+  assert.ok(loop !== undefined && loop.at < loop.last, "it was only noted after it had been told of once");
+  const { cost } = headline(run, analysis);
+  assert.deepEqual(cost, { text: "32 events", detail: "80 % of everything that happened in the run" });
+});
+
 test("thresholds in force are the core's own, for every rule and preset", () => {
   for (const preset of ["balanced", "sensitive", "conservative"] as const) {
     for (const rule of RULES) {

@@ -17,6 +17,16 @@ fn the_configuration_is_valid() {
 }
 
 #[test]
+fn the_rust_example_is_a_whole_program() {
+    // That it compiles and runs is what the crate's documentation tests, whose text this is.
+    let program = between("```rust\n", "```");
+    assert!(program.contains("\nfn main() -> Result<"), "`?` needs a main that may fail");
+    assert!(program.lines().all(|line| line != "#" && !line.starts_with("# ")), "GitHub shows what rustdoc hides");
+    let before = README.split("```rust\n").next().unwrap();
+    assert!(before.trim_end().ends_with("```sh\ncargo add loopwarden --path ../loopwarden\n```"));
+}
+
+#[test]
 fn the_wasmtime_example_is_part_of_the_one_that_runs() {
     let embedding = include_str!("../../host-tests/examples/embed.rs");
     for line in between("<!-- test: wasmtime -->\n```rs\n", "```").lines() {

@@ -12,6 +12,15 @@ use std::process::{Child, Command, Stdio};
 /// The session that is replayed: about forty steps, in the log format of the agent that wrote it.
 const TRANSCRIPT: &str = "tests/transcripts/debugging-session.jsonl";
 
+/// What to try next, and what it is for. Nothing was installed, so that `loopwarden` is no command yet.
+const NEXT: [(&str, &str); 5] = [
+    ("node js/dist/cli.js replay --last", "your own newest session; or name the file of one"),
+    ("cargo xtask eval tests/corpus", "score scenario files; --json for programs"),
+    ("cargo xtask test", "prove that every host gives the same bytes"),
+    ("host-tests/examples/embed.rs", "the embedding above, about 40 lines to copy"),
+    ("README.md", "Node, wasmtime, Rust and an edge worker, ten lines each"),
+];
+
 /// Lets both doors tell the story, the npm package as soon as it is built.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     if !args.is_empty() {
@@ -47,11 +56,9 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     }
 
     title("What to try next");
-    println!("  cargo xtask eval tests/corpus            score scenario files; --json for programs");
-    println!("  cargo xtask test                         prove that every host gives the same bytes");
-    println!("  host-tests/examples/embed.rs             the embedding above, about 40 lines to copy");
-    println!("  README.md                                Node, wasmtime, Rust and an edge worker, ten lines each");
-    println!("  Your own sessions: loopwarden replay ~/.claude/projects/<project>/<session>.jsonl");
+    for (what, why) in NEXT {
+        println!("  {what:<39}  {why}");
+    }
     Ok(0)
 }
 
@@ -112,4 +119,19 @@ fn title(text: &str) {
     println!("\n{bold}{text}{plain}\n");
     // What follows is written by another program: it must not overtake this.
     let _ = stdout().flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_to_try_next_is_there_without_being_installed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (what, _) in NEXT {
+            let is_there = what.starts_with("cargo xtask ") || what.starts_with("node js/dist/cli.js ");
+            assert!(is_there || root.join(what).exists(), "{what}");
+        }
+    }
 }

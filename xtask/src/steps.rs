@@ -30,7 +30,7 @@ pub(crate) const ALL: &[Step] = &[
     Step {
         name: "wasm-tools",
         label: "building what makes the modules usable",
-        usually: "",
+        usually: "2 min",
         lane: Lane::Native,
         needs: &["toolchain"],
         reads: &[],
@@ -548,6 +548,14 @@ mod tests {
         for (index, step) in ALL.iter().enumerate() {
             let before: Vec<_> = ALL.iter().take(index).map(|step| step.name).collect();
             assert!(step.needs.iter().all(|need| before.contains(need)), "{}", step.name);
+        }
+    }
+
+    #[test]
+    fn what_a_demo_begins_with_says_how_long_it_takes() {
+        for name in ["npm-ci", "wasm-tools", "core-module", "glue"] {
+            let step = ALL.iter().find(|step| step.name == name).unwrap();
+            assert!(!step.usually.is_empty(), "{name}");
         }
     }
 }

@@ -7,6 +7,7 @@ interface Told {
   session_id: string;
   agent_id?: string | undefined;
   agent_type?: string | undefined;
+  cwd?: string | undefined;
 }
 
 interface ToolTold extends Told {
@@ -48,9 +49,10 @@ export interface HookOptions {
   prompts?: "human" | "host";
   /**
    * Whether the host tells when the calls of one answer are done (`PostToolBatch`), which makes them a round; otherwise
-   * every call that is answered ends its round. Default true.
+   * every call that is answered ends its round. `unknown` is a host that may be too old for it: once three calls were
+   * answered and it never told, calls that come one after the other are rounds of their own. Default true.
    */
-  batches?: boolean;
+  batches?: boolean | "unknown";
 }
 
 /** The hooks that are of use, in the order in which a session meets them. */
@@ -100,9 +102,10 @@ export function answerHook(guard: Guard, input: HookInput, options: HookOptions 
     }
     case "PreToolUse": {
       const { tool_name: tool, tool_input: args, tool_use_id: callId } = input;
+      if (batches === "unknown") guard.hears("call");
       const ruling = guard.beforeCall({ tool, args, callId });
       if (ruling.action !== "block" && ruling.action !== "halt") return context(guard, "PreToolUse");
-      if (!batches) guard.turn();
+      answered(guard, batches);
       return {
         ...stop(ruling),
         hookSpecificOutput: {
@@ -126,6 +129,7 @@ export function answerHook(guard: Guard, input: HookInput, options: HookOptions 
       return stop(guard.afterCall({ tool, callId, error: reason, outcome: "denied" }));
     }
     case "PostToolBatch":
+      if (batches === "unknown") guard.hears("batch");
       guard.turn();
       return context(guard, "PostToolBatch");
     case "PostCompact":
@@ -159,10 +163,15 @@ function after(
   guard: Guard,
   ruling: Ruling,
   hookEventName: "PostToolUse" | "PostToolUseFailure",
-  batches: boolean,
+  batches: HookOptions["batches"],
 ): SyncHookJSONOutput {
-  if (!batches) guard.turn();
+  answered(guard, batches);
   return { ...stop(ruling), ...context(guard, hookEventName) };
+}
+
+function answered(guard: Guard, batches: HookOptions["batches"]): void {
+  if (batches === "unknown") guard.hears("answer");
+  else if (!batches) guard.turn();
 }
 
 /** Ends the session where the ruling is a halt; the text is for the user. */

@@ -26,6 +26,8 @@ const LATEST = 8;
 const ID_END = 128;
 /** Default of {@link GuardOptions.maxRefusals}. */
 const REFUSALS = 4;
+/** Answered calls after which a host that never told that those of one answer are done is taken for one that does not tell. */
+const UNTOLD = 3;
 /** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
 const REFUSED = " This attempt is refused so that something else can be tried.";
 /** Nesting of arguments and outputs that is passed on as it is; deeper values become text. The core accepts 120. */
@@ -225,6 +227,30 @@ export class Guard {
   /** A model call begins: the tool calls that come of it are one round. */
   turn(): void {
     if (this.#shared) this.#stand(this.#shared).round += 1;
+  }
+
+  /**
+   * For a host of which nobody knows whether it tells when the calls of one answer are done: that a call begins, that one was
+   * answered, and that those of an answer are done. Where several were answered and that was never told, a call that begins while
+   * none of its round is under way begins a round.
+   */
+  hears(what: "call" | "answer" | "batch"): void {
+    this.#safely((shared, stand) => {
+      if (what === "batch") {
+        stand.batched = true;
+        delete stand.answered;
+      } else if (stand.batched) {
+        return CONTINUE;
+      } else if (what === "answer") {
+        stand.answered = Math.min(UNTOLD, (stand.answered ?? 0) + 1);
+      } else if (stand.answered === UNTOLD) {
+        const round = this.#round(stand);
+        const isFree = !stand.open.some(([, of]) => of === round);
+        // One agent of a session is told of it as the others are.
+        if (isFree && ![...shared.stands.values()].some(({ batched }) => batched)) stand.round += 1;
+      }
+      return CONTINUE;
+    });
   }
 
   /** Judges a call before it runs. A call that is not to run is recorded as answered; do not report its answer again. */

@@ -29,6 +29,10 @@ export interface Stand {
   refused: [rounds: number, last: number];
   /** What an answer took whose first event is still to come. */
   spent?: { tokens?: number; costMicros?: number };
+  /** Calls that were answered; counted until the host tells that those of one answer of the model are done. */
+  answered?: number;
+  /** Whether it ever did. */
+  batched?: boolean;
   halt?: LoopHalt;
 }
 

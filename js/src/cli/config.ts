@@ -1,8 +1,9 @@
 import { inForce } from "../diagnose.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
+import { NAME } from "./name.ts";
 import { print, printJson } from "./print.ts";
-import { NAME, read } from "./settings.ts";
+import { read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden config check [FILE] [--json]
        loopwarden config show [FILE] [--tool NAME] [--json]

@@ -5,14 +5,15 @@ import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
+import { NAME } from "./name.ts";
 import { paint, print, printJson } from "./print.ts";
 import { places, sessions } from "./sessions.ts";
-import { NAME, read } from "./settings.ts";
+import { read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden doctor [--json]
 
 Looks at this machine and this folder: whether the detector runs, whether a configuration is sound, whether hooks are
-installed and what they call is there, and which agents have left sessions to replay.
+installed, what they call is there and which configuration they use, and which agents have left sessions to replay.
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.
 `;
@@ -110,11 +111,10 @@ function* commandsOf(value: unknown): Generator<string> {
 async function called(file: string, command: string): Promise<Finding> {
   const what = "hooks";
   // A word may be quoted in part: "$CLAUDE_PROJECT_DIR"/node_modules is one.
-  const words = command.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
-  const paths = words
+  const words = (command.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [])
     .map((word) => word.replaceAll(/["']/g, ""))
-    .map((word) => word.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, process.cwd()))
-    .filter((word) => /[\\/]/.test(word) && !word.startsWith("-") && /loopwarden|\.js$/.test(word));
+    .map((word) => word.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, process.cwd()));
+  const paths = words.filter((word) => /[\\/]/.test(word) && !word.startsWith("-") && /loopwarden|\.js$/.test(word));
   for (const path of paths) {
     const isThere = await access(path, constants.R_OK).then(
       () => true,
@@ -122,7 +122,26 @@ async function called(file: string, command: string): Promise<Finding> {
     );
     if (!isThere) return { what, state: "wrong", detail: `${file} calls ${path}, which is not there` };
   }
-  return { what, state: "good", detail: `${file}: ${command}` };
+  const given = words.flatMap((word, at) =>
+    word === "--config" ? (words[at + 1] ?? []) : word.startsWith("--config=") ? word.slice("--config=".length) : [],
+  );
+  const named = given.at(-1);
+  if (named !== undefined) {
+    try {
+      await read(named);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      return { what, state: "wrong", detail: `${file} calls ${command}, which does not watch: ${error.message}` };
+    }
+  }
+  return { what, state: "good", detail: `${file}: ${command}; it uses ${await used(named, words)}` };
+}
+
+/** The configuration of new sessions in this folder. */
+async function used(named: string | undefined, words: readonly string[]): Promise<string> {
+  if (named !== undefined) return named;
+  if (words.includes("--no-config")) return `the recommended configuration and no ${NAME}, by --no-config`;
+  return (await exists(NAME)) ? `${NAME} of this folder` : "the recommended configuration";
 }
 
 async function logs(): Promise<Finding[]> {

@@ -31,7 +31,8 @@ and not before it where it says "firstAt". A no-loop scenario with any verdict a
 without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
 have been given counts. An event that is refused is reported, and the scenario goes on.
 
-Exit codes: 0 scored, 1 a file or configuration cannot be read, 2 wrong usage, 3 with --strict where something was wrong.
+Exit codes: 0 scored, 1 a file or configuration cannot be read, or not all of a file and in the rest of it nothing reached
+the level, 2 wrong usage, 3 with --strict where something was wrong.
 `;
 
 /** What came of one file, or of all. */
@@ -51,6 +52,8 @@ export interface Score {
   events: number;
   /** Events and lines that were refused; each is reported on stderr. */
   refused: number;
+  /** Events and lines that there were, the refused ones among them. */
+  of: number;
   seconds: number;
 }
 
@@ -67,6 +70,7 @@ const empty = (file: string): Score => ({
   failure: { runs: 0, alarms: 0 },
   events: 0,
   refused: 0,
+  of: 0,
   seconds: 0,
 });
 
@@ -90,6 +94,7 @@ export async function run(args: string[]): Promise<number> {
   const total = empty("total");
   const scores: Score[] = [];
   const cases: Case[] = [];
+  let isUnsure = false;
   for (const [index, { file, named }] of files.entries()) {
     const where = files.length > 1 ? `[${index + 1}/${files.length}] ` : "";
     const score = await scoreFile(file, least, config, cases, (scenarios) =>
@@ -101,6 +106,7 @@ export async function run(args: string[]): Promise<number> {
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
     scores.push(score);
     add(total, score);
+    isUnsure ||= score.refused > 0 && !cases.some((one) => one.file === file && one.findings.length > 0);
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);
@@ -108,7 +114,7 @@ export async function run(args: string[]): Promise<number> {
   if (reporter !== undefined) report(reporter, cases);
   else if (values.json) printJson(total);
   else for (const line of table(scores.length > 1 ? [...scores, total] : scores, least)) print(line);
-  return values.strict && total.missed.length + total.false.length > 0 ? 3 : 0;
+  return values.strict && total.missed.length + total.false.length > 0 ? 3 : isUnsure ? 1 : 0;
 }
 
 const plural = (scenarios: number): string => `${scenarios} scenario${scenarios === 1 ? "" : "s"}`;
@@ -127,6 +133,7 @@ async function scoreFile(
     const began = performance.now();
     const found = await judged(run, least, config, complaints);
     score.events += found.events;
+    score.of += found.events - found.refused;
     if (run.whole && found.events === 0) continue;
     const failure = grade(score, run, found.first);
     const name = run.id ?? (run.whole ? file : `line ${run.line}`);
@@ -136,6 +143,7 @@ async function scoreFile(
   }
   complaints.end();
   score.refused = complaints.count;
+  score.of += complaints.count;
   score.seconds = round((performance.now() - start) / 1000);
   return score;
 }
@@ -144,12 +152,14 @@ interface Judgement {
   /** Index of the first event whose verdict reached the level. */
   first: number | undefined;
   events: number;
+  /** How many of them were refused. */
+  refused: number;
   findings: Case["findings"];
 }
 
 /** Runs the events of a run as they come; a configuration that is wrong is refused. */
 async function judged(run: Run, least: Level, config: string, complaints: Complaints): Promise<Judgement> {
-  const found: Judgement = { first: undefined, events: 0, findings: [] };
+  const found: Judgement = { first: undefined, events: 0, refused: 0, findings: [] };
   let detector: LoopDetector;
   try {
     detector = new LoopDetector(run.config ?? config);
@@ -162,8 +172,10 @@ async function judged(run: Run, least: Level, config: string, complaints: Compla
   for await (const part of run.events) {
     for (const recorded of part) {
       const { level, verdict, error } = judge(detector, recorded);
-      if (error !== undefined) complaints.add(recorded.line, refused(recorded, error));
-      else if (found.first === undefined && reaches(level, least)) found.first = found.events;
+      if (error !== undefined) {
+        complaints.add(recorded.line, refused(recorded, error));
+        found.refused++;
+      } else if (found.first === undefined && reaches(level, least)) found.first = found.events;
       for (const finding of verdict?.findings ?? []) {
         const key = JSON.stringify([finding.rule, finding.signature]);
         if (!reaches(finding.level, least) || seen.has(key)) continue;
@@ -224,6 +236,7 @@ function add(total: Score, score: Score): void {
     "falseAlarms",
     "events",
     "refused",
+    "of",
     "seconds",
   ] as const) {
     total[key] += score[key];
@@ -261,7 +274,7 @@ function table(scores: Score[], least: Level): string[] {
       return whole === 0 ? "–" : `${part}/${whole}`;
     }),
     String(score.events),
-    String(score.refused),
+    score.refused === 0 ? "0" : `${score.refused} of ${score.of}`,
     score.seconds.toFixed(2),
   ]);
   const lists = scores

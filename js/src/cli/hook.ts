@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import { UsageError } from "./args.ts";
 import { defaultState, judge, read, warn } from "./hook/judge.ts";
 
-export const help: string = `Usage: loopwarden hook [--config FILE] [--state DIR] [--prompts WHO] [--no-batches]
-       loopwarden hook install [--project | --local | --user] [--config FILE] [--dry-run]
+export const help: string = `Usage: loopwarden hook [--config FILE | --no-config] [--state DIR] [--prompts WHO] [--no-batches]
+       loopwarden hook install [--project | --local | --user] [--config FILE | --no-config] [--dry-run]
        loopwarden hook uninstall [--project | --local | --user] [--dry-run]
 
 Judges one hook of a coding agent: reads the hook's JSON from the standard input and answers on the standard output.
@@ -11,10 +11,12 @@ Guidance reaches the model as additional context, a refused call is denied, and 
 stopped. Speaks the hooks of Claude Code, and of hosts that use the same shape with snake_case or camelCase names.
 What is wrong with the hook itself is a warning in the answer and on the standard error, and the agent goes on.
 
-  --config FILE    the configuration (JSON) of new sessions; the recommended one where absent
+  --config FILE    the configuration of new sessions; else loopwarden.json of the folder in which the agent works
+                   (cwd of the hook, or the hook's own), if there is one; --no-config does without
   --state DIR      where sessions are remembered, one folder each; ${shown(defaultState())} where absent
   --prompts WHO    human (default), or host: prompts of an outer loop, which are no new task
-  --no-batches     for hosts without PostToolBatch: every answered call ends its round
+  --no-batches     for hosts without PostToolBatch: every answered call ends its round; without this option it is noticed
+                   after three answers, and from then on calls that come one after the other are rounds
 
 install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes and keep the
 file as it was beside it.

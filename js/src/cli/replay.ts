@@ -2,14 +2,14 @@ import { performance } from "node:perf_hooks";
 import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { FORMATS } from "../generated/names.ts";
-import type { Config, Event, Finding, Level, Scope, Verdict } from "../generated/types.ts";
+import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
 import { judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
 import { type Quoted, quoted, readable } from "../replay/report.ts";
-import { cost, line as lineOf, outcome, short } from "../replay/summarise.ts";
+import { cost, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { Complaints, nothing, runsOf, transcriptFormat } from "./input.ts";
@@ -23,8 +23,9 @@ export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--co
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
 worse also what repeated (from your own file) and the advice the agent would have been given; and the report at the
-end. FILE may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes
-on. Of a file of scenarios --scenario names one.
+end. Where nothing was found, the rule is named that came closest at the end, if that was half the way or more. FILE
+may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes on. Of a
+file of scenarios --scenario names one.
 
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
@@ -37,7 +38,8 @@ on. Of a file of scenarios --scenario names one.
   --json           one verdict a line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or not all of it and in the rest the level was not
+reached, 2 wrong usage, 3 the level was reached.
 `;
 
 /** How wide the quoted arguments and outputs may be. */
@@ -112,7 +114,8 @@ export async function run(args: string[]): Promise<number> {
     };
     report(reporter, [one]);
   }
-  return isReached ? 3 : 0;
+  // That nothing is wrong is not known of what could not be read.
+  return isReached ? 3 : outcome.unread > 0 ? 1 : 0;
 }
 
 /** The words that name the same run under the same settings to another command. */
@@ -129,6 +132,8 @@ function same(values: ReturnType<typeof parse<typeof OWN>>["values"], file: stri
 interface Outcome {
   strongest: Level;
   events: number;
+  /** Lines and events that could not be read. */
+  unread: number;
   /** The first sighting of each finding at the level asked for. */
   findings: Case["findings"];
 }
@@ -144,8 +149,11 @@ async function told(
 ): Promise<Outcome> {
   using detector = new LoopDetector(config);
   const story = new Story(config === "" ? {} : JSON.parse(config));
-  const outcome: Outcome = { strongest: "continue", events: 0, findings: [] };
+  const outcome: Outcome = { strongest: "continue", events: 0, unread: 0, findings: [] };
   const seen = new Set<string>();
+  // Of a file of scenarios what stands before this one is another's.
+  const before = run.whole ? 0 : complaints.count;
+  let judged = 0;
   const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
   if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
   for await (const part of run.events) {
@@ -157,6 +165,7 @@ async function told(
         if (error !== undefined) complaints.add(line, refused(recorded, error));
         continue;
       }
+      judged++;
       if (how === "json") printJson(verdict);
       else if (how === "story") {
         story.remember(verdict.seq, event, line, pending);
@@ -172,7 +181,8 @@ async function told(
     }
     await drained();
   }
-  if (how === "story" && outcome.events > 0) story.end(detector, outcome.events, complaints.count, why);
+  outcome.unread = complaints.count - before;
+  if (how === "story" && outcome.events > 0) story.end(detector, judged, outcome.unread, why);
   return outcome;
 }
 
@@ -189,6 +199,10 @@ class Story {
   /** The first event at the highest level. */
   #worst: { level: Level; seq: number } | undefined;
 
+  /** The last recorded event, and where each loop was last seen, if only to be noted. */
+  #last = 0;
+  #seen = new Map<string, number>();
+
   /** How many events the latest line holds. */
   #line = { line: -1, events: 0 };
   /** The runs of a file that holds several, and the one that was told of last. */
@@ -204,6 +218,7 @@ class Story {
 
   remember(seq: number, event: Event, line: number, pending: boolean): void {
     if (pending) return;
+    this.#last = seq;
     const took = { tokens: event.tokens ?? undefined, costMicros: costOf(event, this.#config) };
     for (const figure of ["tokens", "costMicros"] as const)
       if (took[figure] !== undefined) this.#spent[figure] = (this.#spent[figure] ?? 0) + took[figure];
@@ -224,7 +239,10 @@ class Story {
   }
 
   tell(verdict: Verdict, event: Event, line: number): void {
-    for (const { scope } of verdict.findings) this.#scopes.set(JSON.stringify(scope), scope);
+    for (const finding of verdict.findings) {
+      this.#scopes.set(JSON.stringify(finding.scope), finding.scope);
+      for (const key of sightings(finding)) this.#seen.set(key, finding.lastSeq);
+    }
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
     if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
     const step = this.#place(event, verdict.seq, line);
@@ -267,25 +285,61 @@ class Story {
     }
   }
 
+  /** The core's report of a scope, which ends where the loop was last told of; it may have gone on, or the run without it. */
+  #report(detector: LoopDetector, scope: Scope): string {
+    const text = detector.report(scope);
+    // As the core chooses it: the strongest, and among equals the first.
+    const [lead] = detector.report(scope, "json").findings.toSorted((a, b) => rank(b.level) - rank(a.level));
+    if (lead === undefined) return text;
+    const seen = Math.max(...sightings(lead).map((key) => this.#seen.get(key) ?? lead.lastSeq));
+    const left = this.#last - seen;
+    if (seen === lead.lastSeq && left === 0) return text;
+    const when = left === 0 ? "the last of the run" : `${number(left, "event")} before the end`;
+    return text.replace(/^\*\*Since\*\*: .*$/m, (since) => `${since}; last seen at event ${seen}, ${when}`);
+  }
+
+  /** The rule that came closest to saying something, where one is half the way there. */
+  #closest(detector: LoopDetector): (RuleStanding & { nextThreshold: number }) | undefined {
+    const way = ({ count, nextThreshold }: { count: number; nextThreshold: number }) => count / nextThreshold;
+    return [{}, ...[...this.#runs].map((run) => ({ run }))]
+      .flatMap((scope) => detector.status(scope).rules)
+      .flatMap((rule) => (rule.nextThreshold === undefined ? [] : [{ ...rule, nextThreshold: rule.nextThreshold }]))
+      .filter((rule) => way(rule) >= 0.5 && way(rule) < 1)
+      .sort((a, b) => way(b) - way(a))[0];
+  }
+
   /** The report, and what tells more: `why` is the command that explains an event of this run. */
   end(detector: LoopDetector, events: number, unread: number, why: readonly string[] | undefined): void {
     const count = cost({ events, ...this.#spent });
-    if (this.#scopes.size === 0) {
+    // Of many an agent something was noted, and no more: a report of each would tell of none.
+    const reports = [...this.#scopes.values()]
+      .map((scope) => this.#report(detector, scope))
+      .filter((text) => LOOP.test(text));
+    if (reports.length === 0 && this.#worst === undefined) {
       const part =
-        unread === 0
-          ? ""
-          : ` in what could be read; ${unread} ${unread === 1 ? "line or event" : "lines or events"} could not`;
+        unread === 0 ? "" : ` in what could be read; ${unread} of ${unread + events} lines or events could not`;
       print(`\nNo loop found in ${count}${part}.`);
+      const near = this.#closest(detector);
+      if (near !== undefined)
+        print(`${paint("dim", "closest")}  ${near.rule}, ${near.count} of ${near.nextThreshold} to ${near.nextLevel}`);
       return;
     }
     const quote = (seq: number) => this.#events.get(seq)?.quoted;
     if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)
       print(`\n${paint("dim", "the whole run")}  ${count}`);
-    for (const scope of this.#scopes.values()) print(`\n${readable(detector.report(scope), quote).trimEnd()}`);
+    for (const text of reports) print(`\n${readable(text, quote).trimEnd()}`);
+    if (reports.length === 0) print(`\nAt the end of ${count} nothing goes round in circles any more.`);
     if (why !== undefined && this.#worst !== undefined)
       print(`\n${paint("dim", "why")}  ${[...why, "--at", String(this.#worst.seq)].map(word).join(" ")}`);
   }
 }
+
+/** What a loop is known again by: its signature may grow with the evidence, and where it began may be forgotten. */
+const sightings = ({ rule, scope, signature, onsetSeq }: Finding): string[] =>
+  [signature, onsetSeq].map((one) => JSON.stringify([rule, scope, one]));
+
+/** How the report of a scope begins in which a loop stands. */
+const LOOP = /^## Loop Detected/;
 
 /** A word of a command line as a shell reads it. */
 function word(text: string): string {

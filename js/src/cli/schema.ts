@@ -46,7 +46,9 @@ export async function run(args: string[]): Promise<number> {
   }
   if (!NAMES.includes(name)) {
     const near = nearest(name, NAMES);
-    throw new UsageError(`schema: there is none for ${name}${near ? `, did you mean ${near}?` : ""}`);
+    throw new UsageError(
+      `schema: there is none for ${name}${near ? `, did you mean ${near}?` : `: expected one of ${NAMES.join(", ")}`}`,
+    );
   }
   printRaw(await schemaText(name));
   return 0;

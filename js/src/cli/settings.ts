@@ -7,10 +7,8 @@ import type { Config } from "../generated/types.ts";
 import { without } from "../replay/raw.ts";
 import { InputError } from "./failure.ts";
 import { located, text } from "./input.ts";
+import { NAME } from "./name.ts";
 import { tell } from "./print.ts";
-
-/** The file that is found by itself. */
-export const NAME = "loopwarden.json";
 
 /** A configuration, and where it comes from. */
 export interface Settings {
@@ -72,12 +70,27 @@ function brokenAt(document: string): string {
   parse(document, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first === undefined) return "1: invalid-json";
-  const before = document.slice(0, first.offset).split("\n");
-  const what = printParseErrorCode(first.error)
-    .replaceAll(/([A-Z])/g, " $1")
-    .trim()
-    .toLowerCase();
-  return `${before.length}: invalid-json: ${what} at column ${(before.at(-1)?.length ?? 0) + 1}`;
+  const { line, what } = inWords(document, first);
+  return `${line}: invalid-json: ${what}`;
+}
+
+/** What the parser has no name for that says what to do. */
+const WORDS: Readonly<Record<string, string>> = {
+  InvalidSymbol: "a word without quotes that JSON does not know",
+  InvalidCharacter: "a character that may not stand in a text as it is",
+};
+
+/** An error of the parser as a person reads it: the line, and what is wrong at which column of it. */
+export function inWords(document: string, { error, offset }: ParseError): { line: number; what: string } {
+  const before = document.slice(0, offset).split("\n");
+  const name = printParseErrorCode(error);
+  const what =
+    WORDS[name] ??
+    name
+      .replaceAll(/([A-Z])/g, " $1")
+      .trim()
+      .toLowerCase();
+  return { line: before.length, what: `${what} at column ${(before.at(-1)?.length ?? 0) + 1}` };
 }
 
 /** The document as plain JSON: comments and commas behind the last element become blanks, so that places stay. */

@@ -1,7 +1,7 @@
 // A trace and what the detector says of it, as plain data: nothing here knows a page.
 
 import { LoopDetector } from "../detector.ts";
-import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict } from "../generated/types.ts";
+import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict, Wasted } from "../generated/types.ts";
 import { judge, judgeable } from "../replay/judge.ts";
 import { LEVELS, rank } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
@@ -50,6 +50,8 @@ export interface Loop {
   finding: Finding;
   /** Index of the event with that finding. */
   at: number;
+  /** What it has cost from its onset to the last finding, which may be one that is only noted. */
+  wasted: Wasted;
   /** Index of the first event at each level from `observe` on. */
   reached: Partial<Record<Level, number>>;
   /** The events that the findings rest on, ascending. */
@@ -159,6 +161,7 @@ class Loops {
       peak: finding.level,
       finding,
       at: index,
+      wasted: finding.wasted,
       reached: {},
       occurrences: [],
     };
@@ -168,6 +171,7 @@ class Loops {
     this.#latest.set(byOnset, to);
     to.onset = Math.min(to.onset, onset);
     to.last = index;
+    to.wasted = finding.wasted;
     to.reached[finding.level] ??= index;
     if (rank(finding.level) >= rank(to.peak)) {
       to.peak = finding.level;

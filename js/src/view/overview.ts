@@ -117,7 +117,7 @@ export function showLoops(view: View, run: Trace, { focus }: Actions): void {
           h(
             "span",
             { class: "loop-more" },
-            `${[loop.rule, loop.scope.agent, loop.scope.task].flatMap((part) => (part === undefined ? [] : [short(part, 30)])).join(", ")}, ${place(run, loop.onset)} to ${place(run, loop.last)}; ${cost(loop.finding.wasted)}${marked ? "; marked as a false alarm" : ""}`,
+            `${[loop.rule, loop.scope.agent, loop.scope.task].flatMap((part) => (part === undefined ? [] : [short(part, 30)])).join(", ")}, ${place(run, loop.onset)} to ${place(run, loop.last)}; ${cost(loop.wasted)}${marked ? "; marked as a false alarm" : ""}`,
           ),
         ),
       );

@@ -88,7 +88,7 @@ export function headline(
   const verdict = judged[at]?.verdict;
   const then = events[onset];
   const began = time(events, onset);
-  const share = events.length === 0 ? 0 : Math.round(((loop.last - onset + 1) / events.length) * 100);
+  const share = events.length === 0 ? 0 : Math.round((loop.wasted.events / events.length) * 100);
   const warned = loop.reached.nudge ?? loop.reached.block ?? loop.reached.gate ?? loop.reached.halt;
   const advice = verdict?.guidance?.split("One alternative: ")[1];
   const head: Headline = {
@@ -100,7 +100,7 @@ export function headline(
       text: `${place(trace, onset)}${began === undefined ? "" : `, ${began}`}`,
       detail: then === undefined ? "" : `${title(then)} ${short(summary(then), 90)}`.trim(),
     },
-    cost: { text: cost(finding.wasted), detail: share > 0 ? `${share} % of everything that happened in the run` : "" },
+    cost: { text: cost(loop.wasted), detail: share > 0 ? `${share} % of everything that happened in the run` : "" },
     action: { text: ACTIONS[level], detail: advice === undefined ? "" : `For the next attempt: ${advice}` },
   };
   const last = events[loop.occurrences.at(-1)?.event ?? -1];

@@ -4,12 +4,13 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createTwoFilesPatch } from "diff";
-import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { applyEdits, modify, type ParseError, parse } from "jsonc-parser";
 import { HOOKS } from "../../adapters/claude-hooks.ts";
 import { UsageError } from "../args.ts";
 import { InputError } from "../failure.ts";
+import { NAME } from "../name.ts";
 import { print } from "../print.ts";
-import { configText } from "../settings.ts";
+import { configText, inWords } from "../settings.ts";
 import { readSettings, writeSettings } from "./settings-file.ts";
 
 /** Seconds that the host waits for one hook; it takes tenths of one. */
@@ -23,6 +24,7 @@ interface Options {
   user: boolean;
   "dry-run": boolean;
   config?: string | undefined;
+  "no-config": boolean;
 }
 
 interface Entry {
@@ -39,7 +41,7 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   const path = join(scope === "user" ? homedir() : process.cwd(), ".claude", name);
   const file = readSettings(path);
   const before = file.text ?? "{}\n";
-  const entry = action === "install" ? ours(await command(scope, options.config)) : undefined;
+  const entry = action === "install" ? ours(await command(scope, options)) : undefined;
   const after = edited(path, before, entry);
   if (after === before) {
     print(`${path}: nothing to change`);
@@ -51,8 +53,19 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   print(createTwoFilesPatch(path, path, file.text ?? "", after, title, "").trimEnd());
   if (options["dry-run"]) return 0;
   if (backup !== undefined) print(`\nAs it was: ${backup}`);
-  print(`${action === "install" ? "Installed in" : "Removed from"} ${path}; new sessions use it.`);
+  print(
+    action === "install"
+      ? `Installed in ${path}; ${begins(options)}.`
+      : `Removed from ${path}; new sessions do without.`,
+  );
   return 0;
+}
+
+/** What a session goes by that begins from now on. */
+function begins(options: Options): string {
+  if (options.config !== undefined) return `new sessions use it, with ${options.config}`;
+  if (options["no-config"]) return `new sessions use it, with the recommended configuration and no ${NAME}`;
+  return `new sessions use it, with ${NAME} of the folder they begin in, if there is one`;
 }
 
 /**
@@ -60,12 +73,13 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
  *
  * @throws {InputError} where that command would not run.
  */
-async function command(scope: "project" | "local" | "user", config: string | undefined): Promise<string> {
+async function command(scope: "project" | "local" | "user", options: Options): Promise<string> {
+  const { config } = options;
   if (config !== undefined) await configText(config);
   const shared = scope === "project";
   const program = shared ? ofProject() : ofPerson();
   runs(program);
-  if (config === undefined) return `${program} hook`;
+  if (config === undefined) return `${program} hook${options["no-config"] ? " --no-config" : ""}`;
   if (!shared) return `${program} hook --config ${quoted(resolve(config))}`;
   const within = relative(process.cwd(), resolve(config));
   if (within.startsWith("..") || isAbsolute(within))
@@ -83,7 +97,7 @@ function ofProject(): string {
     if (existsSync(join(at, ".git")) || dirname(at) === at || at === homedir()) break;
   }
   throw new InputError(
-    `${folder}: has no node_modules/.bin/loopwarden, so that the hook would not run; install the package there (npm install --save-dev loopwarden), or use --local or --user`,
+    `${folder}: has no node_modules/.bin/loopwarden, so that the hook would not run; install the package there (npm install --save-dev loopwarden, or the path of its tarball), or use --local or --user`,
   );
 }
 
@@ -94,7 +108,7 @@ function ofPerson(): string {
   // What npx and its kin unpack is gone again some day.
   if (/[\\/](?:_npx|dlx-[^\\/]*|bunx-[^\\/]*)[\\/]/.test(program))
     throw new InputError(
-      `${program}: is a copy for one run, so that the hook would stop to run; install the package (npm install --global loopwarden) and install the hooks with it`,
+      `${program}: is a copy for one run, so that the hook would stop to run; install the package (npm install --global loopwarden, or the path of its tarball) and install the hooks with it`,
     );
   return `${quoted(process.execPath)} ${quoted(program)}`;
 }
@@ -128,8 +142,8 @@ function edited(file: string, text: string, entry: Entry | undefined): string {
   const document: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first !== undefined) {
-    const line = text.slice(0, first.offset).split("\n").length;
-    throw new InputError(`${file}:${line}: not valid JSON: ${printParseErrorCode(first.error)}`);
+    const { line, what } = inWords(text, first);
+    throw new InputError(`${file}:${line}: not valid JSON: ${what}`);
   }
   if (typeof document !== "object" || document === null || Array.isArray(document))
     throw new InputError(`${file}: expected a JSON object`);

@@ -35,6 +35,9 @@ const TURNS = 10_000;
 /** What every file of ours begins with, apart from a line end. */
 const MARK = '{"loopwarden":';
 
+/** How a state begins that holds nothing. */
+const EMPTY = Buffer.from(`${MARK}"state","state":""`);
+
 /** What a hook was called with. */
 export interface Entry {
   /** The time of the hook, in milliseconds since the Unix epoch. */
@@ -74,9 +77,12 @@ export class Journal<A> {
     this.#folder = folder;
   }
 
-  /** Whether nothing of the session is kept yet. */
+  /** Whether nothing of the session is known: there is no state yet, or an empty one, with which it begins afresh. */
   get isNew(): boolean {
-    return this.#list().states.length === 0;
+    const newest = this.#list().states.sort(compare).at(-1);
+    if (newest === undefined) return true;
+    const text = readFrom(join(this.#folder, stateName(newest)), 0);
+    return text !== undefined && (text.length === 0 || text.subarray(0, EMPTY.length).equals(EMPTY));
   }
 
   /**

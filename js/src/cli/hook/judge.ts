@@ -1,6 +1,6 @@
 // What a hook does when a host calls it. The command loads nothing else for it, neither of its own nor of Node's, since it is
 // started for every call of a tool.
-import { readdirSync, readSync, writeSync } from "node:fs";
+import { readdirSync, readSync, type Stats, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import {
@@ -15,11 +15,13 @@ import type { Config } from "../../generated/types.ts";
 import { type Options, parse, UsageError } from "../args.ts";
 import { InputError, reasonOf } from "../failure.ts";
 import { inert, safe } from "../harmless.ts";
+import { NAME } from "../name.ts";
 import { type Dialect, understood } from "./dialect.ts";
 import { type Entry, type Folded, forget, Journal } from "./journal.ts";
 
 const OPTIONS = {
   config: { type: "string" },
+  "no-config": { type: "boolean", default: false },
   state: { type: "string" },
   prompts: { type: "string", default: "human" },
   "no-batches": { type: "boolean", default: false },
@@ -32,6 +34,7 @@ const OPTIONS = {
 /** What the options say. */
 export interface Values {
   config?: string | undefined;
+  "no-config": boolean;
   state?: string | undefined;
   prompts: string;
   "no-batches": boolean;
@@ -44,10 +47,20 @@ export interface Values {
 /** Reads the arguments. */
 export const read = (args: string[]): { values: Values; positionals: string[] } => parse(args, OPTIONS);
 
+/** Why the session's memory cannot be read: said by the hook that finds it so, and the next one begins afresh. */
+const DAMAGED = "its memory of this session was damaged; it begins afresh";
+const OUTDATED = "its memory of this session is another version's; it begins afresh";
+
 /** A warning as a host shows it to whoever watches the agent. */
 export function warn(problems: string[], answer: object = {}): void {
   const shown = problems.map((problem) => safe(problem.replace(/^\[Loopwarden\] /, "")));
-  const systemMessage = shown.map((problem) => `Loopwarden does not watch here: ${firstLine(problem)}`).join("\n");
+  const systemMessage = shown
+    .map((problem) =>
+      [DAMAGED, OUTDATED].includes(problem)
+        ? `Loopwarden: ${problem}`
+        : `Loopwarden does not watch here: ${firstLine(problem)}`,
+    )
+    .join("\n");
   for (const problem of shown) say(2, `loopwarden: ${problem}`);
   say(1, inert(JSON.stringify({ ...answer, systemMessage })));
 }
@@ -70,11 +83,12 @@ export async function judge(values: Values): Promise<void> {
   if (input.hook_event_name === "SessionStart") sweep(folder);
   const journal = new Journal<Answer>(join(folder, `${await nameOf(input.session_id)}${SESSION}`));
   // What a session goes by is settled by its first hook.
-  const config = values.config !== undefined && journal.isNew ? await configOf(values.config) : undefined;
+  const file = journal.isNew ? configFile(values, input) : undefined;
+  const config = file === undefined ? undefined : await configOf(file);
   const entry: Hook = {
     at: Date.now(),
     input,
-    options: { prompts, batches: !values["no-batches"] },
+    options: { prompts, batches: values["no-batches"] ? false : "unknown" },
     ...(config !== undefined && { config }),
   };
   const { output, warnings } = journal.add(entry, fold);
@@ -114,6 +128,8 @@ function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
   let rest = entries as Hook[];
   while (rest.length > 0) {
     const taken = soundly(kept, rest);
+    // Its configuration was in it as well: the next hook brings one, as the first one did.
+    if (taken.isDamaged) return { state: "", answers: [...answers, ...taken.answers] };
     // A detector that broke has no state: what was known before it did stays, and that one hook is passed over.
     const good = taken.state !== "" ? taken : soundly(kept, rest.slice(0, 1));
     answers.push(...good.answers);
@@ -123,8 +139,13 @@ function fold(state: string | undefined, entries: Entry[]): Folded<Answer> {
   return { state: kept ?? "", answers };
 }
 
+interface Judged extends Folded<Answer> {
+  /** The state could not be read. */
+  isDamaged?: boolean;
+}
+
 /** The same where something in a hook is so wrong that nobody foresaw it: there is no state, and the answer says why. */
-function soundly(state: string | undefined, hooks: Hook[]): Folded<Answer> {
+function soundly(state: string | undefined, hooks: Hook[]): Judged {
   try {
     return judged(state, hooks);
   } catch (error) {
@@ -133,15 +154,24 @@ function soundly(state: string | undefined, hooks: Hook[]): Folded<Answer> {
   }
 }
 
-function judged(state: string | undefined, hooks: Hook[]): Folded<Answer> {
+function judged(state: string | undefined, hooks: Hook[]): Judged {
   let [at, warnings]: [number, string[]] = [0, []];
   const config = hooks[0]?.config;
+  let unreadable: unknown;
   const guard = new Guard({
     ...(config !== undefined && { config }),
-    onWarning: (message) => warnings.push(message),
+    onWarning: (message, cause) => {
+      warnings.push(message);
+      unreadable ??= cause;
+    },
     now: () => at,
     ...(state !== undefined && state !== "" && { state }),
   });
+  // The only thing that a guard warns of before it is asked anything.
+  if (warnings.length > 0) {
+    const why = (unreadable as { code?: unknown } | undefined)?.code === "snapshot-version" ? OUTDATED : DAMAGED;
+    return { state: "", answers: hooks.map(() => ({ output: {}, warnings: [why] })), isDamaged: true };
+  }
   const answers = hooks.map((hook): Answer => {
     at = hook.at;
     const output = answerHook(scoped(guard, hook.input), hook.input, hook.options);
@@ -204,6 +234,30 @@ function patient(operation: () => number): number {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
     }
   }
+}
+
+/** Bytes of a configuration that was found and not named, at most: a repository may hold anything. */
+const LARGEST = 256 * 1024;
+
+/**
+ * The file that a new session goes by: the one that is named, or else that of the folder in which the agent works, as with
+ * every other command.
+ *
+ * @throws {InputError} for what is no file: nobody may write to a pipe that a repository holds.
+ */
+function configFile(values: Values, { cwd }: HookInput): string | undefined {
+  if (values.config !== undefined || values["no-config"]) return values.config;
+  let file: string;
+  let found: Stats;
+  try {
+    file = join(typeof cwd === "string" && cwd !== "" ? cwd : process.cwd(), NAME);
+    found = statSync(file);
+  } catch {
+    return undefined;
+  }
+  if (!found.isFile()) throw new InputError(`${file}: is no file`);
+  if (found.size > LARGEST) throw new InputError(`${file}: is too large for a configuration`);
+  return file;
 }
 
 async function configOf(file: string): Promise<Config> {
