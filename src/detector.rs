@@ -25,7 +25,7 @@ use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::Stri
 use core::cell::{OnceCell, RefCell};
 
 /// Raised by every change that can change a verdict.
-pub const RULES_VERSION: u32 = 3;
+pub const RULES_VERSION: u32 = 4;
 
 /// Levels of nesting that arguments and other free JSON may have.
 const DEPTH: usize = 120;
@@ -545,7 +545,11 @@ fn judge(
         _ if context.synthetic => judging.show(&Fact::Synthetic(event)),
         Body::Message(message) if message.role == Role::User => judging.heard(message),
         Body::Message(message) if message.role == Role::System => {
-            judging.run.ordered.by_system = ordered_times(&message.text);
+            let times = ordered_times(&message.text);
+            // What else the system tells takes no order back.
+            if times > 0 {
+                judging.run.ordered.by_system = times;
+            }
             judging.show(&Fact::Event(event));
         }
         Body::Output(output) => {
@@ -851,6 +855,7 @@ impl Judging<'_> {
             remade,
             kin: Kin::default(),
             is_news: false,
+            fewer: false,
             news: 0,
             index: self.run.counted.steps,
             at: self.context.at,
@@ -914,6 +919,7 @@ impl Judging<'_> {
             remade: false,
             kin: Kin::default(),
             is_news: false,
+            fewer: false,
             news: 0,
             index: self.run.counted.customs,
             at: context.at,

@@ -5,8 +5,8 @@
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news between, every time counts. With work between only long texts count, however
-//! far apart they are: the fourth time, after it was told, is refused, unless the work between has brought something new at
-//! least every other time.
+//! far apart they are: the fourth time, after it was told, is refused; the sixth where the work between has brought something
+//! new at least every other time.
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
@@ -20,6 +20,8 @@ use alloc::{boxed::Box, format};
 const TEXTS: usize = 16;
 /// Times with work between, and what they count.
 const AROUND_WORK: [(u32, u32); 3] = [(8, 9), (4, 5), (3, 3)];
+/// Times from which a refrain is refused although the work between gets on.
+const REFRAIN: u32 = 6;
 /// Long texts remembered beyond those, by their first time and how often they came.
 const OLDER: usize = 48;
 
@@ -94,9 +96,9 @@ impl Text {
         self.idle.max(self.around_work())
     }
 
-    /// A refrain around work that gets on, which is told of and never refused.
+    /// A refrain around work that gets on, which is told of and not refused for a while.
     fn is_refrain(&self) -> bool {
-        self.idle < self.around_work() && self.busy.saturating_mul(2) >= self.times
+        self.times < REFRAIN && self.idle < self.around_work() && self.busy.saturating_mul(2) >= self.times
     }
 }
 

@@ -403,6 +403,8 @@ impl Entry {
                 what: None,
                 instead: if custom {
                     "Find out what keeps it as it is and change that, or reach the goal in another way."
+                } else if scale > 1 && !self.came.failed() {
+                    "Wait longer between looks, or find out whether what is waited for is still alive."
                 } else if self.came.failed() {
                     "Read what the outcome says and change what it complains about, or reach the goal with another tool."
                 } else {
@@ -497,7 +499,7 @@ impl Rule for RepeatedCall {
                         // What is done in the same words is no repetition where each time brings something new.
                         let gets_on = step.news > entry.index && !step.facts.failed && acts(call, result);
                         let full = call.limit > 0 && result.is_some_and(|result| tells(&result.output, call.limit));
-                        let worth = worth.map(|points| if gets_on || full { 0 } else { points });
+                        let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
                         entry.again(step, call, result, worth, busy);
                         entry
                     }

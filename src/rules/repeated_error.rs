@@ -170,6 +170,7 @@ impl Window<Outing> {
                     0
                 }
             }
+            Some(_) if step.fewer => 0,
             // Another thing is named, and the tool has told something since: no question, but a try that gets further.
             Some(before)
                 if before.light != light

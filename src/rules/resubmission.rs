@@ -10,13 +10,12 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Tokens, combine, named_things, printable, root_line};
+use crate::text::{Empty, Key, Late, Tokens, combine, frame, printable, progress, root_line};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
-/// Things that an error names, at most, and all of a row of attempts.
-const NAMES: usize = 8;
-const ALL_NAMES: usize = 32;
+/// Errors of a row of attempts that are remembered.
+const LINES: usize = 8;
 /// So many attempts more, where each error names something else.
 const MENDED: u32 = 2;
 
@@ -38,6 +37,8 @@ struct Attempt {
     root: Key,
     call: Key,
     light: Key,
+    /// How far the error told that something was; 0 of the first of a row.
+    progress: u32,
     tokens: Late<Tokens>,
     attempts: Streak,
     /// How many of the latest ones were the same to the byte, with the same error.
@@ -48,12 +49,12 @@ struct Attempt {
     said: bool,
     /// 0 for none.
     round: Key,
-    /// What the errors have named.
-    named: Vec<u32>,
+    /// The lines at the root of the errors, without their figures.
+    lines: Vec<u32>,
     /// Each has named something that none before it had.
     moves: bool,
 }
-codec!(struct Attempt { tool, root, call, light, tokens, attempts, equal, apart, said, round, named, moves });
+codec!(struct Attempt { tool, root, call, light, progress, tokens, attempts, equal, apart, said, round, lines, moves });
 
 impl Attempt {
     /// The evidence. Who mends what an error names gets on, so that of such attempts more are needed.
@@ -99,13 +100,15 @@ impl Attempt {
 impl State {
     /// Takes a failed attempt in.
     fn failed(&mut self, step: &Step, call: &Call, root: Key, tokens: Late<Tokens>, result: &ToolResult) -> &Attempt {
-        let again = self.last.take().filter(|last| {
-            last.tool == step.tool
-                && last.root == root
+        let last = self.last.take().filter(|last| last.tool == step.tool && last.root == root);
+        let how_far = if last.is_some() { progress(&result.output) } else { 0 };
+        let again = last.filter(|last| {
+            (last.progress == 0 || last.progress == how_far)
                 && (last.call == call.key
                     || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
         });
-        let mut named = named_things(root_line(&result.output).unwrap_or(&result.output), NAMES);
+        // With its names and without its figures.
+        let line = root_line(&result.output).map(frame);
         let round = call.round.unwrap_or(0);
         let again = match again {
             // The calls of a round were made before any of them was answered.
@@ -117,13 +120,14 @@ impl State {
             root,
             call: call.key,
             light: step.facts.light,
+            progress: how_far,
             tokens,
             attempts: Streak::default(),
             equal: 1,
             apart: false,
             said: step.facts.class.is_some(),
             round,
-            named: Vec::new(),
+            lines: Vec::new(),
             moves: true,
         };
         let between = core::mem::take(&mut self.between);
@@ -133,11 +137,11 @@ impl State {
             }
             next.apart = last.apart || between;
             next.attempts = last.attempts;
-            next.moves = last.moves && !named.is_empty() && !named.iter().any(|name| last.named.contains(name));
-            next.named = last.named;
+            next.moves = last.moves && line.is_some_and(|line| !last.lines.contains(&line));
+            next.lines = last.lines;
         }
-        next.named.append(&mut named);
-        next.named.truncate(ALL_NAMES);
+        next.lines.extend(line);
+        next.lines.truncate(LINES);
         next.attempts.add(step.sighting, step.onset);
         self.last.insert(Box::new(next))
     }
@@ -251,7 +255,7 @@ impl Rule for Resubmission {
             && state
                 .last
                 .iter()
-                .all(|last| last.tokens.fits(Tokens::fits) && last.attempts.fits() && last.named.len() <= ALL_NAMES)
+                .all(|last| last.tokens.fits(Tokens::fits) && last.attempts.fits() && last.lines.len() <= LINES)
     }
 }
 

@@ -13,10 +13,10 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
-use crate::state::{Call, Came, Kin, Ring, Step, Time, head};
+use crate::state::{Call, Kin, Ring, Step, Time, head};
 use crate::text::{
-    Edit, Figures, Words, combine, first_mark, frame, mark, mistake, printable, progress, root_line, tells_trouble,
-    told,
+    Edit, Figures, Left, Words, combine, first_mark, frame, mark, mistake, printable, progress, root_line,
+    tells_trouble, told,
 };
 use alloc::{boxed::Box, format};
 use things::{Outcome, Things};
@@ -25,8 +25,6 @@ use things::{Outcome, Things};
 const KINDS: usize = 6;
 /// Letters from which a heading says something.
 const LETTERS: usize = 24;
-/// Bytes at the end of an answer in which it tells how many are left.
-const END: usize = 400;
 /// Milliseconds from which the same call again right after itself has waited for something.
 const PAUSE: i64 = 20_000;
 
@@ -82,8 +80,8 @@ codec!(struct Again { kinds, row });
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// The latest one.
-    single: Came,
+    /// The tool, the agent and the arguments without their figures.
+    kind: u32,
     /// The mark of what came of it; 0 where only a glance was taken.
     light: u32,
     /// What was wrong with it; 0 where nothing was.
@@ -106,7 +104,7 @@ struct Kind {
     points: u32,
     seen: Streak,
 }
-codec!(struct Kind { single, light, trouble, line, said, left, figures, class, words, progress, round, changes, news, points, seen });
+codec!(struct Kind { kind, light, trouble, line, said, left, figures, class, words, progress, round, changes, news, points, seen });
 
 /// What became of a kind of call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,11 +131,11 @@ struct When {
 
 impl Kind {
     /// What was seen once, without a second look.
-    fn seen_once(single: Came, changes: u32, news: u64) -> Self {
+    fn seen_once(kind: u32, changes: u32, news: u64) -> Self {
         let (words, seen, left) = (Words::default(), Streak::default(), Left::default());
         let (light, trouble, line, said, figures, class, progress, round, points) = (0, 0, 0, 0, 0, 0, 0, 0, 0);
         Self {
-            single,
+            kind,
             light,
             trouble,
             line,
@@ -155,34 +153,32 @@ impl Kind {
         }
     }
 
-    fn is_equal(&self, other: &Self) -> bool {
-        self.single.call == other.single.call && (self.light == other.light || self.light == 0)
+    /// Whether another call of the kind is the same, and came to the same.
+    fn is_equal(&self, other: &Self, kin: &Kin) -> bool {
+        kin.is_same_call() && (self.light == other.light || self.light == 0)
     }
 
-    fn new(
-        step: &Step,
-        call: &Call,
-        single: Came,
-        result: &ToolResult,
-        (changes, news): (u32, u64),
-        salt: u64,
-    ) -> Self {
+    fn new(step: &Step, call: &Call, kind: u32, result: &ToolResult, (changes, news): (u32, u64), salt: u64) -> Self {
         let answer = result.output.as_str();
         let mut seen = Streak::default();
         seen.add(step.sighting, step.onset);
         let round = call.round.map_or(0, mark);
         let light = mark(step.facts.light);
         let [first, last] = [first_mark(answer), root_line(answer)];
+        let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
+        // What each of the two is asked for.
+        let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
+        let figures = if trouble == 0 && words.is_empty() { figures(head(answer)) } else { 0 };
         Self {
-            single,
+            kind,
             light,
-            trouble: trouble(step, result, salt),
+            trouble,
             line: last.map_or(light, |line| told(line, salt)),
             said: first.map_or(0, frame) ^ last.map_or(0, frame).rotate_left(9),
-            left: Left::of(answer),
-            figures: figures(head(answer)),
+            left,
+            figures,
             class: step.facts.class.map_or(0, mark),
-            words: Words::said(answer),
+            words,
             progress: progress(answer),
             round,
             changes,
@@ -194,7 +190,7 @@ impl Kind {
 
     fn told(&self, name: &str, cx: &Cx<'_>) -> Signal {
         let (name, times) = (printable(name, 48), self.seen.times);
-        let identity = combine("stagnation", &[self.single.kind.into()]);
+        let identity = combine("stagnation", &[self.kind.into()]);
         let (kind, what, halt_reason) = if self.trouble == 0 {
             ("same-outcome", "the same", HaltReason::Stalled)
         } else {
@@ -213,25 +209,16 @@ impl Kind {
         })
     }
 
-    /// Whether another answer has the same heading and the same figures in it, whatever its times, ids and names are.
-    const fn reads_like(&self, other: &Self) -> bool {
-        self.single.sign == other.single.sign && self.figures == other.figures && self.figures != 0
-    }
-
-    /// Whether a healthy answer tells that it is further on than another one.
-    fn is_elsewhere(&self, before: &Self) -> bool {
-        self.progress != before.progress || self.single.sign != before.single.sign
-    }
-
     /// What `next` is beside this.
-    fn came(&self, next: &Self, call: &Call, When { waits, right_after, heard }: When) -> Became {
-        let moved = next.single.call != self.single.call;
-        let equal = self.is_equal(next);
+    fn came(&self, next: &Self, call: &Call, kin: &Kin, When { waits, right_after, heard }: When) -> Became {
+        let (moved, equal) = (!kin.is_same_call(), self.is_equal(next, kin));
         let troubled = next.trouble != 0;
         let alike = || !next.words.is_empty() && next.words.alike(&self.words);
         let told = troubled && (next.class != 0 && next.class == self.class || next.words.is_empty());
         let looked_at = self.seen.times != 0;
-        let reads_like = || !moved && next.words.is_empty() && next.reads_like(self);
+        // The same heading with the same figures in it, whatever its times, ids and names are.
+        let figures = next.figures != 0 && next.figures == self.figures;
+        let reads_like = || !moved && next.words.is_empty() && kin.is_alike() && figures;
         let same = !looked_at || next.trouble == self.trouble && (told || alike() || reads_like());
         if !(equal || same) {
             // The same acknowledgement of something with other figures is no news.
@@ -239,15 +226,16 @@ impl Kind {
         }
         let copy = next.round != 0 && next.round == self.round;
         // One thing after the other of a list; and what is equal in a row is another rule's.
-        let batch = right_after && (equal && (!troubled || next.single.is_error()) || moved && !call.mutates);
-        let passing = next.single.is_error() && waits;
-        if looked_at && !troubled && !equal && next.is_elsewhere(self) {
+        let batch = right_after && (equal && (!troubled || kin.now.is_error()) || moved && !call.mutates);
+        let passing = kin.now.is_error() && waits;
+        let elsewhere = next.progress != self.progress || !kin.is_alike();
+        if looked_at && !troubled && !equal && elsewhere {
             return Became::Further;
         }
         if copy
             || batch
             || passing
-            || !next.single.is_error() && !equal && !looked_at
+            || !kin.now.is_error() && !equal && !looked_at
             || !troubled && (waits || call.polling)
         {
             return Became::Excused;
@@ -281,44 +269,6 @@ impl Kind {
     }
 }
 
-/// How many of something are left, and of what: `12 errors`, `Found 3 problems in 2 files`; 0 of nothing.
-#[derive(Clone, Copy, Debug, Default)]
-struct Left {
-    count: u32,
-    of: u32,
-}
-codec!(struct Left { count, of });
-
-impl Left {
-    /// As the last line tells that counts anything.
-    fn of(answer: &str) -> Self {
-        let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(END))..).unwrap_or_default();
-        let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
-        end.lines().rev().find_map(told).unwrap_or_default()
-    }
-
-    const fn is_less(&self, before: &Self) -> bool {
-        self.of != 0 && self.of == before.of && self.count < before.count
-    }
-
-    /// The fewest that were left.
-    fn fewest(&self, before: &Self) -> Self {
-        Self { count: if self.of == before.of { self.count.min(before.count) } else { self.count }, ..*self }
-    }
-}
-
-/// The first whole number of a line that counts what a word behind it names.
-fn counted(line: &str) -> Option<u32> {
-    let mut words = line.split(' ').map(|word| word.trim_start_matches(['(', '[', '*', '=']));
-    let mut count = None;
-    words.find_map(|word| {
-        let named = word.chars().take(3).filter(|char| char.is_alphabetic()).count() == 3;
-        let counts = count.take().filter(|_| named);
-        count = word.parse().ok();
-        counts
-    })
-}
-
 /// A digest of the figures in a heading; 0 where hardly a word is there.
 fn figures(heading: &str) -> u32 {
     let letters = heading.bytes().filter(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii()).count();
@@ -341,8 +291,7 @@ impl State {
     /// Takes a step in and tells whether its kind came again.
     fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
         let facts = &step.facts;
-        let Kin { now: single, before: once } = step.kin;
-        let kind = single.kind;
+        let kind = step.kin.now.kind;
         let heard = core::mem::take(&mut self.heard);
         let right_after = self.last == kind && !heard;
         // The user goes from one to the other.
@@ -350,29 +299,31 @@ impl State {
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let waits = facts.waiting || facts.transient || self.waited || right_after && paused;
         (self.last, self.at, self.waited, self.waits) = (kind, step.at.into(), call.polling, waits);
-        let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.single.kind == kind));
-        let is_new = known.is_none() && once.is_none();
+        let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
+        // What was forgotten as a kind is not followed either.
+        let is_new = step.kin.before.is_none();
+        let known = known.filter(|_| !is_new);
         let change = step.mutations_after > step.mutations_before && (is_new || call.edit != Edit::No);
         let elsewhere = step.mutations_before > self.mutations;
         self.changes = self.changes.saturating_add((change || elsewhere).into());
         self.mutations = step.mutations_after;
         // Most that come again come to something else.
-        let once = once.filter(|once| once.sign == single.sign);
         let news = step.news.max(self.news);
-        let Some(before) = known.or_else(|| once.map(|once| Kind::seen_once(once, self.changes, news))) else {
+        let Some(before) = known.or_else(|| step.kin.is_alike().then(|| Kind::seen_once(kind, self.changes, news)))
+        else {
             if let Some(again) = &mut self.again {
                 again.row = Streak::default();
             }
             return false;
         };
-        let mut next = Kind::new(step, call, single, result, (self.changes, news), salt);
-        let came = match before.came(&next, call, When { waits, right_after, heard }) {
+        let mut next = Kind::new(step, call, kind, result, (self.changes, news), salt);
+        let came = match before.came(&next, call, &step.kin, When { waits, right_after, heard }) {
             Became::Same(_) if ordered && next.trouble == 0 => Became::Excused,
             came => came,
         };
         let again = self.again.get_or_insert_default();
         let looked_at = before.seen.times != 0;
-        if ordered || !looked_at || !before.is_equal(&next) {
+        if ordered || !looked_at || !before.is_equal(&next, &step.kin) {
             again.row = Streak::default();
         } else if (before.changes, before.news) == (self.changes, news) && !waits && !right_after && !call.polling {
             again.row.add(step.sighting, step.onset);

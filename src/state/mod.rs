@@ -25,7 +25,7 @@ pub(crate) use graph::{Cycle, Graph, node_key};
 use lane::{Counted, Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
-pub(crate) use news::{Came, Kin, head};
+pub(crate) use news::{Kin, head};
 pub(crate) use packed::{Marked, Packed};
 pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
 pub(crate) use retold::Telling;
@@ -193,7 +193,8 @@ codec!(struct Run {
     events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped, ordered,
 });
 
-/// How often something is to be done, as the latest message of the user and of the system orders it; 0 for nothing of the kind.
+/// How often something is to be done, as the latest message of the user and the latest order of the system have it; 0 for nothing of
+/// the kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ordered {
     pub(crate) by_user: u32,

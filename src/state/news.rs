@@ -6,7 +6,7 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, combine, first_mark, heading, mark, mistake};
+use crate::text::{Figures, Left, combine, first_mark, heading, mark, mistake};
 
 /// Kinds of calls that are known.
 const KINDS: usize = 12;
@@ -32,7 +32,7 @@ pub(crate) struct Came {
     /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
     /// turned has another heading.
     pub(crate) sign: u32,
-    /// The sum of the whole numbers in its first lines, and by how much it has fallen.
+    /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
     sum: u32,
     fell: u32,
 }
@@ -45,6 +45,18 @@ pub(crate) struct Kin {
     pub(crate) before: Option<Came>,
 }
 
+impl Kin {
+    /// Whether the same call was made before, as the latest of its kind.
+    pub(crate) fn is_same_call(&self) -> bool {
+        self.before.is_some_and(|before| before.call == self.now.call)
+    }
+
+    /// Whether the latest of its kind failed at the same root, or got an answer with the same heading but for its figures.
+    pub(crate) fn is_alike(&self) -> bool {
+        self.before.is_some_and(|before| before.sign == self.now.sign)
+    }
+}
+
 impl Came {
     fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Self {
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
@@ -54,11 +66,11 @@ impl Came {
             let first = || first_mark(answer).map(|line| mistake(line, salt));
             step.root(result, salt).or_else(first).unwrap_or(class)
         });
-        let sign = match error {
-            Some(root) => mark(root) | 1,
-            None => heading(start, HEAD) & !1,
+        let (sign, sum) = match error {
+            Some(root) => (mark(root) | 1, 0),
+            None => (heading(start, HEAD) & !1, Figures::of(start).sum),
         };
-        Self { kind, call: mark(call.key), sign, sum: Figures::of(start).sum, fell: 0 }
+        Self { kind, call: mark(call.key), sign, sum, fell: 0 }
     }
 
     pub(crate) const fn is_error(&self) -> bool {
@@ -78,11 +90,19 @@ impl News {
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
         let mut now = Came::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
-        let falls = before.is_some_and(|before| {
-            now.fell = before.sum.saturating_sub(now.sum);
-            now.fell > 0 && now.fell == before.fell
-        });
-        step.is_news = falls || before.is_none_or(|before| before.sign != now.sign);
+        let alike = before.filter(|before| before.sign == now.sign);
+        if let Some(before) = alike {
+            if now.is_error() {
+                now.sum = Left::of(&result.output).count();
+                step.fewer = now.sum != 0 && now.sum < before.sum;
+                now.sum =
+                    if before.sum == 0 || now.sum == 0 { now.sum.max(before.sum) } else { now.sum.min(before.sum) };
+            } else {
+                now.fell = before.sum.saturating_sub(now.sum);
+            }
+        }
+        let falls = alike.is_some_and(|before| now.fell > 0 && now.fell == before.fell);
+        step.is_news = alike.is_none() || falls || step.fewer;
         if step.is_news {
             self.latest = step.index;
         }

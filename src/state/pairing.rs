@@ -106,8 +106,9 @@ pub(crate) struct Step {
     pub(crate) remade: bool,
     /// What it came to, and what the one of its kind before it did.
     pub(crate) kin: Kin,
-    /// It brought something new.
+    /// It brought something new; it failed as the one before it, and fewer are left of what it complains about.
     pub(crate) is_news: bool,
+    pub(crate) fewer: bool,
     /// Number of the latest step before it that brought something new; 0 for none.
     pub(crate) news: u64,
     /// Number of this step in the run, counted from 1.

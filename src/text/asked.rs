@@ -2,7 +2,8 @@
 //!
 //! Who does what was ordered goes round in circles on purpose.
 
-use super::words::listed;
+use super::words::{listed, same};
+use alloc::vec::Vec;
 
 /// The longest message that is read: what is longer is a brief with figures of its own.
 const LONGEST: usize = 1500;
@@ -88,18 +89,39 @@ const SPANS: [&str; 48] = [
     "sekunde", "sekunden", "semaine", "semana", "sera", "soir", "stunde", "stunden", "tag", "tage", "week", "woche",
 ];
 
+/// Words behind which a sentence tells what has been, and orders nothing.
+const TOLD: [&str; 10] = ["already", "been", "did", "failed", "had", "has", "have", "repeated", "was", "were"];
+/// Words after `3 times` that compare, and such after `3 times as`.
+const COMPARE: [&str; 14] =
+    ["a", "an", "faster", "greater", "her", "his", "its", "larger", "less", "longer", "more", "plus", "that", "the"];
+const AS: [&str; 9] = ["big", "fast", "heavy", "high", "large", "long", "many", "much", "old"];
+
 /// The most times that a text orders something; 0 where it orders nothing of the kind.
 pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
         return 0;
     }
+    text.split(['.', '!', '?', ';', '\n']).map(of_sentence).max().unwrap_or(0).min(MOST)
+}
+
+fn of_sentence(sentence: &str) -> u32 {
     // The words before, the latest one last, and for how many words more a span of time tells how often.
     let (mut before, mut most, mut every) = ([""; 4], 0, 0_u32);
-    for word in text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()) {
+    let words: Vec<&str> =
+        sentence.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    for (at, word) in words.iter().enumerate() {
+        if listed(&TOLD, word) {
+            break;
+        }
         every = if listed(&EVERY, word) { WITHIN } else { every.saturating_sub(1) };
+        let compares = match words.get(at + 1..).unwrap_or_default() {
+            [first, second, ..] if same(first, "as") => listed(&AS, second),
+            [first, ..] => listed(&COMPARE, first),
+            [] => false,
+        };
         let count = match word.strip_suffix('x').and_then(number) {
             Some(count) => Some(count),
-            None if listed(&TIMES, word) => before.iter().rev().take(2).find_map(|word| number(word)),
+            None if listed(&TIMES, word) && !compares => before.iter().rev().take(2).find_map(|word| number(word)),
             None if every > 0 && listed(&SPANS, word) => Some(WATCH),
             None => None,
         };
@@ -109,7 +131,7 @@ pub(crate) fn ordered_times(text: &str) -> u32 {
         }
         before = [before[1], before[2], before[3], word];
     }
-    most.min(MOST)
+    most
 }
 
 fn number(word: &str) -> Option<u32> {
@@ -123,7 +145,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&TIMES[..], &LIMITS, &EVERY, &SPANS] {
+        for list in [&TIMES[..], &LIMITS, &EVERY, &SPANS, &TOLD, &COMPARE, &AS] {
             super::super::words::assert_sorted(list);
         }
     }
@@ -139,6 +161,11 @@ mod tests {
             ("ogni sera accendi la luce", WATCH),
             ("take exactly 20 readings", 20),
             ("bitte zehnmal, also 10 mal", 10),
+            ("It is said to be flaky. Run it 12 times as it is and tell me", 12),
+            ("This one is 3 times as long", 0),
+            ("Becca owns 3 times the cards of Ida", 0),
+            ("Toss it ten times and tell me how often it was heads", 10),
+            ("You have repeated the same mistake four times", 0),
             ("try at most 5 times", 0),
             ("up to 3 attempts", 0),
             ("a table for 4 at 8", 0),

@@ -20,6 +20,7 @@ mod frame;
 mod glance;
 mod goal;
 mod late;
+mod left;
 mod lines;
 pub(crate) mod markdown;
 mod mask;
@@ -67,6 +68,7 @@ pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as f
 pub(crate) use frame::{frame, heading};
 pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words};
 pub(crate) use late::Late;
+pub(crate) use left::Left;
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, Named, edit, kind, limit, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, told, transient};

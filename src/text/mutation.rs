@@ -278,7 +278,11 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
         let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
         words.nth(1).and_then(|number| number.parse().ok())
     };
-    texts.filter(|text| text.len() <= STATEMENT).find_map(told).unwrap_or(0)
+    let begins = |text: &&str| {
+        let first = text.trim_start().get(..6).unwrap_or_default();
+        text.len() <= STATEMENT && (same(first, "delete") || same(first, "update"))
+    };
+    texts.filter(begins).find_map(told).unwrap_or(0)
 }
 
 /// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to

@@ -76,7 +76,8 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
 /// The first line of an output that is marked as an error.
 pub(crate) fn first_mark(output: &str) -> Option<&str> {
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
-    head.lines().map(str::trim).find(|line| is_marked(line))
+    let line = || head.lines().map(str::trim).find(|line| is_marked(line));
+    holds_triple(head.as_bytes(), &MARKED).then(line).flatten()
 }
 
 /// Whether a line is a mark and nothing else, such as `ERROR:`.
@@ -139,13 +140,16 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
     }
 }
 
+/// A word that marks has one of these in it, whatever its case.
+const MARKED: [[u8; 3]; 4] = [*b"rro", *b"xce", *b"fat", *b"fai"];
+
 fn is_marked(line: &str) -> bool {
     // Code that would raise an error has raised none.
     if ["raise ", "throw ", "except ", "catch "].iter().any(|code| line.starts_with(code)) {
         return false;
     }
     // A word that marks has one of these in it, and hardly a line does.
-    if !holds_triple(line.as_bytes(), &[*b"rro", *b"xce", *b"fat", *b"fai"]) {
+    if !holds_triple(line.as_bytes(), &MARKED) {
         return false;
     }
     let (mut before, mut aside) = ([""; 2], false);
@@ -157,8 +161,8 @@ fn is_marked(line: &str) -> bool {
         let marked = marks && !denied();
         aside |= word.ends_with("Warning") || listed(&ASIDE, word);
         // `60:0: error` is a place, `0 errors` a count.
-        let blank = line.as_bytes().get(to) == Some(&b' ');
-        before = [before[1], if blank { word } else { "" }];
+        let place = line.as_bytes().get(to) == Some(&b':');
+        before = [before[1], if place { "" } else { word }];
         marked
     })
 }
@@ -336,6 +340,7 @@ mod tests {
             "Error: 0 of 3 berths",
             "error: nothing is known if the berth is gone",
             "when the gate was opened: BerthError",
+            "../quay.build:60:0: ERROR: no such berth",
         ] {
             assert!(root(failing).is_some(), "{failing}");
         }

@@ -31,7 +31,7 @@ and not before it where it says "firstAt". A no-loop scenario with any verdict a
 without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
 have been given counts. An event that is refused is reported, and the scenario goes on.
 
-Exit codes: 0 scored, 1 a file or configuration cannot be read, or not all of a file and in the rest of it nothing reached
+Exit codes: 0 scored, 1 a file or configuration cannot be read, or less than half of a file and in that nothing reached
 the level, 2 wrong usage, 3 with --strict where something was wrong.
 `;
 
@@ -106,7 +106,7 @@ export async function run(args: string[]): Promise<number> {
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
     scores.push(score);
     add(total, score);
-    isUnsure ||= score.refused > 0 && !cases.some((one) => one.file === file && one.findings.length > 0);
+    isUnsure ||= score.refused * 2 > score.of && !cases.some((one) => one.file === file && one.findings.length > 0);
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);

@@ -38,7 +38,7 @@ file of scenarios --scenario names one.
   --json           one verdict a line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or not all of it and in the rest the level was not
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or less than half of it and in that the level was not
 reached, 2 wrong usage, 3 the level was reached.
 `;
 
@@ -114,8 +114,8 @@ export async function run(args: string[]): Promise<number> {
     };
     report(reporter, [one]);
   }
-  // That nothing is wrong is not known of what could not be read.
-  return isReached ? 3 : outcome.unread > 0 ? 1 : 0;
+  // That nothing is wrong is not known of a log of which most could not be read.
+  return isReached ? 3 : outcome.unread > outcome.judged ? 1 : 0;
 }
 
 /** The words that name the same run under the same settings to another command. */
@@ -132,7 +132,8 @@ function same(values: ReturnType<typeof parse<typeof OWN>>["values"], file: stri
 interface Outcome {
   strongest: Level;
   events: number;
-  /** Lines and events that could not be read. */
+  /** Events that were judged, and lines and events that could not be read. */
+  judged: number;
   unread: number;
   /** The first sighting of each finding at the level asked for. */
   findings: Case["findings"];
@@ -149,11 +150,10 @@ async function told(
 ): Promise<Outcome> {
   using detector = new LoopDetector(config);
   const story = new Story(config === "" ? {} : JSON.parse(config));
-  const outcome: Outcome = { strongest: "continue", events: 0, unread: 0, findings: [] };
+  const outcome: Outcome = { strongest: "continue", events: 0, judged: 0, unread: 0, findings: [] };
   const seen = new Set<string>();
   // Of a file of scenarios what stands before this one is another's.
   const before = run.whole ? 0 : complaints.count;
-  let judged = 0;
   const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
   if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
   for await (const part of run.events) {
@@ -165,7 +165,7 @@ async function told(
         if (error !== undefined) complaints.add(line, refused(recorded, error));
         continue;
       }
-      judged++;
+      outcome.judged++;
       if (how === "json") printJson(verdict);
       else if (how === "story") {
         story.remember(verdict.seq, event, line, pending);
@@ -182,7 +182,7 @@ async function told(
     await drained();
   }
   outcome.unread = complaints.count - before;
-  if (how === "story" && outcome.events > 0) story.end(detector, judged, outcome.unread, why);
+  if (how === "story" && outcome.events > 0) story.end(detector, outcome.judged, outcome.unread, why);
   return outcome;
 }
 

@@ -41,7 +41,7 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"no-new-information","about":"Questions whose answers hold no new words, or parts of one thing read over and over.","unit":"answers in a row","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"no-effect","about":"One action again and again although the place and the figures it tells do not move.","unit":"times","nudge":3,"block":4,"gate":0,"halt":0,"window":0,"most":8},
   {"id":"remade-change","about":"The same change made again after others that undid it.","unit":"times again","nudge":2,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
-  {"id":"stagnation","about":"Kinds of calls that come to the same again and again, figures aside, whatever is done in between.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"stagnation","about":"The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"duplicate-delegation","about":"Several agents handing on the same piece of work.","unit":"agents","nudge":3,"block":0,"gate":0,"halt":0,"window":0,"most":8},
   {"id":"empty-handed","about":"Fresh attempts that all come to nothing: a judge is asked, and a loop is reported when the judge sees one.","unit":"points","nudge":12,"block":0,"gate":0,"halt":0,"window":7,"most":21},
   {"id":"blind-repeat","about":"One call, byte for byte, on end, whatever its outcome.","unit":"calls in a row","nudge":100,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},

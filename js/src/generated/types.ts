@@ -591,7 +591,7 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * Kinds of calls that come to the same again and again, figures aside, whatever is done in between.
+     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers.
      */
     stagnation?: RuleConfig;
     /**
@@ -1180,7 +1180,7 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * Kinds of calls that come to the same again and again, figures aside, whatever is done in between.
+     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers.
      */
     stagnation?: RuleConfig;
     /**

@@ -144,7 +144,7 @@ const REMADE_CHANGE: Row = Row {
     mixed: false,
     kind: "same-change",
     sure: (400, 60, 8),
-    instead: "Find one change that serves both sides, or say which of the two has to give way.",
+    instead: "Find one change that serves both sides, or say which of the two has to give way; what is only there to look at may stay until the end.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Oscillating,
     see: |_, fact, cx| {
@@ -156,8 +156,8 @@ const REMADE_CHANGE: Row = Row {
     },
     tell: |entry, one, count, cx| {
         let tool = printable(one.name, 48);
-        let again = if count == 1 { "once".into() } else { format!("{count} times") };
-        let message = format!("`{tool}` made a change {again} again that other changes had undone");
+        let times = count.saturating_add(1);
+        let message = format!("`{tool}` made the same change {times} times, and others had undone it in between");
         Words::new(combine("remade-change", &[entry.key, entry.owner]), cx.named(&tool, '#', one.shown), message)
     },
 };

@@ -1,0 +1,89 @@
+//! How many of something an answer tells that are left: problems, failures, errors.
+//!
+//! Who has fewer of them each time gets on, however alike the answers are.
+
+use super::frame::frame;
+use super::mask::{end_of_digits, first_digit};
+use crate::codec::codec;
+
+/// Bytes at the end of an answer in which it tells so.
+const END: usize = 400;
+
+/// How many of something are left, and of what: `12 errors`, `Found 3 problems in 2 files`; 0 of nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Left {
+    count: u32,
+    of: u32,
+}
+codec!(struct Left { count, of });
+
+impl Left {
+    /// As the last line tells that counts anything.
+    pub(crate) fn of(answer: &str) -> Self {
+        let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(END))..).unwrap_or_default();
+        let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
+        end.lines().rev().find_map(told).unwrap_or_default()
+    }
+
+    pub(crate) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether there are fewer of the same than another answer told.
+    pub(crate) const fn is_less(&self, before: &Self) -> bool {
+        self.of != 0 && self.of == before.of && self.count < before.count
+    }
+
+    /// The fewest that were left.
+    pub(crate) fn fewest(&self, before: &Self) -> Self {
+        Self { count: if self.of == before.of { self.count.min(before.count) } else { self.count }, ..*self }
+    }
+}
+
+/// How words begin that tell a length of time.
+const TIME: [&[u8]; 4] = [b"hou", b"mil", b"min", b"sec"];
+/// Letters of a word that is counted.
+const LETTERS: usize = 3;
+
+/// The first whole number of a line that counts what a word behind it names.
+fn counted(line: &str) -> Option<u32> {
+    let (bytes, mut at) = (line.as_bytes(), 0);
+    while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
+        let end = end_of_digits(bytes, start);
+        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+        if matches!(before, b' ' | b'(' | b'[' | b'*' | b'=')
+            && let Some([b' ', word @ ..]) = bytes.get(end..)
+            && let Some(begin) = word.get(..LETTERS)
+            && begin.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+            && !TIME.iter().any(|time| begin.eq_ignore_ascii_case(time))
+        {
+            return line.get(start..end).and_then(|number| number.parse().ok());
+        }
+        at = end.max(start + 1);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Left;
+
+    #[test]
+    fn fewer_of_the_same() {
+        let less = |now: &str, before: &str| Left::of(now).is_less(&Left::of(before));
+        for (now, before) in [
+            ("Found 12 errors in 3 files.", "Found 40 errors in 3 files."),
+            ("=== 5 failed, 20 passed in 0.31s ===", "=== 6 failed, 19 passed in 0.12s ==="),
+            ("a warning\n7 problems (7 errors)\n\n", "two warnings\n9 problems (9 errors)"),
+            ("could not compile due to 2 previous errors", "could not compile due to 24 previous errors"),
+        ] {
+            assert!(less(now, before), "{now}");
+            assert!(!less(before, now) && !less(now, now), "{now}");
+        }
+        // Of something else, of nothing, a time.
+        assert!(!less("2 warnings left", "9 errors left"));
+        assert!(!less("all is well", "9 errors"));
+        assert!(!less("done in 2 s", "done in 9 s"));
+        assert!(!less("failed in 2 seconds", "failed in 9 seconds"));
+    }
+}
