@@ -231,6 +231,13 @@ impl Entry {
         !step.facts.failed && step.index > self.index + 1 && entries.iter().any(|other| new(&other))
     }
 
+    /// Whether something new was seen since the latest occurrence: what was called in one round with it was called before it was
+    /// answered.
+    fn sees_news(&self, step: &Step) -> bool {
+        let at_once = self.round != 0 && step.news_round == mark(self.round);
+        step.news > self.index && !at_once && !step.facts.failed
+    }
+
     /// Whether it is where the agent comes back to between the pages that it opens, one after the other.
     fn leads_on(&self, step: &Step, call: &Call, entries: &Packed<Self>) -> bool {
         let opened = |other: &Self| {
@@ -497,7 +504,7 @@ impl Rule for RepeatedCall {
                         let worth = worth.map(|points| if nothing { 0 } else { points });
                         let busy = !custom && worth.is_some() && entry.new_between(step, entries);
                         // What is done in the same words is no repetition where each time brings something new.
-                        let gets_on = step.news > entry.index && !step.facts.failed && acts(call, result);
+                        let gets_on = entry.sees_news(step) && acts(call, result);
                         let full = call.limit > 0 && result.is_some_and(|result| tells(&result.output, call.limit));
                         let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
                         entry.again(step, call, result, worth, busy);

@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Tokens, combine, frame, printable, progress, root_line};
+use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, root_line};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -47,8 +47,8 @@ struct Attempt {
     apart: bool,
     /// The latest error was told in so many words.
     said: bool,
-    /// 0 for none.
-    round: Key,
+    /// A mark; 0 for none.
+    round: u32,
     /// The lines at the root of the errors, without their figures.
     lines: Vec<u32>,
     /// Each has named something that none before it had.
@@ -109,7 +109,7 @@ impl State {
         });
         // With its names and without its figures.
         let line = root_line(&result.output).map(frame);
-        let round = call.round.unwrap_or(0);
+        let round = call.round.map_or(0, mark);
         let again = match again {
             // The calls of a round were made before any of them was answered.
             Some(last) if round != 0 && last.round == round => return self.last.insert(last),
@@ -140,8 +140,12 @@ impl State {
             next.moves = last.moves && line.is_some_and(|line| !last.lines.contains(&line));
             next.lines = last.lines;
         }
-        next.lines.extend(line);
-        next.lines.truncate(LINES);
+        if next.moves {
+            next.lines.extend(line);
+            next.lines.truncate(LINES);
+        } else {
+            next.lines.clear();
+        }
         next.attempts.add(step.sighting, step.onset);
         self.last.insert(Box::new(next))
     }

@@ -20,8 +20,10 @@ pub(crate) struct News {
     kinds: Ring<Came>,
     /// Number of the latest step that brought something new; 0 for none.
     latest: u64,
+    /// Mark of the round that it was called in; 0 for none.
+    round: u32,
 }
-codec!(struct News { kinds, latest });
+codec!(struct News { kinds, latest, round });
 
 /// What a kind of call came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,7 +88,7 @@ pub(crate) fn head(answer: &str) -> &str {
 impl News {
     /// Takes a step in, and notes in it what it and those before it brought.
     pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, salt: u64) {
-        step.news = self.latest;
+        (step.news, step.news_round) = (self.latest, self.round);
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
         let mut now = Came::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
@@ -104,7 +106,7 @@ impl News {
         let falls = alike.is_some_and(|before| now.fell > 0 && now.fell == before.fell);
         step.is_news = alike.is_none() || falls || step.fewer;
         if step.is_news {
-            self.latest = step.index;
+            (self.latest, self.round) = (step.index, call.round.map_or(0, mark));
         }
         self.kinds.push(now, KINDS);
         step.kin = Kin { now, before };

@@ -109,8 +109,9 @@ pub(crate) struct Step {
     /// It brought something new; it failed as the one before it, and fewer are left of what it complains about.
     pub(crate) is_news: bool,
     pub(crate) fewer: bool,
-    /// Number of the latest step before it that brought something new; 0 for none.
+    /// Number of the latest step before it that brought something new, and a mark of its round; 0 for none.
     pub(crate) news: u64,
+    pub(crate) news_round: u32,
     /// Number of this step in the run, counted from 1.
     pub(crate) index: u64,
     pub(crate) at: Option<i64>,
