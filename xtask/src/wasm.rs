@@ -233,7 +233,8 @@ fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
     let mut flags = vec![format!("--remap-path-prefix={}=loopwarden", workspace.root.display())];
     // Texts are looked at sixteen bytes at once, in half of the time: `src/text/scan/vectors.rs`.
     flags.push("-Ctarget-feature=+simd128".into());
-    // Level `s` merges what is up to 50 into its callers: a fiftieth of the download for what no event feels (docs/performance.md, *Size*).
+    // Level `s` merges what is up to 50 into its callers: a fiftieth of the
+    // download for 3 to 9 % of a pair (docs/performance.md, *Size*).
     flags.push("-Cllvm-args=-inline-threshold=30".into());
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
