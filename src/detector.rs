@@ -17,8 +17,8 @@ use crate::state::{
     is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{
-    self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, combine, key, mark,
-    ordered_times, printable, salted,
+    self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
+    mark, ordered_times, printable, salted,
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
@@ -752,6 +752,7 @@ impl Judging<'_> {
         };
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
+        let waits = text::waits(call, &named);
         let call = Call {
             target: text::target(call, &named, salt),
             mutates,
@@ -761,7 +762,7 @@ impl Judging<'_> {
             asks,
             kind: text::kind(call, &named, key("tool", call.tool.as_bytes())),
             frame,
-            polling: self.tool.polling || text::waits(call, &named),
+            polling: self.tool.polling || waits == Waits::Long,
             compare_answers: self.tool.compare_answers,
             onset: self.onset,
             echo,
@@ -771,6 +772,9 @@ impl Judging<'_> {
         let telling = Telling::of(payload.call_id.as_deref(), context, call.round, self.run.now);
         if !self.run.pairing.call(&call, telling) {
             return;
+        }
+        if waits != Waits::No {
+            self.run.counted.sleeps();
         }
         self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
         self.run.pairing.wait(call);
@@ -858,6 +862,7 @@ impl Judging<'_> {
             fewer: false,
             news: 0,
             news_round: 0,
+            slept: self.run.counted.has_slept(),
             index: self.run.counted.steps,
             at: self.context.at,
             sighting: self.sighting(compared),
@@ -923,6 +928,7 @@ impl Judging<'_> {
             fewer: false,
             news: 0,
             news_round: 0,
+            slept: false,
             index: self.run.counted.customs,
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),

@@ -238,7 +238,7 @@ impl Walk {
             symbol,
             shape,
             call: call.map_or(0, |call| mark(call.key)),
-            patient: step.facts.waiting || call.is_some_and(|call| call.polling),
+            patient: step.facts.waiting || step.slept && step.facts.transient || call.is_some_and(|call| call.polling),
             at: Occurrence::new(step.sighting, step.onset),
         };
         self.steps.push(seen, LONGEST);

@@ -6,7 +6,8 @@
 //!
 //! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
-//! 1 after a minute's wait, or 20 seconds' where the answer says to wait, or when long outcomes differ in digits alone. The
+//! 1 after a minute's wait, or 20 seconds' where the answer says to wait (2 after 10), or 5 seconds' or a sleep's where waiting
+//! ends what failed, or when long outcomes differ in digits alone. The
 //! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
 //! and never refused. A changed outcome halves the points. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
@@ -29,6 +30,8 @@ const ADJACENT: u32 = 3;
 const PATIENT: i64 = 60_000;
 /// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
 const PAUSE: i64 = 20_000;
+/// The same where waiting may end what failed.
+const HELD: u32 = 5_000;
 /// Bytes of an answer from which it is a page of its own.
 const PAGE: usize = 200;
 /// Letters and digits in a row that may be the digest of a picture.
@@ -249,7 +252,7 @@ impl Entry {
     }
 
     /// Points that a further occurrence adds; `None` when its outcome is another one.
-    fn worth(&self, step: &Step, result: Option<&ToolResult>) -> Option<u32> {
+    fn worth(&self, step: &Step, call: &Call, result: Option<&ToolResult>) -> Option<u32> {
         let facts = &step.facts;
         let (marks, before) = (Marks::of(facts), &self.marks);
         let (exact, light) = (marks.exact == before.exact, marks.light == before.light);
@@ -272,13 +275,22 @@ impl Entry {
         if !exact {
             points = if light { points.saturating_sub(1) } else { points.min(1) };
         }
-        if let (Some(last), Some(now)) = (self.at.get(), step.at)
-            && now.saturating_sub(last) >= if self.came.patient() { PAUSE } else { PATIENT }
-        {
+        if let (Some(last), Some(now)) = (self.at.get(), step.at) {
+            let waited = now.saturating_sub(last);
+            if waited >= if self.came.patient() { PAUSE } else { PATIENT } {
+                points = points.min(1);
+            } else if self.came.patient() && waited >= PAUSE / 2 {
+                points = points.min(2);
+            }
+        }
+        // Waiting is what load and a network ask for, and longer each time where it is short. Who only looks, and does nothing
+        // else, waits by the clock as well.
+        let gap = self.gap(step);
+        let brief = facts.failed || result.is_some_and(|result| result.output.len() < PAGE);
+        let held = step.slept || gap >= HELD && step.index == self.index + 1 && !call.mutates;
+        if brief && held && result.is_some_and(|result| step.transient(result)) {
             points = points.min(1);
         }
-        // Waiting longer each time is what load and a network ask for.
-        let gap = self.gap(step);
         if facts.failed
             && self.gap > 0
             && gap >= GROWING
@@ -493,7 +505,7 @@ impl Rule for RepeatedCall {
                     // The copies of a call within one round are one decision of the agent.
                     Some(entry) if entry.round != 0 && Some(entry.round) == call.round => entry,
                     Some(mut entry) => {
-                        let worth = entry.worth(step, result).or_else(|| {
+                        let worth = entry.worth(step, call, result).or_else(|| {
                             // A page that is turned keeps all but its heading: `no-effect` tells whether a view moved.
                             let result = result.filter(|_| !call.asks.shows());
                             let another = result.filter(|result| entry.moves_a_part(step, result, moving));

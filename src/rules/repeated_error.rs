@@ -19,6 +19,8 @@ const HALF: u8 = 3;
 const THIRD: u8 = 2;
 /// Milliseconds between a failure and the same call again from which it was waited for.
 const PAUSE: i64 = 30_000;
+/// The same where it only looks.
+const GLANCE: i64 = 5_000;
 /// Milliseconds below which a growing wait is none.
 const SHORTEST: i64 = 1_000;
 
@@ -160,6 +162,7 @@ impl Window<Outing> {
         let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
         let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
         let waited = waits.unwrap_or(0).max(by_clock);
+        let mutates = call.is_some_and(|call| call.mutates);
         let weight = match before {
             // The calls of a round were made before any of them was answered: one mistake.
             Some(before) if round.is_some() && before.round == round => 0,
@@ -179,10 +182,13 @@ impl Window<Outing> {
             {
                 HALF
             }
+            Some(before) if before.call == key && call.is_some_and(|call| call.polling) => THIRD,
             // Waiting before the same try again is what load and a network ask for, and nothing else does. Some count their tries.
             Some(before)
                 if ((before.call == key || target != 0 && before.target == target)
-                    && (by_clock >= PAUSE || grows(before.waited.into(), waited))
+                    && (by_clock >= if mutates { PAUSE } else { GLANCE }
+                        || step.slept
+                        || grows(before.waited.into(), waited))
                     || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited.into()))
                     && step.transient(result) =>
             {
@@ -190,7 +196,6 @@ impl Window<Outing> {
             }
             _ => WHOLE,
         };
-        let mutates = call.is_some_and(|call| call.mutates);
         if step.outcome == Outcome::Ok && !facts.failed && target != 0 {
             // It works now: what failed on this target before is settled. A look at it settles no change that failed:
             // editors that view and edit by one name would never fail on end.

@@ -38,10 +38,22 @@ pub(crate) struct Counted {
     /// Long outputs that came.
     pub(crate) outputs: Outputs,
     pub(crate) news: News,
+    /// The low half of the number of the step that the latest call which sleeps comes to; 0 for none.
+    slept: u32,
 }
-codec!(struct Counted { steps, customs, new_mutations, mutations, latest, outputs, news });
+codec!(struct Counted { steps, customs, new_mutations, mutations, latest, outputs, news, slept });
 
 impl Counted {
+    /// A call that sleeps is made.
+    pub(crate) const fn sleeps(&mut self) {
+        self.slept = self.steps.saturating_add(1) as u32;
+    }
+
+    /// Whether the latest step, or the one before it, slept.
+    pub(crate) const fn has_slept(&self) -> bool {
+        self.slept != 0 && (self.steps as u32).wrapping_sub(self.slept) <= 1
+    }
+
     /// Remembers a successful change; true when it was not made before among the latest ones.
     pub(crate) fn mutation(&mut self, key: Key) -> bool {
         let mark = mark(key);

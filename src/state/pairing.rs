@@ -112,6 +112,8 @@ pub(crate) struct Step {
     /// Number of the latest step before it that brought something new, and a mark of its round; 0 for none.
     pub(crate) news: u64,
     pub(crate) news_round: u32,
+    /// The agent slept before it, in this call or in the one before.
+    pub(crate) slept: bool,
     /// Number of this step in the run, counted from 1.
     pub(crate) index: u64,
     pub(crate) at: Option<i64>,

@@ -80,7 +80,7 @@ pub(crate) use outcome::{
 };
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
-    Asks, REASONS, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
+    Asks, REASONS, Waits, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
     request_words, waits, word_hashes,
 };
 pub(crate) use root::{Tokens, first_mark, root_error, root_line, tells_trouble};

@@ -460,7 +460,7 @@ pub(crate) fn outcome(
         failed,
         negative: if failed { silent } else { is_negative(result.outcome, Empty::of(text), quiet, said) },
         wordless: !failed && wordless && !is_json && !details,
-        transient: failed && transient(result),
+        transient: failed && (said.waiting || transient(result)),
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
         progress_mark,

@@ -187,35 +187,56 @@ fn milliseconds(name: &str, value: &Value) -> Option<i64> {
 
 /// Milliseconds from which a call that waits by its own words is there to be made again.
 const LONG_WAIT: i64 = 10_000;
+/// The same of a call after which an error that waiting may end is met on purpose.
+const SHORT_WAIT: i64 = 1_000;
 /// Words of tools that do nothing but wait.
 pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
 
-/// Whether a call says itself that it waits for long: a tool that sleeps, or a command line with a `sleep` of its own. What is
-/// asked for after that is asked again on purpose.
-pub(crate) fn waits(call: &ToolCall, named: &Named) -> bool {
-    if named.shell {
-        return command(call, named).is_some_and(|line| sleeps(&line));
-    }
-    if !named.sleeps {
-        return false;
-    }
-    let arguments = call.args.as_ref().and_then(Value::as_object);
-    arguments.is_some_and(|map| {
-        map.iter().any(|(name, value)| milliseconds(name, value).is_some_and(|length| length >= LONG_WAIT))
-    })
+/// How a call waits before it does what it is there for, as it says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    No,
+    /// Long enough for what waiting ends.
+    Short,
+    /// So long, or for nothing else, that it is there to be made again.
+    Long,
 }
 
-/// Whether a command line sleeps for long: `sleep 30`, `sleep 1m`.
-fn sleeps(line: &str) -> bool {
-    line.match_indices("sleep ").any(|(at, found)| {
+/// Whether a call says that it waits: a tool that sleeps, or a command line with a `sleep` of its own.
+pub(crate) fn waits(call: &ToolCall, named: &Named) -> Waits {
+    let (length, only) = if named.shell {
+        let Some(line) = command(call, named) else { return Waits::No };
+        (
+            sleeps(&line),
+            line.trim().split_once("sleep ").is_some_and(|(before, rest)| before.is_empty() && !rest.contains(' ')),
+        )
+    } else if named.sleeps {
+        let arguments = call.args.as_ref().and_then(Value::as_object);
+        let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
+        // Who waits may be shown what is there by then.
+        (lengths.max().unwrap_or(0), call.tool.ends_with("sleep"))
+    } else {
+        return Waits::No;
+    };
+    match length {
+        _ if length >= if only { SHORT_WAIT } else { LONG_WAIT } => Waits::Long,
+        _ if length >= SHORT_WAIT => Waits::Short,
+        _ => Waits::No,
+    }
+}
+
+/// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`.
+fn sleeps(line: &str) -> i64 {
+    let lengths = line.match_indices("sleep ").map(|(at, found)| {
         let alone =
             line.get(..at).is_some_and(|before| !before.ends_with(|char: char| char.is_alphanumeric() || char == '_'));
         let rest = line.get(at + found.len()..).unwrap_or_default();
         let digits = rest.len() - rest.trim_start_matches(|char: char| char.is_ascii_digit()).len();
         let number: i64 = rest.get(..digits).and_then(|number| number.parse().ok()).unwrap_or(0);
         let unit = if rest.get(digits..).is_some_and(|rest| rest.starts_with(['m', 'h'])) { 60_000 } else { 1000 };
-        alone && number.saturating_mul(unit) >= LONG_WAIT
-    })
+        if alone { number.saturating_mul(unit) } else { 0 }
+    });
+    lengths.max().unwrap_or(0)
 }
 
 /// Words of tools that search, beside those that are asked in natural language.
@@ -404,7 +425,9 @@ mod tests {
             ("bash", json!({"command": "sleep 2; make"}), false),
             ("bash", json!({"command": "grep oversleep 30"}), false),
             ("bash", json!({"command": "sleep"}), false),
+            ("bash", json!({"command": "sleep 2"}), true),
             ("sleep", json!({"seconds": 30}), true),
+            ("sleep", json!({"seconds": 3}), true),
             ("browser_wait", json!({"timeMs": 30_000}), true),
             ("browser_wait", json!({"timeMs": 3_000}), false),
             ("wait", json!({"seconds": 2}), false),
@@ -413,7 +436,7 @@ mod tests {
             ("get_job", json!({"job": 300}), false),
         ] {
             let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
-            assert_eq!(super::waits(&call, &Named::of(tool)), expected, "{call:?}");
+            assert_eq!(super::waits(&call, &Named::of(tool)) == super::Waits::Long, expected, "{call:?}");
         }
     }
 

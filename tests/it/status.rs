@@ -52,6 +52,10 @@ fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) ->
     let relapse = |level: Level| told && level == Level::Block;
     let again = |level: Level| told && level == Level::Observe;
     match (was.next_level, was.next_threshold, was.no_next) {
+        // What was nearest is over, and what is nearest now is given more time.
+        (Some(next), Some(threshold), None) if is.next_level == Some(next) && is.next_threshold > Some(threshold) => {
+            None
+        }
         (Some(next), Some(threshold), None) => {
             let level = found.map_or(Level::Continue, |found| found.level);
             if is.count > was.count && is.count >= threshold {
