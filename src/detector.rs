@@ -742,7 +742,7 @@ impl Judging<'_> {
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let (said, json) = text::arguments(call, &mut self.scratch.call);
         // Only what came of a call is compared by it, and nothing comes of one that is checked.
-        let frame = if self.before.is_none() { text::frame(said) } else { 0 };
+        let frame = if self.before.is_none() { text::call_frame(said) } else { 0 };
         let edit = if mutates { text::edit(call, &named, said) } else { Edit::No };
         let echo = text::Late::of(said, json);
         let to = self.another(call);

@@ -8,6 +8,7 @@
 //! hardly one sees a kind of call come to the same trouble for the fourth time.
 
 mod things;
+mod trouble;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
@@ -15,11 +16,12 @@ use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
 use crate::state::{Call, Kin, Ring, Step, Time, head};
 use crate::text::{
-    Edit, Figures, Left, Words, combine, first_mark, frame, mark, mistake, printable, progress, root_line,
+    Edit, Figures, Left, Words, combine, down, first_mark, frame, mark, mistake, printable, progress, root_line,
     tells_trouble, told,
 };
 use alloc::{boxed::Box, format};
 use things::{Outcome, Things};
+use trouble::Trouble;
 
 /// Kinds of calls that came again, and are followed.
 const KINDS: usize = 6;
@@ -64,8 +66,9 @@ pub(crate) struct State {
     spoke: bool,
     heard: bool,
     things: Things,
+    trouble: Trouble,
 }
-codec!(struct State { again, last, at, changes, mutations, news, waited, waits, spoke, heard, things });
+codec!(struct State { again, last, at, changes, mutations, news, waited, waits, spoke, heard, things, trouble });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -282,7 +285,10 @@ fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
     let root = match root_line(answer).or_else(first).map(|line| mistake(line, salt)).or(step.facts.class) {
         Some(root) => root,
         None if tells_trouble(answer) => frame(answer).into(),
-        None => return 0,
+        None => match down(answer) {
+            Some(state) => frame(state).into(),
+            None => return 0,
+        },
     };
     mark(combine("stagnation/trouble", &[root, result.exit_code.unwrap_or(0).cast_unsigned().into()])).max(1)
 }
@@ -396,6 +402,11 @@ impl Rule for Stagnation {
                     return None;
                 }
                 state.spoke = false;
+                // One thing after the other of a list.
+                let listed = state.last == step.kin.now.kind;
+                let back = step
+                    .root(result, cx.salt)
+                    .is_some_and(|root| state.trouble.took(root, step, call, &result.output, listed, cx.salt));
                 let came = state.step(step, call, result, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
                 let thing = state.things.took(step, call, || {
@@ -405,6 +416,9 @@ impl Rule for Stagnation {
                 });
                 if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points, 1)) {
                     return Some(only_told(thing.told(&call.name, cx), cx));
+                }
+                if back && cx.limits.reached(state.trouble.points(), 1) {
+                    return state.trouble.told(cx).map(|signal| only_told(signal, cx));
                 }
                 let again = state.again.as_ref()?;
                 let kind = again.kinds.last().filter(|_| came);
@@ -420,6 +434,7 @@ impl Rule for Stagnation {
                     *state = State::default();
                 }
                 state.heard = true;
+                state.trouble = Trouble::default();
                 None
             }
             _ => {
@@ -431,7 +446,7 @@ impl Rule for Stagnation {
 
     fn standing(state: &State) -> u32 {
         let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
-        state.again.as_deref().map_or(0, points).max(state.things.points())
+        state.again.as_deref().map_or(0, points).max(state.things.points()).max(state.trouble.points())
     }
 
     fn fits(state: &State) -> bool {
@@ -439,7 +454,7 @@ impl Rule for Stagnation {
             let kinds = &again.kinds;
             kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
         };
-        state.again.as_deref().is_none_or(fits) && state.things.fits()
+        state.again.as_deref().is_none_or(fits) && state.things.fits() && state.trouble.fits()
     }
 }
 

@@ -6,13 +6,15 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, Left, combine, first_mark, heading, mark, mistake};
+use crate::text::{Figures, Left, combine, first_mark, frame, heading, mark, mistake};
 
 /// Kinds of calls that are known.
 const KINDS: usize = 12;
 /// Lines that a heading is in, and the bytes of them that are read.
 const HEAD: usize = 3;
 const HEAD_BYTES: usize = 192;
+/// Bits of how often in a row a figure has fallen.
+const OFTEN: u32 = 3;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
@@ -36,6 +38,7 @@ pub(crate) struct Came {
     pub(crate) sign: u32,
     /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
     sum: u32,
+    /// How often in a row it has fallen, and behind that by how much.
     fell: u32,
 }
 codec!(struct Came { kind, call, sign, sum, fell });
@@ -70,7 +73,7 @@ impl Came {
         });
         let (sign, sum) = match error {
             Some(root) => (mark(root) | 1, 0),
-            None => (heading(start, HEAD) & !1, Figures::of(start).sum),
+            None => ((heading(start, HEAD) ^ foot(call, answer)) & !1, Figures::of(start).sum),
         };
         Self { kind, call: mark(call.key), sign, sum, fell: 0 }
     }
@@ -78,6 +81,14 @@ impl Came {
     pub(crate) const fn is_error(&self) -> bool {
         self.sign & 1 == 1
     }
+}
+
+/// The words at the end of what a long view shows: a list that was scrolled has the same heading.
+fn foot(call: &Call, answer: &str) -> u32 {
+    if !call.asks.shows() || answer.len() < 2 * HEAD_BYTES {
+        return 0;
+    }
+    frame(answer.get(answer.ceil_char_boundary(answer.len() - HEAD_BYTES)..).unwrap_or_default())
 }
 
 /// The first bytes of an answer.
@@ -100,10 +111,14 @@ impl News {
                 now.sum =
                     if before.sum == 0 || now.sum == 0 { now.sum.max(before.sum) } else { now.sum.min(before.sum) };
             } else {
-                now.fell = before.sum.saturating_sub(now.sum);
+                let by = before.sum.saturating_sub(now.sum) << OFTEN.count_ones();
+                now.fell = if by == 0 { 0 } else { by | ((before.fell & OFTEN) + 1).min(OFTEN) };
             }
         }
-        let falls = alike.is_some_and(|before| now.fell > 0 && now.fell == before.fell);
+        // By the same again, or for the third time in a row.
+        let falls = alike.is_some_and(|before| {
+            now.fell != 0 && (now.fell & !OFTEN == before.fell & !OFTEN || now.fell & OFTEN == OFTEN)
+        });
         step.is_news = alike.is_none() || falls || step.fewer;
         if step.is_news {
             (self.latest, self.round) = (step.index, call.round.map_or(0, mark));

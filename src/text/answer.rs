@@ -218,9 +218,9 @@ pub(super) const WAITING_STATES: [&str; 22] = [
     "working",
 ];
 
-/// Words before a waiting word that turn it round: nothing pending, done waiting.
-const ENDED: [&str; 12] =
-    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "without", "zero"];
+/// Words before a waiting word that turn it round: nothing pending, done waiting, the processing of data.
+const ENDED: [&str; 13] =
+    ["0", "after", "completed", "done", "finished", "isn't", "no", "non", "not", "nothing", "the", "without", "zero"];
 
 /// A negative answer is no longer than this.
 const SHORT_ANSWER: usize = 240;

@@ -67,6 +67,10 @@ fn of_sentence(sentence: &str) -> u32 {
         };
         let count = match word.strip_suffix('x').and_then(number) {
             Some(count) => Some(count),
+            None if same(word, "each") => {
+                let [.., other, latest] = before;
+                number(if same(latest, "of") { other } else { latest })
+            }
             None if listed(TIMES, word) && !compares => before.iter().rev().take(2).find_map(|word| number(word)),
             None if every > 0 && listed(SPANS, word) => Some(WATCH),
             None => None,
@@ -96,11 +100,13 @@ mod tests {
             ("switch it on and off ten times", 10),
             ("five runs each, interleaved", 5),
             ("toss it 12x", 12),
+            ("alternate A and B, five of each", 5),
             ("Look at the page every 5 minutes until it opens", WATCH),
             ("ogni sera accendi la luce", WATCH),
             ("take exactly 20 readings", 20),
             ("bitte zehnmal, also 10 mal", 10),
             ("It is said to be flaky. Run it 12 times as it is and tell me", 12),
+            ("Close sprint 61: for each issue look at the request", 0),
             ("This one is 3 times as long", 0),
             ("Becca owns 3 times the cards of Ida", 0),
             ("Toss it ten times and tell me how often it was heads", 10),

@@ -26,10 +26,17 @@ const FOLDED: [u16; 256] = {
 const DIGIT: u16 = 0x100;
 const SEED: u32 = 0x811c_9dc5;
 
-/// Digest of the words in a call's arguments, in their order and whatever their case, without those that hold a digit.
+/// Digest of the words in a text, in their order and whatever their case, without those that hold a digit.
 pub(crate) fn frame(arguments: &str) -> u32 {
     let bytes = arguments.as_bytes();
     of_words::<false>(bytes.get(..LONGEST).unwrap_or(bytes)).0
+}
+
+/// The same of a call's arguments. Where these are one number, it is what the call is about.
+pub(crate) fn call_frame(arguments: &str) -> u32 {
+    let one = arguments.strip_prefix("{\"").and_then(|rest| rest.split_once("\":"));
+    let number = one.and_then(|(_, value)| value.strip_suffix('}')?.parse::<u32>().ok());
+    frame(arguments) ^ number.map_or(0, |number| number.wrapping_add(1).wrapping_mul(0x9e37_79b1))
 }
 
 /// The same of the first lines of an answer that are not blank, one by one.

@@ -229,6 +229,11 @@ impl Goal {
         Self { words, weight }
     }
 
+    /// Whether this says more than an earlier one by a sixth, and something at all.
+    pub(crate) const fn grows(&self, before: &Self) -> bool {
+        self.weight.saturating_mul(6) >= before.weight.saturating_mul(7)
+    }
+
     pub(crate) const fn weight(&self) -> u32 {
         self.weight
     }

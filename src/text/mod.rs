@@ -65,7 +65,7 @@ pub(crate) use effect::{Moved, State as Effect};
 pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use envelope::{opened, with_output};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
-pub(crate) use frame::{frame, heading};
+pub(crate) use frame::{call_frame, frame, heading};
 pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words};
 pub(crate) use late::Late;
 pub(crate) use left::Left;
@@ -83,7 +83,7 @@ pub(crate) use request::{
     Asks, REASONS, Waits, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
     request_words, waits, word_hashes,
 };
-pub(crate) use root::{Tokens, first_mark, root_error, root_line, tells_trouble};
+pub(crate) use root::{Tokens, down, first_mark, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

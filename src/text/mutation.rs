@@ -8,7 +8,7 @@ use super::digest::{Key, combine, key, mark};
 use super::outcome::Empty;
 use super::request::Asks;
 use super::shell::{Lexer, Token};
-use super::target::changes_table;
+use super::target::{changes_table, does};
 use super::words::{any_listed, listed, name_words, same};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -278,11 +278,10 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
         let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
         words.nth(1).and_then(|number| number.parse().ok())
     };
-    let begins = |text: &&str| {
-        let first = text.trim_start().get(..6).unwrap_or_default();
-        text.len() <= STATEMENT && (same(first, "delete") || same(first, "update"))
+    let changes = |text: &&str| {
+        text.len() <= STATEMENT && does(text).is_some_and(|verb| same(verb, "delete") || same(verb, "update"))
     };
-    texts.filter(begins).find_map(told).unwrap_or(0)
+    texts.filter(changes).find_map(told).unwrap_or(0)
 }
 
 /// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to
@@ -933,6 +932,9 @@ mod tests {
             ("query", json!({"sql": "UPDATE boats SET length = 9 WHERE name = 'Ida'"}), true),
             ("execute_sql", json!({"statement": " insert into boats values (1)"}), true),
             ("query", json!({"sql": "with x as (select a from boats) select a from x"}), false),
+            ("query", json!({"sql": "with x as (select a from boats for update) select a from x"}), false),
+            ("psql", json!({"sql": "with x as (select a from boats limit 9) update boats b set c = 1 from x"}), true),
+            ("psql", json!({"sql": "UPDATE boats AS b SET c = 1"}), true),
             ("ask", json!({"question": "Update the page and set it in bold"}), false),
             ("web_search", json!({"query": "create table syntax"}), false),
             ("bookshelf", json!({}), false),

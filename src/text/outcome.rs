@@ -716,7 +716,7 @@ pub(crate) fn progress(answer: &str) -> u32 {
 /// The figures in a text that stand by themselves; times, ids and names have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
-    /// The sum of the whole ones.
+    /// The sum of what is whole in them.
     pub(crate) sum: u32,
     /// A digest of all, decimals among them.
     pub(crate) digest: u32,
@@ -732,7 +732,8 @@ impl Figures {
             let joins = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-/".contains(&byte);
             let number = bytes.get(start..end).unwrap_or_default();
             if !joins(before) && !joins(after) && number.len() < 10 {
-                let whole = before != b'.' && after != b'.';
+                // Of a decimal what stands before the point.
+                let whole = before != b'.';
                 let number = number.iter().fold(0_u32, |number, digit| number * 10 + u32::from(digit - b'0'));
                 figures.sum = figures.sum.saturating_add(if whole { number } else { 0 });
                 figures.digest = (figures.digest.rotate_left(5) ^ number).wrapping_mul(0x0100_0193);

@@ -243,7 +243,7 @@ fn sleeps(line: &str) -> i64 {
 pub(super) const SEARCHES: [&str; 6] = ["browse", "google", "lookup", "research", "search", "websearch"];
 
 /// Words of tools that act upon a page or a screen and answer with what it shows.
-pub(super) const INTERFACES: [&str; 12] = [
+pub(super) const INTERFACES: [&str; 13] = [
     "browser",
     "click",
     "computer",
@@ -255,6 +255,7 @@ pub(super) const INTERFACES: [&str; 12] = [
     "press",
     "screenshot",
     "scroll",
+    "swipe",
     "tap",
 ];
 

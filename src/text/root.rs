@@ -19,6 +19,8 @@ const FIRST: usize = 2;
 /// Characters of a line that are compared, and the fewest letters that say something.
 const LINE: usize = 240;
 const LETTERS: usize = 4;
+/// Bytes of a date or a time at least.
+const DATED: usize = 8;
 /// Bytes of an output that are looked at from either end.
 const END: usize = 3000;
 /// Words that mark an error by themselves.
@@ -69,8 +71,24 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
     let line = marked?;
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
-    // What begins with a figure is a listing.
+    // What begins with a figure is a listing, unless it is the line of a log.
+    let line = undated(line);
     (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then_some(line)
+}
+
+/// A line without the date and the time that it begins with.
+fn undated(line: &str) -> &str {
+    let mut rest = line;
+    while let Some((word, after)) = rest.split_once(' ') {
+        let dated = word.starts_with(|char: char| char.is_ascii_digit())
+            && word.len() >= DATED
+            && word.bytes().all(|byte| byte.is_ascii_digit() || b"-:/.,TZ+".contains(&byte));
+        if !dated {
+            break;
+        }
+        rest = after.trim_start();
+    }
+    rest
 }
 
 /// The first line of an output that is marked as an error.
@@ -108,6 +126,15 @@ const LEVELS: usize = 4;
 pub(crate) fn tells_trouble(output: &str) -> bool {
     let value = || serde_json::from_str::<Value>(output).ok();
     output.len() <= JSON && is_json(output) && value().is_some_and(|value| is_trouble(&value, LEVELS))
+}
+
+/// States of what does not run, as the tables of orchestrators have them.
+const DOWN: [&str; 4] = ["crashloopbackoff", "errimagepull", "imagepullbackoff", "oomkilled"];
+
+/// The first word of a table that tells that something does not run.
+pub(crate) fn down(output: &str) -> Option<&str> {
+    let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
+    head.split(|char: char| !char.is_alphanumeric()).find(|word| listed(&DOWN, word))
 }
 
 fn is_trouble(value: &Value, levels: usize) -> bool {

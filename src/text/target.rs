@@ -127,7 +127,8 @@ fn table(statement: &str) -> Option<String> {
         }
         () if is(first, "update") => {
             let name = words.next()?;
-            words.next().filter(|word| is(word, "set"))?;
+            // `orders set`, `orders o set`, `orders as o set`.
+            words.take(3).find(|word| is(word, "set"))?;
             name
         }
         () if is(first, "select") || is(first, "with") => loop {
@@ -146,13 +147,25 @@ fn table(statement: &str) -> Option<String> {
 
 /// Whether an argument is a statement of SQL that changes a table, however harmless the name of its tool.
 pub(super) fn changes_table(call: &ToolCall) -> bool {
-    let looks = |statement: &str| {
-        let first = statement.trim_start().get(..4).unwrap_or_default();
-        same(first, "sele") || same(first, "with")
-    };
     let arguments = call.args.as_ref().and_then(Value::as_object);
     let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str);
-    texts.any(|text| !looks(text) && table(text).is_some())
+    texts.any(|text| !does(text).is_some_and(|verb| same(verb, "select")) && table(text).is_some())
+}
+
+/// What a statement of SQL does: its first word, or, behind a name for what is selected first, the one that changes something.
+pub(super) fn does(statement: &str) -> Option<&str> {
+    let mut words = statement.split_ascii_whitespace().take(STATEMENT);
+    let first = words.next()?;
+    if !same(first, "with") {
+        return Some(first);
+    }
+    let mut before = first;
+    let changes = words.find(|word| {
+        // What is selected for an update is only locked.
+        let locked = same(core::mem::replace(&mut before, word), "for");
+        !locked && ["delete", "insert", "update"].iter().any(|verb| same(word.trim_start_matches('('), verb))
+    });
+    Some(changes.map_or("select", |word| word.trim_start_matches('(')))
 }
 
 /// The argument with the least of the wanted names, whatever the order of the map.

@@ -239,7 +239,8 @@ impl Around<'_> {
         any_of.contains(&self.byte(at)).then_some(at + 1)
     }
 
-    /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`. A date alone is content.
+    /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`; `2026-07-26_12-01-01`. A date alone is
+    /// content.
     fn date_time(&self, at: usize) -> Option<usize> {
         if let Some(end) = self.digits(at, 8) {
             let end = self.digits(self.literal(end, b"T")?, 6)?;
@@ -248,11 +249,25 @@ impl Around<'_> {
         let end = self.digits(at, 4)?;
         let end = self.digits(self.literal(end, b"-/")?, 2)?;
         let end = self.digits(self.literal(end, b"-/")?, 2)?;
-        let time = self.literal(end, b"Tt ")?;
-        self.clock(time).or_else(|| {
+        let time = self.literal(end, b"Tt _-")?;
+        let in_name = || self.time_in_name(time);
+        self.clock(time).or_else(in_name).or_else(|| {
             let end = self.digits(self.literal(self.digits(time, 2)?, b":")?, 2)?;
             self.word_ends(self.zone(end))
         })
+    }
+
+    /// `12_01_01`, `12-01-01_485Z`: as names of files have it.
+    fn time_in_name(&self, at: usize) -> Option<usize> {
+        let mut end = self.digits(at, 2)?;
+        for _ in 0..2 {
+            end = self.digits(self.literal(end, b"_-.")?, 2)?;
+        }
+        if self.classed(end + 1, DIGIT) && self.literal(end, b"_-.").is_some() {
+            end = self.end_of(end + 1, DIGIT);
+        }
+        let end = self.zone(end);
+        (!self.classed(end, LETTER | DIGIT)).then_some(end)
     }
 
     /// `12:01:01`, with fraction and zone or without.

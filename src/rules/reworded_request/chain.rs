@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::Cx;
 use crate::state::{Onset, Ring, Sighting, Step, Time};
-use crate::text::{Asks, Effect, Goal, Key, Kinship, Moved, Vocabulary, has_digit, word_hashes};
+use crate::text::{Asks, Effect, Goal, Key, Kinship, Left, Moved, Vocabulary, has_digit, word_hashes};
 use crate::tuned;
 use alloc::vec::Vec;
 
@@ -37,8 +37,11 @@ pub(super) struct Chain {
     waiting: bool,
     /// What the latest result was, for a person.
     came: Came,
+    /// How many the latest answer says that there are, and whether these are fewer by a quarter than before.
+    hits: Left,
+    fewer: bool,
 }
-codec!(struct Chain { requests, states, answers, words, waiting, came });
+codec!(struct Chain { requests, states, answers, words, waiting, came, hits, fewer });
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -179,7 +182,9 @@ impl Chain {
             let waited = before.at.zip(cx.run.now).is_some_and(|(then, now)| now.saturating_sub(then) >= PATIENT);
             let polls = before.call == call && (came == Came::Counted || waited && came == Came::Text);
             let changed = before.mutations != cx.run.new_mutations;
-            let base = if changed || polls { 0 } else { base(&kinship, gained) };
+            // Who finds fewer each time narrows a search; a draft that grows is another one each time.
+            let narrowed = self.fewer && before.call != call || untold && goal.grows(&before.goal);
+            let base = if changed || polls || narrowed { 0 } else { base(&kinship, gained) };
             let points = before.points.saturating_add(base * leaves / WHOLE);
             if base > 0 && best.as_ref().is_none_or(|(most, _, _)| points >= *most) {
                 best = Some((points, before, kinship));
@@ -232,6 +237,9 @@ impl Chain {
         if !known {
             self.answers.push(answer, ANSWERS);
         }
+        let hits = Left::of(result.output.lines().next().unwrap_or_default());
+        self.fewer = hits.is_less(&self.hits) && hits.count().saturating_mul(4) <= self.hits.count().saturating_mul(3);
+        self.hits = hits;
         let state = Effect::of(&result.output);
         let (mut unmoved, mut acted, mut tells, mut seen) = (false, false, state.place != 0, false);
         let mut latest = 0;
