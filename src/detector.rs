@@ -28,7 +28,10 @@ use core::cell::{OnceCell, RefCell};
 pub const RULES_VERSION: u32 = 4;
 
 /// Levels of nesting that arguments and other free JSON may have.
-const DEPTH: usize = 120;
+pub(crate) const DEPTH: usize = 120;
+
+/// What is said of a name without a letter.
+const NO_NAME: &str = "expected a name";
 
 /// Letters from which the answer to a handover is what the other one has done, and no acknowledgement.
 const REPORT: u32 = 60;
@@ -411,6 +414,11 @@ fn is_long(name: &str) -> bool {
     name.len() > LONGEST_NAME && name.chars().count() > LONGEST_NAME
 }
 
+/// Whether a name names nothing.
+pub(crate) fn is_blank(name: &str) -> bool {
+    name.trim_ascii().is_empty()
+}
+
 /// Refuses what the model's types cannot: contradictions, numbers out of range, nesting without end.
 fn validate(event: &Event) -> Result<(), Error> {
     let fail = |field: &str, message: &str| Err(Error::new(ErrorCode::InvalidEvent, message).at(field));
@@ -431,6 +439,9 @@ fn validate(event: &Event) -> Result<(), Error> {
             named("to", Some(&transition.to))?;
         }
         Body::ToolCall(call) => {
+            if is_blank(&call.tool) {
+                return fail("tool", NO_NAME);
+            }
             if call.args.is_some() && call.raw_args.is_some() {
                 return fail("rawArgs", "contradicts args: give one of the two");
             }
@@ -438,7 +449,14 @@ fn validate(event: &Event) -> Result<(), Error> {
                 return deep("args");
             }
         }
-        Body::ToolResult(result) if !shallow(&result.details) => return deep("details"),
+        Body::ToolResult(result) => {
+            if result.tool.as_deref().is_some_and(is_blank) {
+                return fail("tool", NO_NAME);
+            }
+            if !shallow(&result.details) {
+                return deep("details");
+            }
+        }
         Body::Turn(turn) if !shallow(&turn.structured_output) => return deep("structuredOutput"),
         Body::Progress(progress) => {
             let coverage = progress.tests.as_ref().and_then(|tests| tests.coverage);

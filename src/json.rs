@@ -11,7 +11,7 @@ mod tree;
 mod typed;
 mod write;
 
-use crate::detector::Detector;
+use crate::detector::{DEPTH, Detector};
 use crate::model::{
     Checkpoint, Config, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile, ReportFormat,
     ResetReason, Scenario, Scope, TraceEvent, Verdict,
@@ -369,8 +369,39 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
 
 /// Parses JSON text, with lone surrogates repaired.
 pub(crate) fn value(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(&repair_surrogates(text))
-        .map_err(|error| Error::new(ErrorCode::InvalidJson, error.to_string()))
+    serde_json::from_str(&repair_surrogates(text)).map_err(|error| {
+        let message = error.to_string();
+        let Some(place) = message.strip_prefix("recursion limit exceeded") else {
+            return Error::new(ErrorCode::InvalidJson, message);
+        };
+        let error = Error::new(ErrorCode::InvalidJson, format!("nested deeper than {DEPTH} levels{place}"));
+        match deep_field(text) {
+            Some(field) => error.at(field),
+            None => error,
+        }
+    })
+}
+
+/// The field of an object in which its text is first nested deeper than is read.
+fn deep_field(text: &str) -> Option<&str> {
+    let (mut depth, mut from, mut latest, mut field) = (0_usize, None, None, None);
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (byte, from) {
+            (b'\\', Some(_)) => _ = bytes.next(),
+            (b'"', Some(begin)) => (latest, from) = (text.get(begin..at), None),
+            (_, Some(_)) => {}
+            (b'"', None) => from = Some(at + 1),
+            (b':', None) if depth == 1 => field = latest,
+            (b'{' | b'[', None) => depth += 1,
+            (b'}' | b']', None) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH {
+            break;
+        }
+    }
+    field
 }
 
 fn object(value: Value, code: ErrorCode, path: &str) -> Result<Map<String, Value>, Error> {

@@ -140,7 +140,21 @@ test("what JSON cannot carry is refused and nothing is lost", () => {
 test("arguments nested too deep are refused, not a crash", () => {
   const detector = new LoopDetector();
   const deep = `{"type":"tool-call","tool":"t","args":${"[".repeat(5000)}${"]".repeat(5000)}}`;
-  refused(() => detector.record(deep), "invalid-json");
+  const error = refused(() => detector.record(deep), "invalid-json", "args");
+  assert.match(error.message, /nested deeper than 120 levels at line 1 column \d+/);
+  assert.equal(detector.record(call).seq, 0);
+});
+
+test("a tool without a name is refused, and the run goes on", () => {
+  const detector = new LoopDetector();
+  for (const tool of ["", " \t"]) {
+    const event: Event = { type: "tool-call", tool, args: {} };
+    for (const own of [event, JSON.stringify(event)]) {
+      refused(() => detector.record(own), "invalid-event", "tool");
+      refused(() => detector.check(own), "invalid-event", "tool");
+    }
+    refused(() => detector.record({ type: "tool-result", tool, outcome: "ok", output: "" }), "invalid-event", "tool");
+  }
   assert.equal(detector.record(call).seq, 0);
 });
 

@@ -43,6 +43,24 @@ const stuck = (n: number): Event[] =>
 const busy = (n: number): Event[] =>
   Array.from({ length: n }, (_, step) => pair(step, { path: `part-${step}.ts` }, `wrote part ${step}`, "ok")).flat();
 
+test("results that fit no call are told of in one line, and by the name of their tool", async () => {
+  const lost = stuck(4).map((event) =>
+    event.type === "tool-result" ? { ...event, callId: `r-${event.step}` } : event,
+  );
+  const name = await file("lost.jsonl", jsonLines(lost));
+  const line = "lost.jsonl: 4 results fit no call, for no call before has the callId: r-0 in line 2, …\n";
+  for (const command of ["replay", "explain", "eval"]) {
+    const { stdout, stderr } = await loopwarden(command, name);
+    assert.ok(stderr.startsWith(line), `${command}: ${stderr}`);
+    assert.doesNotMatch(stdout, /a tool`/);
+    if (command === "replay") assert.match(stdout, /repeated-error: `edit_file` failed 3 times/);
+  }
+  const one = await file("one.jsonl", jsonLines([...lost.slice(0, 2), ...stuck(4)]));
+  const { stderr } = await loopwarden("replay", one);
+  assert.equal(stderr, "one.jsonl: 1 result fits no call, for no call before has the callId: r-0 in line 2\n");
+  assert.equal((await loopwarden("replay", await file("found.jsonl", jsonLines(stuck(4))))).stderr, "");
+});
+
 test("help tells every command and every exit code", async () => {
   const { code, stdout } = await loopwarden("--help");
   assert.equal(code, 0);

@@ -319,3 +319,26 @@ test("what comes next is what comes next for what there is", async () => {
   const own = await loopwarden("explain", "words.jsonl", "--at", "9", "--config", "own.json");
   assert.match(own.stdout, /^ {2}same-answer {2,}5, and tools have thresholds of their own$/m);
 });
+
+test("what one more is worth, and why it adds nothing", async () => {
+  const again = pair("read", { path: "a.ts" }, "the same text");
+  const other = pair("look", { path: "b.ts" }, "another text");
+  const mixed = await file("mixed.jsonl", [...again, ...again, ...other, ...again, ...again]);
+  const { stdout } = await loopwarden("explain", mixed, "--at", "9");
+  assert.match(stdout, /^ {2}one more is worth 3 right after the last one, 2 with other steps between/m);
+  assert.doesNotMatch(stdout, /counts nothing/);
+  // What is asked for at once is one decision.
+  const round = (round: string, n: number) =>
+    pair("read", { path: "a.ts", n }, "no such file", "error").map((event) => ({ ...event, round }));
+  const batch = await file("batch.jsonl", [
+    ...round("1", 1),
+    ...round("2", 2),
+    ...round("3", 3),
+    ...round("3", 4),
+    ...round("4", 5),
+  ]);
+  const told = await loopwarden("explain", batch, "--at", "9");
+  assert.match(told.stdout, /`read` failed 5 times in the same way[^\n]*\n {2}4 errors: nudge 3 reached/);
+  assert.match(told.stdout, /^ {2}one more is worth 1; half where it came again unchanged/m);
+  assert.match(told.stdout, /^ {2}#7 {2}\+0 = 3 .*\n {17}counts nothing: of the same round as #5/m);
+});

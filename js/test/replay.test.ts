@@ -6,7 +6,7 @@ import { LoopDetector } from "../src/detector.ts";
 import type { Event, TraceEvent } from "../src/generated/types.ts";
 import { hunks, pieces } from "../src/replay/diff.ts";
 import { judge, judgeable, replay } from "../src/replay/judge.ts";
-import { pair } from "../src/replay/pair.ts";
+import { Pairs, pair } from "../src/replay/pair.ts";
 import { apart, type Complain, runs, traces } from "../src/replay/read.ts";
 import { line, listed, short, summary } from "../src/replay/summarise.ts";
 import { tools } from "../src/tools.ts";
@@ -61,6 +61,20 @@ test("a result belongs to the call of its id, else to the oldest unanswered call
     ["another tool", [call("a"), result("b")], [undefined, undefined]],
   ];
   for (const [what, events, partner] of cases) assert.deepEqual(pair(events), partner, what);
+});
+
+test("a result whose id no call before it has is a stray, unless a call without an id may be its own", () => {
+  const strays = (events: TraceEvent[]) => {
+    const pairs = new Pairs();
+    return events.flatMap((event, index) => {
+      pairs.add(event, index);
+      return pairs.isStray ? [index] : [];
+    });
+  };
+  assert.deepEqual(strays([call("a", "1"), result("a", "2"), result("a", "1"), result("a", "1")]), [1]);
+  assert.deepEqual(strays([call("a"), result("a", "2"), result("a", "3")]), [2]);
+  assert.deepEqual(strays([call("a", "1", "x"), result("a", "1", "y"), result("a")]), [1]);
+  assert.deepEqual(strays([result("a", "1"), { ...result("a", "2"), synthetic: true }, call("a", "1")]), [0]);
 });
 
 test("an event that is refused leaves the run as it was, and a pending one is not recorded", () => {

@@ -309,8 +309,8 @@ impl Rule for Cycle {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Step(step, _) => {
-                let tool = step.call.as_ref().map_or("a tool", |call| &call.name);
+            Fact::Step(step, result) => {
+                let tool = step.name(result);
                 state.long.step(step);
                 if cx.run.alone {
                     state.calls.step(step);

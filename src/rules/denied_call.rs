@@ -62,7 +62,7 @@ fn count(window: &Window<Denial>, call: Option<Key>) -> u32 {
 
 fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
     match fact {
-        Fact::Step(step, _) if step.facts.refusal == Some(Refusal::Denied) => {
+        Fact::Step(step, result) if step.facts.refusal == Some(Refusal::Denied) => {
             let call = step.call.as_ref();
             let (key, round) = (call.map(|call| call.key), call.and_then(|call| call.round));
             // What was asked for at once was refused at once.
@@ -74,7 +74,7 @@ fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, a
                 window.seen.push(denial, DENIED_CALL.kept as usize);
             }
             *after = After::Newest;
-            signal(window, call.map_or("a tool", |call| &call.name), key, cx)
+            signal(window, step.name(result), key, cx)
         }
         // Anything but a success leaves the refusals standing.
         Fact::Step(step, _) if !step.facts.failed => {

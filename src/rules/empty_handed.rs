@@ -140,7 +140,7 @@ impl Agent {
         Self { agent, attempts: Ring::default(), mutations: 0, times: 0, patience: 1, question: None }
     }
 
-    fn take(&mut self, step: &Step, came: Came, window: usize) {
+    fn take(&mut self, step: &Step, name: &str, came: Came, window: usize) {
         let call = step.call.as_ref();
         let round = call.and_then(|call| call.round);
         if round.is_some()
@@ -156,7 +156,7 @@ impl Agent {
         let attempt = Attempt {
             call: call.map_or(step.sighting.key, |call| call.key),
             tool: step.tool,
-            name: printable(call.map_or("a tool", |call| &call.name), NAME),
+            name: printable(name, NAME),
             round,
             came,
             class,
@@ -307,7 +307,7 @@ impl Rule for EmptyHanded {
                 let known = state.agents.iter_mut().next_back()?;
                 let came = Came::of(step, result, known.mutations)?;
                 known.mutations = step.mutations_after;
-                known.take(step, came, cx.limits.window as usize);
+                known.take(step, step.name(result), came, cx.limits.window as usize);
                 if came == Came::Something || !cx.limits.reached(known.points(), 1) {
                     return None;
                 }

@@ -164,7 +164,7 @@ fn see(
     let one = window.of_one_thing(by_name.as_deref());
     let (count, all) = (window.count(one), window.all());
     let signal = (negative && cx.limits.reached(count, 1)).then(|| {
-        let name = printable(step.call.as_ref().map_or("a tool", |call| &call.name), 48);
+        let name = printable(step.name(result), 48);
         let calls = window.seen.len();
         Streak::of(window.negative().map(|answer| answer.seen.get())).signal(Told {
             kind: "empty-handed",

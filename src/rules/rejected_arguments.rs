@@ -199,7 +199,7 @@ fn see(
     after: &mut After,
 ) -> Option<Signal> {
     match fact {
-        Fact::Step(step, _) => {
+        Fact::Step(step, result) => {
             let rejected = Kind::of(step);
             let rejected = if window.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
             latest.retain(|seen| seen.step + STEPS > step.index);
@@ -208,7 +208,7 @@ fn see(
                 let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
                 let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, seen };
                 latest.push(rejection, STEPS as usize);
-                let name = step.call.as_ref().map_or("a tool", |call| &call.name);
+                let name = step.name(result);
                 match (window.signal(name, kind, cx), across(latest, cx)) {
                     (Some(own), Some(across)) => Some(if across.count > own.count { across } else { own }),
                     (own, across) => own.or(across),

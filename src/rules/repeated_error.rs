@@ -251,7 +251,7 @@ fn see(
             let waited = waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
             window.took(step, result, waited, cx.limits.window as usize);
             let class = window.seen.last().and_then(|call| call.class).filter(|_| step.facts.failed);
-            let name = step.call.as_ref().map_or("a tool", |call| &call.name);
+            let name = step.name(result);
             *after = After::Newest;
             class.and_then(|class| window.signal(name, class, cx))
         }

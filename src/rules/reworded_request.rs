@@ -116,6 +116,7 @@ fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
     let name = printable(asked, 48);
     let identity = combine("reworded-request", &[chain]);
     let moving = if kinship.plus { "names something more than" } else { "names nothing that was not in" };
+    let words = if kinship.alike < 100 { ", in other words" } else { "" };
     Streak::of(seen.into_iter()).signal(Told {
         kind: "same-goal",
         identity,
@@ -123,7 +124,7 @@ fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
         confidence: confidence(350, 14, points),
         signature: cx.named(&name, '~', identity),
         message: format!(
-            "`{name}` is asked for the same thing {times} times, in other words: {} % of what it is about is shared, it {moving} an earlier request, and it comes {}",
+            "`{name}` is asked for the same thing {times} times{words}: {} % of what it is about is shared, it {moving} an earlier request, and it comes {}",
             kinship.alike,
             came.words(),
         ),

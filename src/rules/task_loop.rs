@@ -554,7 +554,8 @@ impl Cause {
             ),
             Self::Request { .. } => (
                 format!(
-                    "The same thing was asked for again, `{signature}`, with no measured progress since. {loops} of this task."
+                    "The same thing was asked for again, `{}`, with no measured progress since. {loops} of this task.",
+                    signature.trim_start_matches("request:")
                 ),
                 "Act on the answer that was given, or say what it lacked.",
                 Recommendation::ChangeApproach,

@@ -124,6 +124,12 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// The tool's name: its call's, else what the result says.
+    pub(crate) fn name<'a>(&'a self, result: &'a ToolResult) -> &'a str {
+        let own = self.call.as_ref().map(|call| call.name.as_str());
+        own.or(result.tool.as_deref()).unwrap_or("a tool")
+    }
+
     /// The error at the root of its result: looked for where a rule asks, and once.
     pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
         *self.root.get_or_init(|| root_error(&result.output, salt))

@@ -518,7 +518,8 @@ impl<'a> Reader<'a> {
         Context { run, agent, ..Context::default() }
     }
 
-    fn push(&mut self, nanos: Option<i64>, line: u32, context: &Context, body: Body) {
+    fn push(&mut self, nanos: Option<i64>, line: u32, context: &Context, mut body: Body) {
+        out::name(&mut body);
         let context = Context { at: nanos.map(|nanos| nanos / 1_000_000), ..context.clone() };
         self.events.push((nanos, line, TraceEvent { event: Event { body, context }, pending: false }));
     }

@@ -4,6 +4,7 @@ use super::content::{arguments, content_text};
 use super::pieces::Piece;
 use super::usage::Usage;
 use super::{Transcript, time, unexpected};
+use crate::detector::is_blank;
 use crate::json;
 use crate::model::{
     Body, Channel, Context, Error, ErrorCode, Event, Host, HostKind, Message, Outcome, Role, ToolCall, ToolResult,
@@ -274,8 +275,9 @@ impl Out {
         at
     }
 
-    pub(super) fn push(&mut self, context: &Context, body: Body) {
+    pub(super) fn push(&mut self, context: &Context, mut body: Body) {
         let mut context = context.clone();
+        name(&mut body);
         if !self.spent.is_empty() && is_of_model(&body) {
             let usage = self.spent.remove(&(context.run.clone(), context.agent.clone())).unwrap_or_default();
             usage.tell(&mut context);
@@ -378,7 +380,7 @@ impl Out {
     /// A result; its tool is that of its call where it names none.
     pub(super) fn result(&mut self, context: &Context, mut result: ToolResult) {
         result.call_id = result.call_id.filter(|id| !id.is_empty());
-        if result.tool.is_none() {
+        if result.tool.as_deref().is_none_or(is_blank) {
             result.tool = result.call_id.as_ref().and_then(|id| self.tools.of(id)).cloned();
         }
         self.push(context, Body::ToolResult(result));
@@ -401,6 +403,15 @@ impl Out {
     /// Whatever the assistant does next is another turn.
     pub(super) fn end_round(&mut self) {
         self.in_round = false;
+    }
+}
+
+/// A model may call a tool without a name: it did so, and what came of it is told.
+pub(super) fn name(body: &mut Body) {
+    match body {
+        Body::ToolCall(call) if is_blank(&call.tool) => call.tool = "unknown".into(),
+        Body::ToolResult(result) => result.tool = result.tool.take().filter(|tool| !is_blank(tool)),
+        _ => {}
     }
 }
 

@@ -408,7 +408,7 @@ fn huge_and_deep_lines() {
     let deep = format!(r#"{{"type":"user","message":{{"content":{}1{}}}}}"#, "[".repeat(200_000), "]".repeat(200_000));
     let transcript = claude(&[&huge, &deep, &"[".repeat(1_000_000)]);
     assert_eq!(transcript.lines, [1]);
-    assert_eq!(failures(&transcript), ["2:invalid-json:-", "3:invalid-json:-"]);
+    assert_eq!(failures(&transcript), ["2:invalid-json:message", "3:invalid-json:-"]);
 }
 
 #[test]
@@ -728,4 +728,21 @@ fn a_text_of_large_entries_is_not_kept() {
     // 2 MB, or as many as are looked at together at least.
     assert!((512..=514).contains(&most), "{most}");
     assert_eq!(events + reader.finish().events.len(), 1200);
+}
+
+#[test]
+fn a_call_without_a_name_is_told_all_the_same() {
+    let text = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","name":" ","input":{}}]}}
+{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"no such tool","is_error":true}]}}"#;
+    let transcript = read(text, Some(Format::ClaudeCode));
+    let tools: Vec<Option<&str>> = transcript
+        .events
+        .iter()
+        .map(|traced| match &traced.event.body {
+            crate::model::Body::ToolCall(call) => Some(call.tool.as_str()),
+            crate::model::Body::ToolResult(result) => result.tool.as_deref(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tools, [Some("unknown"), None]);
 }

@@ -98,3 +98,61 @@ fn a_snapshot_goes_on_where_it_was_taken() {
         assert_eq!(record(&mut straight, event), record(&mut restored, event));
     }
 }
+
+#[test]
+fn a_result_that_fits_no_call_names_its_tool() {
+    let mut detector = detector("{}");
+    let mut last = Verdict::default();
+    for id in 0..3 {
+        let made = format!(r#"{{"type":"tool-call","tool":"deploy","callId":"a{id}","args":{{"n":{id}}}}}"#);
+        record(&mut detector, made);
+        last = record(
+            &mut detector,
+            format!(
+                r#"{{"type":"tool-result","tool":"deploy","callId":"b{id}","outcome":"error","output":"no such stage"}}"#
+            ),
+        );
+    }
+    let finding = &last.findings[0];
+    assert_eq!(finding.rule, "repeated-error");
+    assert!(finding.message.starts_with("`deploy` failed 3 times"), "{}", finding.message);
+    assert!(last.guidance.unwrap().contains("`deploy`"));
+}
+
+#[test]
+fn a_failing_target_is_told_by_the_tool_that_was_last_at_it() {
+    let mut detector = detector("{}");
+    let mut last = Verdict::default();
+    for tool in ["read", "list", "stat", "open"] {
+        record(&mut detector, format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"path":"/gone"}}}}"#));
+        let result = format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"error","output":"no such device"}}"#);
+        last = record(&mut detector, result);
+    }
+    let message = &last.findings.iter().find(|finding| finding.rule == "failing-target").unwrap().message;
+    assert_eq!(message, "the target of this `open` failed 4 times in the same way");
+}
+
+#[test]
+fn an_equal_request_is_not_said_to_be_in_other_words() {
+    let told = |asks: [&str; 4]| {
+        let mut detector = detector("{}");
+        let answers = ["I will look at it soon", "Maybe tomorrow then", "Not yet done here", "Working on that bit"];
+        let messages = asks.iter().zip(answers).filter_map(|(ask, answer)| {
+            let call = format!(r#"{{"type":"tool-call","tool":"ask_writer","args":{{"request":"{ask}"}}}}"#);
+            let found = record(&mut detector, call).findings;
+            let result = format!(r#"{{"type":"tool-result","tool":"ask_writer","outcome":"ok","output":"{answer}"}}"#);
+            record(&mut detector, result);
+            found.into_iter().find(|finding| finding.rule == "reworded-request").map(|finding| finding.message)
+        });
+        messages.last().unwrap()
+    };
+    let equal = told(["Please rewrite the second paragraph so that it names the harbour company"; 4]);
+    assert!(equal.contains(" times: 100 % "), "{equal}");
+    let reworded = told([
+        "Please rewrite the second paragraph so that it names the harbour company",
+        "Rewrite the second paragraph so that the harbour company is named in it",
+        "The second paragraph should name the harbour company, please rewrite it so",
+        "So that the harbour company is named, rewrite the second paragraph and no other once more",
+    ]);
+    assert!(reworded.contains(", in other words: "), "{reworded}");
+}

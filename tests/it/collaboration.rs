@@ -49,6 +49,8 @@ fn three_loops_gate() {
         rewordings.iter().map(|request| ask(&mut detector, "backend", "security", request)).collect();
     let levels: Vec<Level> = verdicts.iter().map(|verdict| verdict.level).collect();
     assert_eq!(levels, [Level::Continue, Level::Observe, Level::Nudge, Level::Gate]);
+    let guidance = verdicts[2].guidance.as_deref().unwrap();
+    assert!(guidance.contains("asked for again, `backend→security`, with"), "{guidance}");
     assert!(verdicts[3].records.iter().any(|record| matches!(record, Record::GateTriggered { loop_count: 3, .. })));
 }
 

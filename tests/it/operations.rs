@@ -382,3 +382,45 @@ fn names_that_are_kept_have_a_limit() {
     let error = detector("{}").declare_graph(&scope, &loopwarden::model::Graph::default()).unwrap_err();
     assert_eq!((error.code, error.field.as_deref()), (ErrorCode::InvalidArgument, Some("scope.run")));
 }
+
+#[test]
+fn a_tool_without_a_name_is_refused() {
+    let mut detector = detector("{}");
+    fail(&mut detector, 2);
+    let before = detector.snapshot();
+    for name in ["", " ", "\\t\\n"] {
+        let call = format!(r#"{{"type":"tool-call","tool":"{name}"}}"#);
+        let result = format!(r#"{{"type":"tool-result","tool":"{name}","outcome":"ok","output":""}}"#);
+        for event in [call, result] {
+            let event = json::event(&event).unwrap();
+            for error in [detector.record(&event).unwrap_err(), detector.check(&event).unwrap_err()] {
+                assert_eq!((error.code, error.field.as_deref()), (ErrorCode::InvalidEvent, Some("tool")));
+                assert_eq!(error.message, "expected a name");
+            }
+        }
+    }
+    assert_eq!(detector.snapshot(), before);
+    assert_eq!(fail(&mut detector, 1)[0].level, Level::Nudge);
+}
+
+#[test]
+fn what_is_nested_too_deep_is_named() {
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let message = "nested deeper than 120 levels at line 1 column ";
+    for (text, field) in [
+        (format!(r#"{{"type":"tool-call","tool":"a","args":{deep}}}"#), Some("args")),
+        (format!(r#"{{"labels":{{"a\":[":"b"}},"type":"tool-result","details":{{"x":{deep}}}}}"#), Some("details")),
+        (format!(r#"{{"type":"tool-call","args":{deep}"#), Some("args")),
+        (deep.clone(), None),
+    ] {
+        let error = json::event(&text).unwrap_err();
+        assert_eq!((error.code, error.field.as_deref()), (ErrorCode::InvalidJson, field), "{text}");
+        assert!(error.message.starts_with(message), "{}", error.message);
+    }
+    let error = json::config(&format!(r#"{{"tools":{deep}}}"#)).unwrap_err();
+    assert_eq!(error.field.as_deref(), Some("tools"));
+    // Up to there it is the event's own word.
+    let text = format!(r#"{{"type":"tool-call","tool":"a","args":{}{}}}"#, "[".repeat(121), "]".repeat(121));
+    let error = Detector::new(loopwarden::model::Config::default()).unwrap().record(&json::event(&text).unwrap());
+    assert_eq!(error.unwrap_err().message, "nested deeper than 120 levels");
+}

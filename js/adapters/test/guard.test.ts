@@ -50,6 +50,14 @@ test("ids that come again or are empty hide nothing, however a host counts its t
   }
 });
 
+test("calls without a name go round in circles as others do", () => {
+  for (const tool of ["", " "]) {
+    const guard = guarded();
+    const acts = Array.from({ length: 9 }, () => round(guard, { q: "a" }, "no such tool", tool).action);
+    assert.ok(acts.includes("block"), acts.join());
+  }
+});
+
 test("equal loops of two guards have nothing in common, unless they share a salt of yours", () => {
   const signature = (options: GuardOptions, before = 0) => {
     const guard = guarded(options);

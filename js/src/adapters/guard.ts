@@ -258,7 +258,8 @@ export class Guard {
     return this.#safely((shared, stand) => {
       // What is asked after the end is answered and is no evidence: the agent was not told yet.
       if (stand.halt) return { action: "halt", text: ending(stand.halt), halt: stand.halt };
-      const { tool, readOnly, idempotent, rawArgs } = call;
+      const { readOnly, idempotent, rawArgs } = call;
+      const tool = nameOf(call.tool);
       const callId = idOf(call.callId);
       const made = callId === undefined ? undefined : this.#made(stand, callId, call.agent);
       const event: AgentEvent = {
@@ -300,7 +301,8 @@ export class Guard {
    */
   afterCall(result: GuardedResult): Ruling {
     return this.#safely((shared, stand) => {
-      const { tool, agent } = result;
+      const { agent } = result;
+      const tool = nameOf(result.tool);
       const callId = idOf(result.callId);
       const answers = callId === undefined ? {} : this.#answers(stand, callId);
       if (!answers) return CONTINUE;
@@ -637,6 +639,9 @@ function idOf(id: string | undefined): string | undefined {
   if (id === undefined || id === "") return undefined;
   return id.length <= 3 * ID_END ? id : `${id.slice(0, ID_END)}…${id.length}…${id.slice(-ID_END)}`;
 }
+
+/** The name of a tool. A model may call one without: it goes round in circles all the same. */
+const nameOf = (tool: string): string => (typeof tool === "string" && tool.trim() === "" ? "unknown" : tool);
 
 /** What the model is told begins with who says it, so that nobody takes it for a human's or a tool's word. */
 function attributed(text: string): string {

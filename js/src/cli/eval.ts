@@ -171,6 +171,7 @@ async function judged(run: Run, least: Level, config: string, complaints: Compla
   const seen = new Set<string>();
   for await (const part of run.events) {
     for (const recorded of part) {
+      complaints.read(recorded);
       const { level, verdict, error } = judge(detector, recorded);
       if (error !== undefined) {
         complaints.add(recorded.line, refused(recorded, error));

@@ -12,7 +12,7 @@ import { listed, outcome as outcomeOf, said, short } from "../replay/summarise.t
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { Complaints, nothing, tracesOf, transcriptFormat } from "./input.ts";
-import { LEVEL_STYLE, paint, print, printJson } from "./print.ts";
+import { LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, settings } from "./settings.ts";
 
@@ -55,6 +55,8 @@ interface Sighting {
   /** What it added; absent where the evidence cannot be seen growing. */
   points?: number;
   total?: number;
+  /** Why it added nothing, took something away, or brought others along. */
+  why?: string;
 }
 
 /** A difference between two texts. */
@@ -92,6 +94,8 @@ interface Explained {
   /** What there is is told and never refused, as long as it stays what it is. */
   onlyTold?: true;
   sightings: Sighting[];
+  /** What one more is worth, where that is not always one. */
+  worth?: string;
   /** Of requests in words: what each is about, and what moved. */
   goals?: AboutWhat[];
   compared?: Compared;
@@ -142,6 +146,7 @@ export async function run(args: string[]): Promise<number> {
   const file = name ?? (await last());
   const complaints = new Complaints(file);
   const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario);
+  for (const recorded of trace.events) complaints.read(recorded);
   const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
   const config = values.config === undefined ? (own ?? found?.config) : found?.config;
   const explanation = new Explanation(trace, config ?? {}, at, (recorded, error) =>
@@ -259,6 +264,8 @@ class Explanation {
     const times = scale(finding, rule);
     const { rungs, onlyTold } = this.#ladder(finding, rule, times);
     const sightings = this.#sightings(finding, rungs.length > 0);
+    const worth =
+      rule?.unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
     // Of a cycle the same step of two laps.
     const [first, second] = [-1 - (finding.period ?? 1), -1].map((at) => finding.evidence.at(at)?.seq);
     const compared = first === undefined || second === undefined ? undefined : this.#compared(first, second);
@@ -269,6 +276,7 @@ class Explanation {
       rungs,
       ...(onlyTold ? { onlyTold } : {}),
       sightings,
+      ...(worth === undefined ? {} : { worth }),
       ...this.#aboutWhat(sightings),
       ...(compared === undefined ? {} : { compared }),
     };
@@ -352,16 +360,26 @@ class Explanation {
     }
     for (const { seq } of finding.evidence) seen.add(seq);
     let before: number | undefined;
+    const rounds = new Map<string, number>();
     return [...seen]
       .filter((seq) => this.#places.has(seq))
       .sort((a, b) => a - b)
-      .map((seq) => {
+      .map((seq, index) => {
         const place = this.#places.get(seq) as number;
         const [call, outcome] = this.#quoted(place);
         const { total, fresh } = totals.get(seq) ?? {};
         // What came in with others cannot be told apart from them.
         const points = total === undefined || before === undefined || fresh !== 1 ? undefined : total - before;
+        const isLate = total !== undefined && before === undefined && index > 1;
         before = total ?? before;
+        const round = this.#callOf(place)?.round ?? this.#trace.events[place]?.event.round ?? undefined;
+        const sibling = round === undefined ? undefined : rounds.get(round);
+        if (round !== undefined && sibling === undefined) rounds.set(round, seq);
+        const why = isLate
+          ? "from here on those above count together"
+          : points === undefined || points > 0
+            ? undefined
+            : nothingOf(finding, points, sibling);
         const step = this.#trace.events[place]?.event.step;
         return {
           seq,
@@ -371,6 +389,7 @@ class Explanation {
           ...(outcome === undefined ? {} : { outcome }),
           ...(points === undefined ? {} : { points }),
           ...(total === undefined ? {} : { total }),
+          ...(why === undefined ? {} : { why }),
         };
       });
   }
@@ -699,7 +718,17 @@ class Explanation {
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
   }
 
-  *#toldFinding({ finding, unit, times, rungs, onlyTold, sightings, goals, compared }: Explained): Generator<string> {
+  *#toldFinding({
+    finding,
+    unit,
+    times,
+    rungs,
+    onlyTold,
+    sightings,
+    worth,
+    goals,
+    compared,
+  }: Explained): Generator<string> {
     yield `${paint(LEVEL_STYLE[finding.level], finding.level)}  ${finding.rule}: ${finding.message}`;
     const ladder = rungs.map(({ level, threshold, missing }) =>
       missing === 0 ? `${level} ${threshold} reached` : `${level} ${threshold}, ${missing} missing`,
@@ -709,12 +738,14 @@ class Explanation {
       const told = onlyTold ? " (never more, as long as it stays what it is)" : "";
       yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}${told}`;
     }
+    if (worth !== undefined)
+      for (const part of wrapped(`one more is worth ${worth}`, WIDTH)) yield paint("dim", `  ${part}`);
     const skipped = sightings.length - SIGHTINGS;
     const shown = skipped > 0 ? [...sightings.slice(0, 1), ...sightings.slice(1 - SIGHTINGS)] : sightings;
     const width = Math.max(...shown.map(({ seq }) => `#${seq}`.length), 0);
-    for (const [index, { seq, call, outcome, points, total }] of shown.entries()) {
+    for (const [index, { seq, call, outcome, points, total, why }] of shown.entries()) {
       if (skipped > 0 && index === 1) yield paint("dim", `  … ${skipped} more`);
-      const worth =
+      const added =
         points === undefined
           ? total === undefined
             ? ""
@@ -724,11 +755,37 @@ class Explanation {
         .filter((part) => part !== undefined)
         .map((part) => short(part, (WIDTH - 24) / 2))
         .join(" → ");
-      yield `  ${`#${seq}`.padEnd(width)}  ${worth.padEnd(9)}  ${text}`;
+      yield `  ${`#${seq}`.padEnd(width)}  ${added.padEnd(9)}  ${text}`;
+      if (why !== undefined) yield paint("dim", `  ${"".padEnd(width)}  ${"".padEnd(9)}  ${why}`);
     }
     if (goals !== undefined) yield* toldGoals(goals);
     if (compared !== undefined) yield* toldComparison(compared);
   }
+}
+
+/** How often it happened, in a finding's own words. */
+const timesOf = (message: string): number => Number(/ (\d+) times\b/.exec(message)?.[1]);
+
+/** What one more is worth where that is not always one: docs/rules.md, in short. */
+const WORTH: Partial<Record<string, string>> = {
+  "repeated-call":
+    "3 right after the last one, 2 with other steps between, 1 where something was changed in between or long was waited; less where the outcomes are equal only in what does not change by itself; nothing where something new was seen; another outcome halves what there is",
+  "repeated-error":
+    "1; half where it came again unchanged after a change, or names something else although the tool has worked since; a third where it was waited for; nothing in one round with another, where a change moved it or where fewer errors are left",
+  stagnation:
+    "4 where the same kind of call came to the same, 3 with other figures in the call or after a change, 1 where it was well or told in other words after a change; nothing where something new came in between or a count fell",
+  "reworded-request": "up to 4 by how much of it was asked before, less where something was found or done in between",
+  "stale-talk": "up to 12 by how much of it was said before",
+  "empty-handed": "3 where nothing was found, 2 where it failed, 1 where it failed as one before",
+};
+
+/** Why an occurrence added nothing, or took something away; `first` is the first one of its round, where that is another. */
+function nothingOf({ rule }: Finding, points: number, first: number | undefined): string {
+  if (points < 0) return "what lies before it counts less: something else came of it, or was done, in between";
+  if (first !== undefined) return `counts nothing: of the same round as #${first}, so that both are one decision`;
+  return rule in WORTH
+    ? "counts nothing: something was changed or new in between, or it was waited for"
+    : "counts nothing: it goes with one before it, or takes the place of one further back than the rule looks";
 }
 
 /** What moved, in words. */

@@ -9,7 +9,8 @@ import { createGunzip } from "node:zlib";
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-parser";
 import { LoopwardenError } from "../errors.ts";
 import { FORMATS } from "../generated/names.ts";
-import { type Complain, type Run, runs, type Trace, traces } from "../replay/read.ts";
+import { type Complain, type Recorded, type Run, runs, type Trace, traces } from "../replay/read.ts";
+import { short } from "../replay/summarise.ts";
 import type { TranscriptFormat } from "../transcript.ts";
 import { oneOf } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
@@ -215,6 +216,7 @@ export class Complaints {
   count = 0;
   readonly add: Complain;
   readonly #file: string;
+  readonly #strays: string[] = [];
 
   constructor(file: string) {
     this.#file = file;
@@ -223,10 +225,21 @@ export class Complaints {
     };
   }
 
-  /** Tells of what was not printed. */
+  /** Takes note of an event that was read: of results whose call nobody has seen little can be said. */
+  read({ stray, event, line }: Recorded): void {
+    if (stray && event.type === "tool-result") this.#strays.push(`${event.callId} in line ${line}`);
+  }
+
+  /** Tells of what was not printed, and of results without a call, in one line. */
   end(): void {
     const more = this.count - COMPLAINTS;
     if (more > 0) tell(`${this.#file}: ${more} more like that`);
+    const { length, 0: first } = this.#strays;
+    if (first === undefined) return;
+    const fit = length === 1 ? "1 result fits" : `${length} results fit`;
+    tell(
+      `${this.#file}: ${fit} no call, for no call before has the callId: ${short(first, 80)}${length > 1 ? ", …" : ""}`,
+    );
   }
 }
 

@@ -160,6 +160,7 @@ async function told(
     for (const recorded of part) {
       const { event, line, pending } = recorded;
       outcome.events++;
+      complaints.read(recorded);
       const { verdict, error } = judge(detector, recorded);
       if (verdict === undefined) {
         if (error !== undefined) complaints.add(line, refused(recorded, error));

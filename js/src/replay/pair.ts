@@ -11,16 +11,22 @@ export class Pairs {
   #byId = new Map<string, { index: number; tool: string }>();
   /** Calls without an answer so far, by run and tool, oldest first. */
   #waiting = new Map<string, number[]>();
+  /** Those of them that have no id, by run: a result with an id that no call has may be one's. */
+  #nameless = new Map<string, number>();
+  /** Whether the latest event is a result whose call id no call has: it is paired with none. */
+  isStray = false;
 
   /** Takes the next event and tells the index of its call, where it is a result that has one. */
   add(event: TraceEvent, index: number): number | undefined {
+    this.isStray = false;
     if (event.pending) return undefined;
-    const key = (name: string) => JSON.stringify([event.run ?? "", name]);
+    const run = event.run ?? "";
+    const key = (name: string) => JSON.stringify([run, name]);
     if (event.type === "tool-call") {
       if (event.callId) {
         this.#byId.set(key(event.callId), { index, tool: event.tool });
         if (this.#byId.size > REMEMBERED) this.#byId.delete(this.#byId.keys().next().value as string);
-      }
+      } else this.#nameless.set(run, (this.#nameless.get(run) ?? 0) + 1);
       const list = this.#waiting.get(key(event.tool));
       if (list === undefined) this.#waiting.set(key(event.tool), [index]);
       else list.push(index);
@@ -29,7 +35,12 @@ export class Pairs {
     if (event.type !== "tool-result") return undefined;
     // An empty id names no call.
     const known = event.callId ? this.#byId.get(key(event.callId)) : undefined;
-    if (event.callId && known === undefined) return undefined;
+    if (event.callId && known === undefined) {
+      const nameless = this.#nameless.get(run) ?? 0;
+      this.isStray = nameless === 0 && event.synthetic !== true;
+      if (nameless > 0) this.#nameless.set(run, nameless - 1);
+      return undefined;
+    }
     const tool = known?.tool ?? event.tool;
     const list = tool == null ? undefined : this.#waiting.get(key(tool));
     if (known === undefined) return list?.shift();

@@ -24,6 +24,8 @@ export interface Recorded {
   line: number;
   /** The tool it is about: of a result the tool of its call. */
   tool: string | undefined;
+  /** A result whose call id no call before it has. */
+  stray?: true;
   /** Its index in a scenario's list; absent in a log. */
   index?: number;
 }
@@ -199,6 +201,7 @@ async function* transcript(
         pending: pending === true,
         line: part.lines[at] ?? 0,
         tool: pairs.toolOf(traced),
+        ...(pairs.isStray && { stray: true }),
       };
     });
   };
@@ -249,6 +252,7 @@ function scenario(file: string, text: string, value: Labels, line: number): Run 
       pending,
       line,
       tool: isObject ? pairs.toolOf(traced) : undefined,
+      ...(isObject && pairs.isStray && { stray: true }),
       index,
     });
   }

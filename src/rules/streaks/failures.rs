@@ -32,7 +32,7 @@ const FAILURE_STREAK: Row = Row {
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::RepeatedError,
     see: |streaks, fact, cx| {
-        let Fact::Step(step, _) = fact else { return None };
+        let Fact::Step(step, result) = fact else { return None };
         if !step.facts.failed {
             streaks.retain(|entry| entry.key != step.tool);
             return None;
@@ -49,7 +49,7 @@ const FAILURE_STREAK: Row = Row {
             None => (0, false),
         };
         let (sighting, onset) = (step.sighting, step.onset);
-        let name = call.map_or("a tool", |call| call.name.as_str());
+        let name = step.name(result);
         let target = call.and_then(|call| call.target).map_or(0, mark);
         let (key, mark) = (step.tool, step.mutations_after);
         Some(One { key, part, anew, mark, target, round, sighting, onset, name, counts, ..One::here(cx) })
@@ -98,11 +98,13 @@ const FAILING_TARGET: Row = Row {
         let again = known.filter(|known| known.part != mark(call.key) && step.transient(result));
         let part = again.map_or_else(|| mark(call.key), |known| known.part);
         let (mark, round) = (step.mutations_after << 1 | u64::from(mutates), call.round);
-        Some(One { owner, key, part, anew, mark, round, sighting: step.sighting, onset: step.onset, ..One::here(cx) })
+        let (name, sighting, onset) = (call.name.as_str(), step.sighting, step.onset);
+        Some(One { owner, key, part, anew, mark, name, round, sighting, onset, ..One::here(cx) })
     },
-    tell: |entry, _, count, cx| {
+    tell: |entry, one, count, cx| {
         let target = [entry.owner, entry.key];
-        let message = format!("one target failed {count} times in the same way");
+        let tool = printable(one.name, 48);
+        let message = format!("the target of this `{tool}` failed {count} times in the same way");
         Words::new(combine("failing-target", &target), cx.named("target", '!', combine("target", &target)), message)
     },
 };
