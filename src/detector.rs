@@ -715,7 +715,7 @@ impl Judging<'_> {
 
     /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
     fn heard(&mut self, message: &Message) {
-        self.run.ordered.by_user = ordered_times(&message.text);
+        self.run.ordered.heard(ordered_times(&message.text), self.run.events);
         if !self.settings.config.conventions.keep_on_user_message {
             self.run.forget_evidence();
         }

@@ -404,9 +404,10 @@ impl Rule for Stagnation {
                 state.spoke = false;
                 // One thing after the other of a list.
                 let listed = state.last == step.kin.now.kind;
+                let before = (listed, state.changes);
                 let back = step
                     .root(result, cx.salt)
-                    .is_some_and(|root| state.trouble.took(root, step, call, &result.output, listed, cx.salt));
+                    .is_some_and(|root| state.trouble.took(root, step, call, &result.output, before, cx.salt));
                 let came = state.step(step, call, result, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
                 let thing = state.things.took(step, call, || {

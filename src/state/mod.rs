@@ -197,12 +197,21 @@ codec!(struct Run {
 /// the kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ordered {
-    pub(crate) by_user: u32,
+    by_user: u32,
     pub(crate) by_system: u32,
+    /// The low half of the number of the user's latest message among the events.
+    said: u32,
 }
-codec!(struct Ordered { by_user, by_system });
+codec!(struct Ordered { by_user, by_system, said });
 
 impl Ordered {
+    /// The user orders something so often, in that event. What is said right after it takes nothing back.
+    pub(crate) fn heard(&mut self, times: u32, event: u64) {
+        let goes_on = (event as u32).wrapping_sub(self.said) == 1;
+        self.by_user = if goes_on { self.by_user.max(times) } else { times };
+        self.said = event as u32;
+    }
+
     pub(crate) fn times(self) -> u32 {
         self.by_user.max(self.by_system)
     }

@@ -1,6 +1,6 @@
 //! One error that comes back whatever is called: an install with ever other flags, a cell written anew, a build after each edit.
 
-use super::{INSTEAD, TROUBLE_CHANGED, confidence};
+use super::{INSTEAD, TROUBLE, TROUBLE_CHANGED, confidence};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
@@ -15,20 +15,40 @@ pub(super) struct Trouble {
     /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
     sign: u32,
     round: u32,
+    /// Changes made before it.
+    changes: u32,
     /// Only where it came back.
-    back: Option<Box<Streak>>,
+    back: Option<Box<Back>>,
 }
-codec!(struct Trouble { sign, round, back });
+codec!(struct Trouble { sign, round, changes, back });
+
+/// What came back, and what that is worth.
+#[derive(Clone, Debug, Default)]
+struct Back {
+    points: u32,
+    seen: Streak,
+}
+codec!(struct Back { points, seen });
 
 impl Trouble {
-    /// Takes in a call that ended in an error, and tells whether it came back. `listed` tells that the call before was of its kind.
-    pub(super) fn took(&mut self, root: Key, step: &Step, call: &Call, output: &str, listed: bool, salt: u64) -> bool {
+    /// Takes in a call that ended in an error before which so many changes were made, and tells whether it came back. `listed` tells
+    /// that the call before was of its kind.
+    pub(super) fn took(
+        &mut self,
+        root: Key,
+        step: &Step,
+        call: &Call,
+        output: &str,
+        (listed, changes): (bool, u32),
+        salt: u64,
+    ) -> bool {
         let first = first_mark(output).map_or(0, frame);
         let line = root_line(output).map_or(0, |line| told(line, salt));
         let sign = mark(combine("stagnation/root", &[root, first.into(), line.into()])).max(1);
         let round = call.round.map_or(0, mark);
         let copy = round != 0 && round == self.round;
         self.round = round;
+        let changed = core::mem::replace(&mut self.changes, changes) != changes;
         if sign != self.sign || step.fewer {
             (self.sign, self.back) = (sign, None);
             return false;
@@ -36,23 +56,25 @@ impl Trouble {
         if listed || copy || step.slept || call.polling {
             return false;
         }
-        self.back.get_or_insert_default().add(step.sighting, step.onset);
+        let back = self.back.get_or_insert_default();
+        back.points = back.points.saturating_add(if changed { TROUBLE_CHANGED } else { TROUBLE });
+        back.seen.add(step.sighting, step.onset);
         true
     }
 
     pub(super) fn points(&self) -> u32 {
-        self.back.as_ref().map_or(0, |back| back.times.saturating_mul(TROUBLE_CHANGED))
+        self.back.as_ref().map_or(0, |back| back.points)
     }
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let back = self.back.as_ref()?;
         let identity = combine("stagnation/root", &[self.sign.into()]);
-        let times = back.times.saturating_add(1);
-        Some(back.signal(Told {
+        let times = back.seen.times.saturating_add(1);
+        Some(back.seen.signal(Told {
             kind: "same-trouble",
             identity,
-            count: self.points(),
-            confidence: confidence(400, 14, self.points()),
+            count: back.points,
+            confidence: confidence(400, 14, back.points),
             signature: cx.named("error", '=', identity),
             message: format!("the same error came {times} times, whatever was called or changed in between"),
             instead: INSTEAD,
@@ -62,6 +84,6 @@ impl Trouble {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.back.as_ref().is_none_or(|back| back.fits())
+        self.back.as_ref().is_none_or(|back| back.seen.fits())
     }
 }
