@@ -469,20 +469,20 @@ fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
         Some(what) => (what.as_ref(), ""),
         None => (signal.message.as_str(), "."),
     };
-    format!("Loopwarden (loop detector): {what}{stop}{consequence} One alternative: {}", signal.advice.instead)
+    ["Loopwarden (loop detector): ", what, stop, consequence, " One alternative: ", signal.advice.instead].concat()
 }
 
 /// What the host or a human can do, strongest first.
 fn actions(finding: &Finding) -> Vec<String> {
-    let rewind = format!("rewind to event {} and go on from there", finding.onset_seq);
+    let rewind = || format!("rewind to event {} and go on from there", finding.onset_seq);
     match finding.level {
         Level::Continue | Level::Observe => Vec::new(),
         Level::Nudge => vec!["put the guidance before the agent".to_string()],
-        Level::Block => vec!["refuse the call and answer it with the guidance".to_string(), rewind],
+        Level::Block => vec!["refuse the call and answer it with the guidance".to_string(), rewind()],
         Level::Gate => {
             vec!["continue with a different approach".to_string(), "review and debug".to_string(), "cancel".to_string()]
         }
-        Level::Halt => vec!["end the run and report the reason".to_string(), rewind],
+        Level::Halt => vec!["end the run and report the reason".to_string(), rewind()],
     }
 }
 

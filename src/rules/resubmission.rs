@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, Told, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, root_line};
+use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, root_line, trimmed};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -174,7 +174,7 @@ impl Rule for Resubmission {
             Fact::Step(step, result) => {
                 let (key, tokens) = state.called.take()?;
                 let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);
-                let idle = step.outcome == Outcome::Ok && result.output.trim().is_empty();
+                let idle = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
                 if idle && step.call.as_ref().is_some_and(|call| !call.mutates && call.quiet != Empty::Blank) {
                     // A thought written down is nothing done.
                     state.between = true;

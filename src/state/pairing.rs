@@ -3,7 +3,9 @@ use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, Onset, Ring, Sighting, task_key};
-use crate::text::{Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key, root_error, transient};
+use crate::text::{
+    Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key, root_error, transient, trimmed,
+};
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
 
@@ -144,7 +146,7 @@ impl Step {
 impl Call {
     /// A thought written down is nothing done.
     pub(crate) fn is_thought(&self, step: &Step, result: &ToolResult) -> bool {
-        let blank = step.outcome == Outcome::Ok && result.output.trim().is_empty();
+        let blank = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
         blank && !self.mutates && self.quiet != Empty::Blank
     }
 

@@ -333,7 +333,10 @@ impl Standings {
                 && known.scope.task == finding.scope.task
                 && (!per_agent || known.scope.agent == finding.scope.agent)
         };
-        self.findings.retain(|known| !same(&known.finding));
+        // There is one at most, and mostly it is among the latest.
+        if let Some(known) = self.findings.iter().rposition(|known| same(&known.finding)) {
+            self.findings.remove(known);
+        }
         let found = Found::new(finding.clone());
         let task = finding.scope.task.as_deref();
         if self.findings.iter().filter(|known| known.is_of(task)).count() >= FINDINGS_OF_ONE {

@@ -148,7 +148,9 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
     Some(())
 }
 
-/// Takes texts of JSON that are no part of what goes by its name, with those names.
+/// Takes texts of JSON that are no part of what goes by its name, with those names. Merged into its caller it makes every other text
+/// dearer.
+#[inline(never)]
 fn values(text: &str, words: &mut Words) -> Option<()> {
     let mut rest = text.get(..text.floor_char_boundary(START))?;
     let (mut name, mut known, mut count) = ("", ("", Named::Content), 0);

@@ -3,11 +3,14 @@
 
 use super::scan::{line_end, line_start};
 
-/// What [`str::trim`] leaves.
-#[inline]
+/// What [`str::trim`] leaves: most texts are so already, but for a line's end or a blank. Where size counts, once in the program.
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn trimmed(text: &str) -> &str {
+    let plain = |first: &u8, last: &u8| first.is_ascii_graphic() && last.is_ascii_graphic();
     match text.as_bytes() {
-        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
+        [first, .., last] if plain(first, last) => text,
+        [first, .., last, b' ' | b'\n'] if plain(first, last) => text.get(..text.len() - 1).unwrap_or(text),
         _ => text.trim(),
     }
 }

@@ -10,7 +10,7 @@
 
 use super::scan::{self, BLOCK, stops};
 use super::terminal::sequence_end;
-use super::token::{Around, BLANK, CONTROL, DIGIT, LETTER, PATH, QUOTE, WORD, is};
+use super::token::{Around, BLANK, CONTROL, DIGIT, LETTER, PATH, QUOTE, WORD, classes, is};
 use alloc::{string::String, vec::Vec};
 
 /// How much is masked.
@@ -69,8 +69,10 @@ pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
     bytes.get(start..)?.iter().position(u8::is_ascii_digit).map(|at| start + at)
 }
 
-/// Where the run of ASCII digits ends that begins at `at`, if one does; eight bytes at a time.
-#[inline]
+/// Where the run of ASCII digits ends that begins at `at`, if one does; eight bytes at a time. Where size counts, once in the
+/// program.
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline)]
 pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(chunk) = bytes.get(end..).and_then(<[u8]>::first_chunk) {
@@ -393,20 +395,17 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         while start > floor && (self.classed(start - 1, WORD | PATH) || scheme(start - 1)) {
             start -= 1;
         }
-        let (mut end, mut slash, mut dot, mut word, mut digit) = (start, false, false, false, false);
+        // What there is in the token, of all classes.
+        let (mut end, mut seen) = (start, 0);
         loop {
-            let byte = self.byte(end);
-            if !(is(byte, WORD | PATH) || word && scheme(end)) {
-                if end >= self.at.max(start + 1) {
-                    break;
-                }
-                // What looked like a scheme is none: the token begins behind it.
-                (start, slash, dot, word, digit) = (end + 1, false, false, false, false);
+            let own = classes(self.byte(end));
+            if own & (WORD | PATH) != 0 || seen & WORD != 0 && scheme(end) {
+                seen |= own;
+            } else if end >= self.at.max(start + 1) {
+                break;
             } else {
-                digit |= is(byte, DIGIT);
-                dot |= byte == b'.';
-                slash |= matches!(byte, b'/' | b'\\');
-                word |= is(byte, WORD);
+                // What looked like a scheme is none: the token begins behind it.
+                (start, seen) = (end + 1, 0);
             }
             end += 1;
         }
@@ -415,7 +414,8 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
             end -= 1;
         }
         let token = self.text.get(start..end).unwrap_or_default();
-        let found = word && (slash || dot && has_extension(token));
+        let named = || token.bytes().any(|byte| matches!(byte, b'/' | b'\\')) || has_extension(token);
+        let (found, digit) = (seen & WORD != 0 && seen & PATH != 0 && named(), seen & DIGIT != 0);
         if found {
             self.mask(start, end, "<path>");
         } else if !digit {
@@ -433,7 +433,8 @@ fn fold(text: &str, out: &mut String) {
 
 /// Whether `token` is named like a file.
 pub(crate) fn has_extension(token: &str) -> bool {
-    token.rsplit_once('.').is_some_and(|(stem, extension)| {
+    let dot = token.bytes().rposition(|byte| byte == b'.');
+    dot.and_then(|dot| Some((token.get(..dot)?, token.get(dot + 1..)?))).is_some_and(|(stem, extension)| {
         stem.bytes().any(|byte| is(byte, LETTER | DIGIT)) && super::words::listed(&EXTENSIONS, extension)
     })
 }

@@ -69,6 +69,7 @@ pub(crate) use frame::{call_frame, frame, heading};
 pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words};
 pub(crate) use late::Late;
 pub(crate) use left::Left;
+pub(crate) use lines::trimmed;
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, Named, edit, kind, limit, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, told, transient};

@@ -5,6 +5,7 @@
 
 use super::canonical::resolve_path;
 use super::digest::{Key, salted};
+use super::lines::trimmed;
 use super::mask::has_extension;
 use super::mutation::{Named, command};
 use super::shell::{Lexer, Token};
@@ -206,7 +207,7 @@ fn is_id(name: &str) -> bool {
 fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => {
-            Some(text.trim()).filter(|text| !text.is_empty() && text.len() <= 2048).map(Cow::Borrowed)
+            Some(trimmed(text)).filter(|text| !text.is_empty() && text.len() <= 2048).map(Cow::Borrowed)
         }
         Value::Number(number) => Some(Cow::Owned(alloc::format!("{number}"))),
         // One of a list stands for it only where it is alone.

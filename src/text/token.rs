@@ -160,11 +160,6 @@ impl Around<'_> {
     /// Where the name around `start` begins, if it is one in a directory.
     fn directory(&self, start: usize) -> Option<usize> {
         let floor = self.floor.max(start.saturating_sub(64));
-        // Most texts have none.
-        let before = self.bytes.get(floor.saturating_sub(1)..start).unwrap_or_default();
-        if !before.iter().any(|byte| matches!(byte, b'/' | b'\\')) {
-            return None;
-        }
         let mut name = start;
         while name > floor
             && let byte = self.byte(name - 1)
@@ -200,7 +195,12 @@ impl Around<'_> {
                 .or_else(|| self.temporary(start, word).map(|(from, to)| (from, to, "<tmp>")));
         }
         if digit == start && before != b'.' {
-            if let Some(to) = self.date_time(start).or_else(|| self.clock(start).filter(|_| before != b':')) {
+            let time = match end_of_digits(self.bytes, start) - start {
+                1 | 2 if before != b':' => self.clock(start),
+                4 | 8 => self.date_time(start),
+                _ => None,
+            };
+            if let Some(to) = time {
                 return Some((start, to, "<time>"));
             }
             if let Some(to) = self.duration(start) {
@@ -231,8 +231,7 @@ impl Around<'_> {
 
     /// Where `count` digits that begin at `at` end, if there are that many and no more.
     fn digits(&self, at: usize, count: usize) -> Option<usize> {
-        let end = at + count;
-        ((at..end).all(|at| self.classed(at, DIGIT)) && !self.classed(end, DIGIT)).then_some(end)
+        (end_of_digits(self.bytes, at) == at + count).then_some(at + count)
     }
 
     fn literal(&self, at: usize, any_of: &[u8]) -> Option<usize> {
@@ -242,11 +241,15 @@ impl Around<'_> {
     /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`; `2026-07-26_12-01-01`. A date alone is
     /// content.
     fn date_time(&self, at: usize) -> Option<usize> {
-        if let Some(end) = self.digits(at, 8) {
-            let end = self.digits(self.literal(end, b"T")?, 6)?;
-            return self.word_ends(self.zone(end));
+        let end = end_of_digits(self.bytes, at);
+        match end - at {
+            4 => {}
+            8 => {
+                let end = self.digits(self.literal(end, b"T")?, 6)?;
+                return self.word_ends(self.zone(end));
+            }
+            _ => return None,
         }
-        let end = self.digits(at, 4)?;
         let end = self.digits(self.literal(end, b"-/")?, 2)?;
         let end = self.digits(self.literal(end, b"-/")?, 2)?;
         let time = self.literal(end, b"Tt _-")?;
@@ -272,8 +275,8 @@ impl Around<'_> {
 
     /// `12:01:01`, with fraction and zone or without.
     fn clock(&self, at: usize) -> Option<usize> {
-        let end = self.digits(at, 2).or_else(|| self.digits(at, 1))?;
-        let minutes = self.literal(end, b":")?;
+        let end = end_of_digits(self.bytes, at);
+        let minutes = if matches!(end - at, 1 | 2) { self.literal(end, b":")? } else { return None };
         let end = self.digits(minutes, 2)?;
         let seconds = self.literal(end, b":")?;
         let mut end = self.digits(seconds, 2)?;
@@ -327,9 +330,9 @@ impl Around<'_> {
         let mut parts = 0;
         let mut certain = false;
         loop {
-            let whole = self.end_of(at, DIGIT);
+            let whole = end_of_digits(self.bytes, at);
             let fraction = self.byte(whole) == b'.' && self.classed(whole + 1, DIGIT);
-            let number = if fraction { self.end_of(whole + 1, DIGIT) } else { whole };
+            let number = if fraction { end_of_digits(self.bytes, whole + 1) } else { whole };
             let spaced = self.byte(number) == b' ';
             let unit = number + usize::from(spaced);
             let units = self.bytes.get(unit..).unwrap_or_default();
@@ -338,14 +341,13 @@ impl Around<'_> {
                 return None;
             }
             let length = units.iter().take(16).take_while(|byte| is(**byte, WORD) && !is(**byte, DIGIT)).count();
-            let unit_text = units.get(..length).and_then(|unit| core::str::from_utf8(unit).ok()).unwrap_or_default();
             parts += 1;
-            match unit_text {
-                "s" if !spaced || fraction => certain = true,
-                // The commonest of the list.
-                "us" | "µs" | "μs" | "ms" => certain = true,
-                "m" | "h" | "d" if !spaced => {}
-                _ if listed(&SPACED, unit_text) => certain = true,
+            match units.get(..length).unwrap_or_default() {
+                b"s" if !spaced || fraction => certain = true,
+                // The commonest of the list, and a micro sign and a letter before `s`.
+                b"ms" | b"us" | b"\xc2\xb5s" | b"\xce\xbcs" => certain = true,
+                b"m" | b"h" | b"d" if !spaced => {}
+                unit if core::str::from_utf8(unit).is_ok_and(|unit| listed(&SPACED, unit)) => certain = true,
                 _ => return None,
             }
             at = unit + length;

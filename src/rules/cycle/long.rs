@@ -233,9 +233,8 @@ impl Stretch {
         let laps = self.laps(cx.run.new_mutations);
         let Self { period, first, .. } = *self;
         cx.limits.reached(laps, 1).then(|| {
-            let seen = self.sightings.iter().map(|sighting| (*sighting, self.onset));
             let tool = printable(tool, 48);
-            let mut signal = Streak::of(seen).signal(Told {
+            let mut signal = Streak::default().signal(Told {
                 kind: "long-lap",
                 identity: combine("long-lap", &[agent, first.into()]),
                 count: laps,
@@ -248,7 +247,8 @@ impl Stretch {
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,
             });
-            signal.period = Some(period);
+            (signal.period, signal.onset) = (Some(period), self.onset);
+            signal.sightings = self.sightings.iter().copied().collect();
             // The way is the same, and not every step of it.
             only_told(signal, cx)
         })

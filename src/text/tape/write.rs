@@ -7,7 +7,7 @@ use super::{GONE, Node, OWN, PLAIN, Read, Tag, VERBATIM, parsed};
 use alloc::{string::String, vec::Vec};
 
 impl Read<'_> {
-    /// Appends a value: as `text` in which nothing is quoted, or as canonical JSON. Adds to `numbers` where digits are.
+    /// Appends a value: as `text` in which nothing is quoted, or as canonical JSON, of which it adds to `numbers` where digits are.
     pub(in super::super) fn write(&mut self, at: u32, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
         let node = self.node(at);
         match node.tag {
@@ -22,7 +22,9 @@ impl Read<'_> {
                 } else if let Some(number) = parsed(number) {
                     canonical_number(&number, out);
                 }
-                numbers.push((start, out.len()));
+                if !text {
+                    numbers.push((start, out.len()));
+                }
             }
             Tag::Text => self.write_text(node, text, out, numbers),
             Tag::List => self.write_list(at, text, out, numbers),
@@ -34,7 +36,9 @@ impl Read<'_> {
         let start = out.len();
         if text {
             out.push_str(self.text(node));
-        } else if node.is(OWN) {
+            return;
+        }
+        if node.is(OWN) {
             quoted(self.text(node), out);
         } else {
             // What stands in the source without an escape needs none: it is written together with its quotation marks.
@@ -176,8 +180,8 @@ impl Read<'_> {
             out.push_str(name);
         } else {
             quoted(name, out);
+            note_digits(start, out, numbers);
         }
-        note_digits(start, out, numbers);
     }
 
     /// Puts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
