@@ -496,9 +496,8 @@ mod tests {
     #[test]
     fn trouble_under_ever_other_names() {
         let trouble = "Error: the plan of the harbour cannot be read: no such table";
-        // Restarted again and again, each time under another name: a first look shows no trouble, for a healthy outcome is not
-        // looked into until its kind comes again; the fourth after that comes to the same.
-        play((1..6).flat_map(|at| [restart(at), log(at, trouble)])).expect(RULE, &[(19, Nudge)]);
+        // Restarted again and again, each time under another name: the fourth log ends in the same error while no other came.
+        play((1..6).flat_map(|at| [restart(at), log(at, trouble)])).expect(RULE, &[(15, Nudge), (19, Observe)]);
         // It gets on: other trouble each time, or none.
         let others = ["no such table", "no such column", "no such crane", "a duplicate key", "no such berth", "a null"];
         play((1..6).flat_map(|at| [restart(at), log(at, &format!("Error: the plan cannot be read: {}", others[at]))]))

@@ -74,7 +74,8 @@ export function common(list: readonly Told[]): HTMLElement[] {
  */
 export function worded(trace: Trace, layout: Layout, loop: Loop): string {
   const { message } = loop.finding;
-  if (!message.startsWith(TARGET)) return message;
+  const unnamed = TARGET.exec(message)?.[0];
+  if (unnamed === undefined) return message;
   const [first, ...others] = occurrences(trace, layout, loop);
   const shared = (first?.asked ?? []).flatMap(([, value]) =>
     value !== "" && others.every(({ asked }) => asked.some(([, other]) => other === value)) ? [value] : [],
@@ -82,10 +83,10 @@ export function worded(trace: Trace, layout: Layout, loop: Loop): string {
   const target = shared.find((value) => /^[^\s`]*[\\/.:][^\s`]*$/.test(value));
   if (target === undefined) return message;
   const name = Array.from(target).length > 40 ? `…/${target.split(/[\\/]/).slice(-2).join("/")}` : target;
-  return `\`${short(name, 60)}\`${message.slice(TARGET.length)}`;
+  return `\`${short(name, 60)}\`${message.slice(unnamed.length)}`;
 }
 
-const TARGET = "one target";
+const TARGET = /^the target of this `[^`]*`/;
 
 /** Both occurrences, with what they share and what they do not. */
 export function compare(
