@@ -21,7 +21,7 @@ use crate::text::{
 };
 use alloc::{boxed::Box, format};
 use things::{Outcome, Things};
-use trouble::Trouble;
+use trouble::Troubles;
 
 /// Kinds of calls that came again, and are followed.
 const KINDS: usize = 6;
@@ -50,8 +50,7 @@ pub(crate) struct Stagnation;
 pub(crate) struct State {
     /// Only where some came again.
     again: Option<Box<Again>>,
-    /// The latest step: its kind, and when it was.
-    last: u32,
+    /// When the latest step was.
     at: Time,
     /// Changes: edits, and what was changed in a new way. A pod that is deleted under another name is no other change.
     changes: u32,
@@ -66,9 +65,9 @@ pub(crate) struct State {
     spoke: bool,
     heard: bool,
     things: Things,
-    trouble: Trouble,
+    troubles: Troubles,
 }
-codec!(struct State { again, last, at, changes, mutations, news, waited, waits, spoke, heard, things, trouble });
+codec!(struct State { again, at, changes, mutations, news, waited, waits, spoke, heard, things, troubles });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -295,16 +294,16 @@ fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 
 impl State {
     /// Takes a step in and tells whether its kind came again.
-    fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> bool {
+    fn step(&mut self, step: &Step, call: &Call, result: &ToolResult, listed: bool, salt: u64) -> bool {
         let facts = &step.facts;
         let kind = step.kin.now.kind;
         let heard = core::mem::take(&mut self.heard);
-        let right_after = self.last == kind && !heard;
+        let right_after = listed && !heard;
         // The user goes from one to the other.
-        let ordered = heard && self.last != kind;
+        let ordered = heard && !listed;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let waits = facts.waiting || facts.transient || self.waited || right_after && paused;
-        (self.last, self.at, self.waited, self.waits) = (kind, step.at.into(), call.polling, waits);
+        (self.at, self.waited, self.waits) = (step.at.into(), call.polling, waits);
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
         // What was forgotten as a kind is not followed either.
         let is_new = step.kin.before.is_none();
@@ -402,13 +401,13 @@ impl Rule for Stagnation {
                     return None;
                 }
                 state.spoke = false;
-                // One thing after the other of a list.
-                let listed = state.last == step.kin.now.kind;
+                let own = state.troubles.of(step.agent);
+                let listed = own.follows(step.kin.now.kind);
                 let before = (listed, state.changes);
                 let back = step
                     .root(result, cx.salt)
-                    .is_some_and(|root| state.trouble.took(root, step, call, &result.output, before, cx.salt));
-                let came = state.step(step, call, result, cx.salt);
+                    .is_some_and(|root| own.took(root, step, call, &result.output, before, cx.salt));
+                let came = state.step(step, call, result, listed, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
                 let thing = state.things.took(step, call, || {
                     let line = root_line(&result.output).map_or(mark(step.facts.light), |line| told(line, cx.salt));
@@ -418,8 +417,8 @@ impl Rule for Stagnation {
                 if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points, 1)) {
                     return Some(only_told(thing.told(&call.name, cx), cx));
                 }
-                if back && cx.limits.reached(state.trouble.points(), 1) {
-                    return state.trouble.told(cx).map(|signal| only_told(signal, cx));
+                if back && cx.limits.reached(state.troubles.latest().points(), 1) {
+                    return state.troubles.latest().told(cx).map(|signal| only_told(signal, cx));
                 }
                 let again = state.again.as_ref()?;
                 let kind = again.kinds.last().filter(|_| came);
@@ -435,7 +434,7 @@ impl Rule for Stagnation {
                     *state = State::default();
                 }
                 state.heard = true;
-                state.trouble = Trouble::default();
+                state.troubles.forget();
                 None
             }
             _ => {
@@ -447,7 +446,7 @@ impl Rule for Stagnation {
 
     fn standing(state: &State) -> u32 {
         let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
-        state.again.as_deref().map_or(0, points).max(state.things.points()).max(state.trouble.points())
+        state.again.as_deref().map_or(0, points).max(state.things.points()).max(state.troubles.points())
     }
 
     fn fits(state: &State) -> bool {
@@ -455,7 +454,7 @@ impl Rule for Stagnation {
             let kinds = &again.kinds;
             kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
         };
-        state.again.as_deref().is_none_or(fits) && state.things.fits() && state.trouble.fits()
+        state.again.as_deref().is_none_or(fits) && state.things.fits() && state.troubles.fits()
     }
 }
 
@@ -522,6 +521,27 @@ mod tests {
         };
         let look = |at: usize| ("list_slots", "{}".into(), "ok", format!("slots that are free: {at}"));
         play((1..6).flat_map(|at| [look(at), book(at, "rejected")])).expect(RULE, &[(19, Nudge)]);
+    }
+
+    #[test]
+    fn agents_by_turns() {
+        let trouble = |agent: &str, at: usize| {
+            let (tool, says) = if agent == "ann" { ("crane", "no such table") } else { ("quay", "the tide is out") };
+            let args = format!(
+                r#""agent":"{agent}","args":{{"way":"{}"}}"#,
+                ["slow", "dry", "by hand", "new", "deep", "far"][at]
+            );
+            [
+                format!(r#"{{"type":"tool-call","tool":"{tool}{at}",{args}}}"#),
+                format!(
+                    r#"{{"type":"tool-result","agent":"{agent}","tool":"{tool}{at}","outcome":"error","output":"Error: {says}"}}"#
+                ),
+            ]
+        };
+        // Each meets its own error again and again: neither hides the other's.
+        let both = (0..5).flat_map(|at| ["ann", "bob"].into_iter().flat_map(move |agent| trouble(agent, at)));
+        let lines: Vec<String> = both.collect();
+        events("{}", &lines).expect(RULE, &[(13, Nudge), (15, Nudge), (17, Observe), (19, Observe)]);
     }
 
     /// A page that comes back with something else in its margin.

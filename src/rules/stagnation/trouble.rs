@@ -9,9 +9,12 @@ use crate::state::{Call, Step};
 use crate::text::{Key, combine, first_mark, frame, mark, root_line, told};
 use alloc::{boxed::Box, format};
 
-/// The latest error, and how often it came while there was no other.
+/// The latest error of an agent, and how often it came while that agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
+    /// A mark of the agent, and the kind of its latest call.
+    agent: u32,
+    last: u32,
     /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
     sign: u32,
     round: u32,
@@ -20,7 +23,7 @@ pub(super) struct Trouble {
     /// Only where it came back.
     back: Option<Box<Back>>,
 }
-codec!(struct Trouble { sign, round, changes, back });
+codec!(struct Trouble { agent, last, sign, round, changes, back });
 
 /// What came back, and what that is worth.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +33,53 @@ struct Back {
 }
 codec!(struct Back { points, seen });
 
+/// The latest errors of the two agents that met one last: they may take turns at a task.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Troubles {
+    latest: Trouble,
+    other: Option<Box<Trouble>>,
+}
+codec!(struct Troubles { latest, other });
+
+impl Troubles {
+    /// That of an agent whose step is taken in; of none of the two, one that met nothing.
+    pub(super) fn of(&mut self, agent: Key) -> &mut Trouble {
+        let agent = mark(agent);
+        if agent != self.latest.agent {
+            let known = self.other.take().filter(|other| other.agent == agent);
+            let next = known.map_or_else(|| Trouble { agent, ..Trouble::default() }, |known| *known);
+            let before = core::mem::replace(&mut self.latest, next);
+            self.other = (before.last != 0).then(|| Box::new(before));
+        }
+        &mut self.latest
+    }
+
+    /// That of the latest step's agent.
+    pub(super) const fn latest(&self) -> &Trouble {
+        &self.latest
+    }
+
+    pub(super) fn forget(&mut self) {
+        for trouble in core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()) {
+            (trouble.sign, trouble.back) = (0, None);
+        }
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.latest.points().max(self.other.as_ref().map_or(0, |other| other.points()))
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.latest.fits() && self.other.as_ref().is_none_or(|other| other.fits())
+    }
+}
+
 impl Trouble {
+    /// Takes in a call of that kind, and tells whether the one before was such: one thing after the other of a list.
+    pub(super) fn follows(&mut self, kind: u32) -> bool {
+        core::mem::replace(&mut self.last, kind) == kind
+    }
+
     /// Takes in a call that ended in an error before which so many changes were made, and tells whether it came back. `listed` tells
     /// that the call before was of its kind.
     pub(super) fn took(
@@ -83,7 +132,7 @@ impl Trouble {
         }))
     }
 
-    pub(super) fn fits(&self) -> bool {
+    fn fits(&self) -> bool {
         self.back.as_ref().is_none_or(|back| back.seen.fits())
     }
 }
