@@ -183,18 +183,30 @@ impl<'a> Reader<'a> {
     /// A number, see [`put_number`].
     #[inline(never)]
     pub(crate) fn number(&mut self) -> u64 {
-        let first = self.byte();
+        let Some((first, next)) = self.rest.split_first() else {
+            self.spoil();
+            return 0;
+        };
+        if *first < 0x80 {
+            self.rest = next;
+            return (*first).into();
+        }
         let more = first.leading_ones();
-        if more == 0 {
-            return first.into();
+        // Of two to eight bytes the first ones hold all of it; of nine the first holds nothing.
+        let word = if more < 8 { self.rest } else { next }.first_chunk();
+        match (word, next.get(more as usize..)) {
+            (Some(word), Some(rest)) => {
+                self.rest = rest;
+                let word = u64::from_be_bytes(*word);
+                if more < 8 { word >> (56 - 8 * more) & u64::MAX >> (57 - 7 * more) } else { word }
+            }
+            // At the very end.
+            _ => {
+                let high = u64::from(first & 0x7f_u8.checked_shr(more).unwrap_or(0));
+                self.rest = next;
+                self.bytes(more as usize).iter().fold(high, |number, byte| (number << 8) | u64::from(*byte))
+            }
         }
-        if let Some(next) = self.rest.first_chunk() {
-            let high = u64::from(first & 0x7f_u8.checked_shr(more).unwrap_or(0));
-            self.rest = self.rest.get(more as usize..).unwrap_or_default();
-            return high.checked_shl(8 * more).unwrap_or(0) | u64::from_be_bytes(*next) >> (64 - 8 * more);
-        }
-        let high = u64::from(first & 0x7f_u8.checked_shr(more).unwrap_or(0));
-        self.bytes(more as usize).iter().fold(high, |number, byte| (number << 8) | u64::from(*byte))
     }
 
     /// What is read up to the matching [`Self::plain`] may hold a host's texts as they are; what was made printable may not
@@ -242,9 +254,17 @@ fn put_text(text: &str, to: &mut Vec<u8>) {
 /// follows, the others hold it, the highest bits first.
 #[inline(never)]
 fn put_number(number: u64, to: &mut Vec<u8>) {
-    if number < 0x80 {
-        return to.push(number as u8);
+    // Most numbers are one byte, for which there is room.
+    if number < 0x80 && to.len() < to.capacity() {
+        to.push(number as u8);
+    } else {
+        put_long(number, to);
     }
+}
+
+/// The same of any number.
+#[inline(never)]
+fn put_long(number: u64, to: &mut Vec<u8>) {
     let more = length(number) - 1;
     let end = to.len() + 1 + more;
     match 7_usize.checked_sub(more) {
@@ -750,6 +770,9 @@ mod tests {
             let number = number >> shift;
             prop_assert_eq!(decode(&encode(&number)), Some(number));
             prop_assert_eq!(encode(&number).len(), length(number));
+            // With others behind it.
+            let several = (number, (!number, (signed, number)));
+            prop_assert_eq!(decode(&encode(&several)), Some(several));
             prop_assert_eq!(decode(&encode(&(signed >> shift))), Some(signed >> shift));
         }
 

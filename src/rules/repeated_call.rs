@@ -51,12 +51,6 @@ pub(crate) struct State {
 }
 codec!(struct State { entries, customs, moving });
 
-impl State {
-    fn all(&self) -> impl Iterator<Item = Entry> {
-        self.entries.iter().chain(self.customs.iter().flat_map(|customs| customs.iter()))
-    }
-}
-
 /// What the latest answer of a call was made of, where it was another one than before.
 #[derive(Clone, Debug)]
 struct Moving {
@@ -197,6 +191,10 @@ impl Came {
 impl Marked for Entry {
     fn mark(&self) -> u32 {
         mark(self.call)
+    }
+
+    fn fits(&self) -> bool {
+        self.sightings.fits()
     }
 }
 
@@ -545,7 +543,6 @@ impl Rule for RepeatedCall {
     fn fits(state: &State) -> bool {
         state.entries.len() <= ENTRIES
             && state.customs.iter().all(|customs| customs.len() <= ENTRIES)
-            && state.all().all(|entry| entry.sightings.fits())
             && state.moving.iter().all(|moving| moving.len() <= MOVING && moving.iter().all(|known| known.words.fits()))
     }
 }

@@ -11,6 +11,9 @@ const ROOM: usize = 256;
 /// What an item is found by; two of one mark are told apart by whoever looks.
 pub(crate) trait Marked {
     fn mark(&self) -> u32;
+
+    /// Whether a restored item is within its caps.
+    fn fits(&self) -> bool;
 }
 
 /// The latest items, oldest first, each as its bytes. The cap is the caller's.
@@ -131,6 +134,11 @@ impl<T: Codec + Marked> Codec for Packed<T> {
         let mut packed = Self::default();
         for _ in 0..from.count() {
             let Some((item, bytes)) = from.with_bytes::<T>() else { break };
+            // Here, where it is unpacked anyway: packed it is never looked at again unless it is asked for.
+            if !item.fits() {
+                from.spoil();
+                break;
+            }
             packed.make_room();
             packed.bytes.extend_from_slice(bytes);
             packed.note(&item, bytes.len());
@@ -147,6 +155,10 @@ mod tests {
     impl Marked for (u64, u64) {
         fn mark(&self) -> u32 {
             self.0 as u32
+        }
+
+        fn fits(&self) -> bool {
+            self.1 != u64::MAX
         }
     }
 
@@ -173,5 +185,7 @@ mod tests {
             }
         }
         assert_eq!(packed.find(3, |_| false), None);
+        packed.push(&(3, u64::MAX), 16);
+        assert!(decode::<Packed<(u64, u64)>>(&encode(&packed)).is_none(), "beyond its caps");
     }
 }

@@ -15,6 +15,19 @@ const ROOM: usize = 39;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tight([u8; ROOM]);
 
+/// The bits of so many bytes, of eight at most.
+const KEPT: [u64; 16] = {
+    let mut kept = [u64::MAX; 16];
+    let (mut rest, mut bits) = (kept.as_mut_slice(), 0);
+    while let Some((first, more)) = rest.split_first_mut() {
+        if bits < u64::BITS {
+            *first = (1 << bits) - 1;
+        }
+        (rest, bits) = (more, bits + 8);
+    }
+    kept
+};
+
 impl Tight {
     fn of(onset: &Onset, sighting: &Sighting) -> Option<Self> {
         let Onset { seq, events, own, tokens, cost_micros, at } = *onset;
@@ -54,7 +67,7 @@ impl Tight {
         let (mut numbers, mut lengths, mut end) = ([0; NUMBERS], word(0), LENGTHS);
         for number in &mut numbers {
             let length = lengths & 15;
-            *number = word(end) & u64::MAX.checked_shr(64 - 8 * length as u32).unwrap_or(0);
+            *number = word(end) & KEPT.get(length as usize).copied().unwrap_or(0);
             end += length as usize;
             lengths >>= 4;
         }

@@ -303,7 +303,7 @@ pub(super) fn nothing_in(text: &str) -> bool {
 fn denies(line: &str) -> bool {
     let mut said = Says::default();
     if line.len() <= SHORT_ANSWER {
-        scan(line, &mut said);
+        scan(line, &STARTS, &mut said);
     }
     said.negative
 }
@@ -355,12 +355,14 @@ fn none_found(line: &str) -> bool {
 /// What `text`, with single blanks, says.
 pub(super) fn says(text: &str) -> Says {
     let mut says = Says::default();
+    // A longer text is no negative answer.
+    let starts = if text.len() > SHORT_ANSWER { &WAITING_STARTS } else { &STARTS };
     if text.len() <= SHORT {
-        scan(text, &mut says);
+        scan(text, starts, &mut says);
     } else if text.len() <= LONG {
         let (head, tail) = super::mask::clip_to(text, END);
-        scan(head, &mut says);
-        scan(tail, &mut says);
+        scan(head, starts, &mut says);
+        scan(tail, starts, &mut says);
     }
     if text.len() > SHORT_ANSWER {
         return Says { negative: false, ..says };
@@ -409,11 +411,16 @@ impl Starts {
     /// What may stand between the words of a phrase.
     const BETWEEN: &[u8] = b" _-:=";
 
+    /// Of all phrases, or of those alone that say wait.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-    const fn of_phrases() -> Self {
+    const fn of_phrases(all: bool) -> Self {
         let mut starts = Self([0; Self::WORDS]);
         let mut at = 0;
         while at < PHRASES.len() {
+            if !all && matches!(PHRASES[at].2, Negative) {
+                at += 1;
+                continue;
+            }
             let (first, rest) = (PHRASES[at].0.as_bytes(), PHRASES[at].1.as_bytes());
             if let [one, two, three, four, ..] = *first {
                 starts = starts.with([one, two, three, four]);
@@ -460,9 +467,11 @@ impl Starts {
     }
 }
 
-static STARTS: Starts = Starts::of_phrases();
+static STARTS: Starts = Starts::of_phrases(true);
+static WAITING_STARTS: Starts = Starts::of_phrases(false);
 
-fn scan(text: &str, says: &mut Says) {
+/// Notes what the phrases of a text say that may begin as `phrases` do.
+fn scan(text: &str, phrases: &Starts, says: &mut Says) {
     let (mut at, mut inside, mut beyond) = (0, false, false);
     any(text.as_bytes(), |block: &[u8; BLOCK + 3]| {
         let (letters, wide) = block.first_chunk().map_or((0, 0), parts::<b'\''>);
@@ -473,7 +482,7 @@ fn scan(text: &str, says: &mut Says) {
         while starts != 0 {
             let from = starts.trailing_zeros() as usize;
             starts &= starts - 1;
-            if block.get(from..).and_then(<[u8]>::first_chunk).is_some_and(|start| STARTS.may_begin(*start)) {
+            if block.get(from..).and_then(<[u8]>::first_chunk).is_some_and(|start| phrases.may_begin(*start)) {
                 take_phrase(text, at + from, says);
             }
         }
@@ -591,7 +600,7 @@ mod tests {
 
     fn scanned(text: &str) -> Says {
         let mut says = Says::default();
-        scan(text, &mut says);
+        scan(text, &STARTS, &mut says);
         says
     }
 
@@ -613,6 +622,16 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn long_texts_wait_as_short_ones_do(
+            text in "[ -~é日\\n]{0,100}|((no|not|in|0|still|zero|en attente|queued|Đang chờ|not yet|pending|done|files|found)[ _:=.é-]{0,2}){0,40}",
+        ) {
+            let (mut all, mut waiting) = (Says::default(), Says::default());
+            scan(&text, &STARTS, &mut all);
+            scan(&text, &WAITING_STARTS, &mut waiting);
+            proptest::prop_assert_eq!(Says { negative: false, ..waiting }, Says { negative: false, ..all });
+        }
+
         #[test]
         fn any_text(text in "[ -~é日\\n]{0,100}|((no|not|in|0|still|zero|don't|Đang|not yet|done|files|found)[ _:=.é-]{0,2}){0,20}") {
             proptest::prop_assert_eq!(scanned(&text), slowly(&text));

@@ -9,7 +9,8 @@
 use super::answer::Says;
 use super::digest::{Key, combine, mark, salted};
 use super::fields::{Named, named};
-use super::token::{BLANK, CONTROL, DIGIT, LETTER, begins_unit, classes, is};
+use super::scan::{BLOCK, Classes, block, block_before, word_classes};
+use super::token::{CONTROL, DIGIT, LETTER, begins_unit, classes, is};
 use super::volatile_json::{is_json, skim};
 
 /// Bytes of either end of a text in which the words are looked for; what is no longer than both is read at once.
@@ -72,80 +73,84 @@ pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(
     Some((mark(combine("output/sketch", &[head, salted("output/words", salt, told)])), said))
 }
 
-/// A word between blanks, with all that its bytes are.
-#[derive(Clone, Copy, Default)]
+/// A word between blanks.
+#[derive(Clone, Copy)]
 struct Word<'a> {
     bytes: &'a [u8],
-    classes: u8,
+    /// Without a digit and without a control character.
+    plain: bool,
     letters: usize,
 }
 
-impl<'a> Word<'a> {
-    /// The word that a text begins with, or ends with, blanks aside, and what is left; nothing where the text ends with it: that
-    /// cut it, perhaps.
-    #[inline]
-    fn next<const BACKWARDS: bool>(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
-        let (mut blanks, mut length, mut all, mut letters) = (0, 0, 0, 0);
-        let mut ends = |byte: &u8| {
-            let classes = classes(*byte);
-            let blank = classes & BLANK != 0;
-            if blank && length == 0 {
-                blanks += 1;
-                return false;
-            }
-            if !blank {
-                length += 1;
-                all |= classes;
-                letters += usize::from(classes & LETTER);
-            }
-            blank
-        };
-        if !(if BACKWARDS { text.iter().rev().any(&mut ends) } else { text.iter().any(&mut ends) }) {
-            return None;
-        }
-        let (bytes, rest) = if BACKWARDS {
-            let (rest, word) = text.split_at_checked(text.len() - blanks - length)?;
-            (word.get(..length)?, rest)
-        } else {
-            let (word, rest) = text.split_at_checked(blanks + length)?;
-            (word.get(blanks..)?, rest)
-        };
-        Some((Self { bytes, classes: all, letters }, rest))
-    }
-
-    const fn is_plain(&self) -> bool {
-        self.classes & (DIGIT | CONTROL) == 0
-    }
-
+impl Word<'_> {
     /// Whether nothing of it is ever masked: without a digit nothing is but the unit behind a number (`0.3 seconds`), and control
-    /// characters.
-    fn stays(&self, before: &Self) -> bool {
-        self.is_plain() && (before.is_plain() || !self.bytes.first().is_some_and(|first| begins_unit(*first)))
+    /// characters. `before` is whether the word before it is plain.
+    fn stays(&self, before: bool) -> bool {
+        self.plain && (before || !self.bytes.first().is_some_and(|first| begins_unit(*first)))
+    }
+}
+
+/// Shows the words of a text from its beginning or from its end, until `take` has what it needs; nothing where the text ends
+/// before that. A word with which the text ends is not shown: that cut it, perhaps.
+#[inline]
+fn each_word<'a, const BACKWARDS: bool>(text: &'a [u8], mut take: impl FnMut(Word<'a>) -> bool) -> Option<()> {
+    // What is in a block from a place on, counted from where it is entered.
+    let behind = |at: u32| if BACKWARDS { u64::MAX >> (at & 63) } else { u64::MAX << (at & 63) };
+    let first = |bits: u64| if BACKWARDS { bits.leading_zeros() } else { bits.trailing_zeros() };
+    let (mut seen, mut start, mut inside, mut plain, mut letters) = (0, 0, false, true, 0);
+    loop {
+        let block = if BACKWARDS { block_before(text, text.len().checked_sub(seen)?) } else { block(text, seen) }?;
+        let Classes { blanks, unsteady, letters: all } = word_classes(&block);
+        let mut at = 0;
+        loop {
+            if !inside {
+                let words = !blanks & behind(at);
+                if words == 0 {
+                    break;
+                }
+                at = first(words);
+                (start, inside, plain, letters) = (seen + at as usize, true, true, 0);
+            }
+            let ends = blanks & behind(at);
+            let end = first(ends);
+            let own = if ends == 0 { behind(at) } else { behind(at) ^ behind(end) };
+            plain &= unsteady & own == 0;
+            // Most words are letters and nothing else.
+            letters += if !all & own == 0 { end - at } else { (all & own).count_ones() };
+            if ends == 0 {
+                break;
+            }
+            (at, inside) = (end, false);
+            let end = seen + end as usize;
+            let bytes = if BACKWARDS { text.get(text.len() - end..text.len() - start) } else { text.get(start..end) }?;
+            if take(Word { bytes, plain, letters: letters as usize }) {
+                return Some(());
+            }
+        }
+        seen += BLOCK;
     }
 }
 
 /// Takes words from both ends; nothing where there are too few.
 fn ends(text: &[u8], words: &mut Words) -> Option<()> {
-    let (mut rest, mut before) = (text.get(..END)?, Word::default());
-    while !words.are(1) {
-        let (word, after) = Word::next::<false>(rest)?;
-        if word.stays(&before) {
+    let mut before = true;
+    each_word::<false>(text.get(..END)?, |word| {
+        if word.stays(before) {
             words.push(word.bytes, word.letters);
         }
-        (rest, before) = (after, word);
-    }
-    let (last, mut rest) = Word::next::<true>(text.get(text.len() - END..)?)?;
-    let mut word = last;
+        before = word.plain;
+        words.are(1)
+    })?;
     words.count = words.count.min(WORDS);
     words.letters = words.letters.min(LETTERS);
-    while !words.are(2) {
-        let (before, ahead) = Word::next::<true>(rest)?;
-        if word.stays(&before) {
-            words.push(word.bytes, word.letters);
+    let mut behind: Option<Word<'_>> = None;
+    each_word::<true>(text.get(text.len() - END..)?, |word| {
+        if let Some(behind) = behind.filter(|behind| behind.stays(word.plain)) {
+            words.push(behind.bytes, behind.letters);
         }
-        (rest, word) = (ahead, before);
-    }
-    Some(())
+        behind = Some(word);
+        words.are(2)
+    })
 }
 
 /// Takes texts of JSON that are no part of what goes by its name, with those names. Merged into its caller it makes every other text
@@ -192,6 +197,8 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::super::outcome::{Empty, OutcomeFacts, Scratch, Volatile, glance, outcome};
+    use super::super::token::{BLANK, CONTROL, DIGIT, LETTER, is};
+    use super::{Word, each_word};
     use crate::model::{Outcome, ToolResult};
     use alloc::{format, string::String, vec::Vec};
     use proptest::prelude::*;
@@ -258,7 +265,30 @@ mod tests {
         assert_eq!(read(&list, true).0, None);
     }
 
+    /// The words of a text that blanks end, byte by byte: each with whether it is plain, and its letters.
+    fn slowly(text: &[u8]) -> Vec<(Vec<u8>, bool, usize)> {
+        let ended = text.iter().rposition(|byte| is(*byte, BLANK)).unwrap_or(0);
+        let words = text[..ended].split(|byte| is(*byte, BLANK)).filter(|word| !word.is_empty());
+        let letters = |word: &[u8]| word.iter().filter(|byte| is(**byte, LETTER)).count();
+        words.map(|word| (word.to_vec(), !word.iter().any(|byte| is(*byte, DIGIT | CONTROL)), letters(word))).collect()
+    }
+
     proptest! {
+        #[test]
+        fn words_of_both_ends(text in prop::collection::vec(prop_oneof![4 => Just(b' '), 20 => b'a'..=b'z', 4 => 0..=255_u8], 0..300)) {
+            let found = |words: &mut Vec<(Vec<u8>, bool, usize)>, word: Word<'_>| {
+                words.push((word.bytes.to_vec(), word.plain, word.letters));
+                false
+            };
+            let (mut ahead, mut back) = (Vec::new(), Vec::new());
+            prop_assert_eq!(each_word::<false>(&text, |word| found(&mut ahead, word)), None);
+            prop_assert_eq!(each_word::<true>(&text, |word| found(&mut back, word)), None);
+            prop_assert_eq!(ahead, slowly(&text));
+            let mirrored: Vec<u8> = text.iter().rev().copied().collect();
+            let expected = slowly(&mirrored).into_iter().map(|(word, plain, letters)| (word.into_iter().rev().collect(), plain, letters));
+            prop_assert_eq!(back, expected.collect::<Vec<(Vec<u8>, bool, usize)>>());
+        }
+
         #[test]
         fn equal_outputs_have_one_sketch((one, other) in texts(), failed: bool) {
             let ((sketch, facts), (second, others)) = (read(&one, failed), read(&other, failed));

@@ -119,33 +119,59 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 
 /// The nature of a failure as its message alone reads.
 pub(crate) fn of_message(message: &str) -> Nature {
-    let (mut transient, mut permanent, mut soon) = (false, false, false);
-    let (bytes, mut at, mut last) = (message.as_bytes(), 0, (0, 0));
-    each_run::<NO_JOINT>(message, |from, to| {
-        if TELLING.may_hold(bytes.get(from..).unwrap_or_default(), to - from) {
-            let [before, word] = [last, (from, to)].map(|(from, to)| message.get(from..to).unwrap_or_default());
-            transient |= listed(&TRANSIENT, word);
-            permanent |= listed(&PERMANENT, word);
-            soon |= same(before, "per") && (same(word, "minute") || same(word, "second"));
-            if let Some(status) = STATUSES.iter().position(|status| *status == word).filter(|_| at < STATUS_WORDS) {
-                transient |= status >= 3;
-                permanent |= status < 3;
-            }
-            for (first, second, nature) in &PAIRS {
-                if same(word, second) && same(before, first) {
-                    transient |= *nature == Nature::Transient;
-                    permanent |= *nature == Nature::Permanent;
-                }
+    let mut told = Told::default();
+    each_run::<NO_JOINT>(message, |from, to| told.goes_on(message, from, to));
+    told.nature()
+}
+
+/// What the words of a message have told so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    transient: bool,
+    permanent: bool,
+    soon: bool,
+    /// How many words there were, and where the latest is.
+    words: usize,
+    last: (usize, usize),
+}
+
+impl Told {
+    /// Reads the next word, and tells whether more are looked at. A part of the loops that show words.
+    #[inline(always)]
+    pub(super) fn goes_on(&mut self, message: &str, from: usize, to: usize) -> bool {
+        if TELLING.may_hold(message.as_bytes().get(from..).unwrap_or_default(), to - from) {
+            let [before, word] = [self.last, (from, to)].map(|(from, to)| message.get(from..to).unwrap_or_default());
+            self.tells(before, word);
+        }
+        self.last = (from, to);
+        self.words += 1;
+        self.words < WORDS
+    }
+
+    /// A word that may say something, with the one before it.
+    #[inline(never)]
+    fn tells(&mut self, before: &str, word: &str) {
+        self.transient |= listed(&TRANSIENT, word);
+        self.permanent |= listed(&PERMANENT, word);
+        self.soon |= same(before, "per") && (same(word, "minute") || same(word, "second"));
+        if let Some(status) = STATUSES.iter().position(|status| *status == word).filter(|_| self.words < STATUS_WORDS) {
+            self.transient |= status >= 3;
+            self.permanent |= status < 3;
+        }
+        for (first, second, nature) in &PAIRS {
+            if same(word, second) && same(before, first) {
+                self.transient |= *nature == Nature::Transient;
+                self.permanent |= *nature == Nature::Permanent;
             }
         }
-        last = (from, to);
-        at += 1;
-        at < WORDS
-    });
-    match (permanent, transient, soon) {
-        (true, _, false) => Nature::Permanent,
-        (true, _, true) | (false, true, _) => Nature::Transient,
-        (false, false, _) => Nature::Ordinary,
+    }
+
+    pub(super) const fn nature(&self) -> Nature {
+        match (self.permanent, self.transient, self.soon) {
+            (true, _, false) => Nature::Permanent,
+            (true, _, true) | (false, true, _) => Nature::Transient,
+            (false, false, _) => Nature::Ordinary,
+        }
     }
 }
 
@@ -154,8 +180,12 @@ const READ: usize = 800;
 
 /// Whether waiting may end what a failed result tells.
 pub(crate) fn transient(result: &ToolResult) -> bool {
-    let end = result.output.floor_char_boundary(READ);
-    of_message(result.output.get(..end).unwrap_or_default()) == Nature::Transient
+    of_message(beginning(&result.output)) == Nature::Transient
+}
+
+/// What is looked at for it.
+pub(super) fn beginning(output: &str) -> &str {
+    output.get(..output.floor_char_boundary(READ)).unwrap_or_default()
 }
 
 /// The class of a message whatever made it: equal for messages that differ in numbers, names and paths alone.

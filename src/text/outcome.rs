@@ -15,7 +15,6 @@ use super::mask::{
     CLIP_ABOVE, LETTERS_COUNTED, Span, Strength, clip, clip_to, end_of_digits, first_digit, normalise, normalise_light,
 };
 use super::mutation::Names;
-use super::nature::transient;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
 use super::scan::may_mark_progress;
@@ -449,18 +448,19 @@ pub(crate) fn outcome(
     } else {
         (None, false)
     };
+    let (refusal, may_pass) = if failed { refusal(tool, result) } else { (None, false) };
     let facts = OutcomeFacts {
         exact,
         light: light_key,
         shape,
         class: class.map(|(own, _)| own),
         mistake: class.map(|(_, shared)| shared),
-        refusal: if failed { refusal(tool, result) } else { None },
+        refusal,
         by_host: matches!(result.outcome, Outcome::Invalid | Outcome::UnknownTool | Outcome::Denied),
         failed,
         negative: if failed { silent } else { is_negative(result.outcome, Empty::of(text), quiet, said) },
         wordless: !failed && wordless && !is_json && !details,
-        transient: failed && (said.waiting || transient(result)),
+        transient: failed && said.waiting || may_pass,
         waiting: if failed { said.certainly_waiting } else { said.waiting },
         letters,
         progress_mark,

@@ -6,6 +6,8 @@
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
 use super::mutation::Named;
+use super::nature::{Nature, Told, beginning, transient};
+use super::scan::holds;
 use super::words::{Lexicon, each_run, listed, same};
 use crate::model::{Outcome, ToolResult};
 
@@ -63,37 +65,61 @@ const DECIDERS: [&str; 6] = ["administrator", "human", "operator", "owner", "pol
 const REFUSED: [&str; 8] =
     ["blocked", "declined", "denied", "disallowed", "forbidden", "prohibited", "refused", "rejected"];
 
-/// Why the call was turned away that this result answers, if it was.
-pub(super) fn refusal(tool: &str, result: &ToolResult) -> Option<Refusal> {
-    match result.outcome {
+/// Why the call was turned away that this failed result answers, if it was, and whether waiting may end what it tells.
+pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool) {
+    let told = match result.outcome {
         Outcome::Invalid => Some(Refusal::Arguments),
         Outcome::UnknownTool => Some(Refusal::UnknownTool),
         Outcome::Denied => Some(Refusal::Denied),
         Outcome::Error if result.exit_code.is_none() => {
-            read(&result.output).filter(|found| *found == Refusal::Denied || !Named::of(tool).runs_code())
+            let (found, nature) = read(&result.output);
+            let found = found.filter(|found| *found == Refusal::Denied || !Named::of(tool).runs_code());
+            return (found, nature == Nature::Transient);
         }
         Outcome::Ok | Outcome::Error | Outcome::NotExecuted | Outcome::Timeout => None,
-    }
+    };
+    (told, transient(result))
 }
 
-fn read(text: &str) -> Option<Refusal> {
-    let (bytes, mut left, mut found) = (text.as_bytes(), WORDS, None);
+/// Reads the words of an error once for both: whether they turn a call away, and what its beginning tells of the failure's nature.
+fn read(text: &str) -> (Option<Refusal>, Nature) {
+    let (mut left, mut found) = (WORDS, None);
     // The latest words, the next to be overwritten first.
     let mut before = [(0, 0); NEAR + 1];
+    let message = beginning(text);
+    // Apostrophes are a word's here, and none's there.
+    let (joined, mut told, mut tells) = (holds(message.as_bytes(), b'\''), Told::default(), true);
     each_run::<b'\''>(text, |from, to| {
-        if LAST_WORDS.may_hold(bytes.get(from..).unwrap_or_default(), to - from) {
-            let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
-            let mut newest_first = before;
-            newest_first.rotate_left(left % (NEAR + 1));
-            found = ends(word((from, to)), &newest_first.map(word));
+        if found.is_none() && left > 0 {
+            if LAST_WORDS.may_hold(text.as_bytes().get(from..).unwrap_or_default(), to - from) {
+                let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
+                let mut newest_first = before;
+                newest_first.rotate_left(left % (NEAR + 1));
+                found = ends(word((from, to)), &newest_first.map(word));
+            }
+            left -= 1;
+            if let Some(oldest) = before.get_mut(left % (NEAR + 1)) {
+                *oldest = (from, to);
+            }
         }
-        left -= 1;
-        if let Some(oldest) = before.get_mut(left % (NEAR + 1)) {
-            *oldest = (from, to);
-        }
-        found.is_none() && left > 0
+        let to = to.min(message.len());
+        tells = tells
+            && from < to
+            && if joined { told_apart(&mut told, message, from, to) } else { told.goes_on(message, from, to) };
+        tells || found.is_none() && left > 0
     });
-    found
+    (found, told.nature())
+}
+
+/// Shows each of the words that apostrophes join, as long as more are looked at.
+#[inline(never)]
+fn told_apart(told: &mut Told, message: &str, from: usize, to: usize) -> bool {
+    let mut start = from;
+    message.get(from..to).unwrap_or_default().split('\'').all(|word| {
+        let own = start;
+        start += word.len() + 1;
+        word.is_empty() || told.goes_on(message, own, own + word.len())
+    })
 }
 
 /// The words with which [`ends`] finds something.
@@ -143,6 +169,7 @@ fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::nature::of_message;
     use super::super::words::assert_sorted;
     use super::*;
 
@@ -180,7 +207,38 @@ mod tests {
             ("assertion failed: left == right", None),
             ("", None),
         ] {
-            assert_eq!(read(text), expected, "{text}");
+            assert_eq!(read(text).0, expected, "{text}");
+        }
+    }
+
+    /// The same by two walks, each by its own words.
+    fn slowly(text: &str) -> (Option<Refusal>, Nature) {
+        let (mut left, mut found) = (WORDS, None);
+        let mut before = [""; NEAR + 1];
+        each_run::<b'\''>(text, |from, to| {
+            let word = text.get(from..to).unwrap_or_default();
+            found = ends(word, &before);
+            before.rotate_right(1);
+            before[0] = word;
+            left -= 1;
+            found.is_none() && left > 0
+        });
+        (found, of_message(beginning(text)))
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn both_are_read_in_one_walk(
+            words in proptest::collection::vec(
+                "(missing|argument|the|user|rejected|by|tool|not|found|connection|refused|timed|out|quota|per|minute|429|don't|'name'|'|it's|timeout'|'unavailable|Größe|[a-z]{1,9})[ .:,—']{1,2}",
+                0..160,
+            ),
+            quiet in 0..900_usize,
+        ) {
+            let text = alloc::format!("{}{}", "x ".repeat(quiet / 2 * usize::from(quiet > 700)), words.concat());
+            proptest::prop_assert_eq!(read(&text), slowly(&text), "{}", text);
+            let long = alloc::format!("{} {}", "y".repeat(quiet), words.concat());
+            proptest::prop_assert_eq!(read(&long), slowly(&long), "{}", long);
         }
     }
 
@@ -192,10 +250,10 @@ mod tests {
             output: "unexpected keyword argument 'x'".into(),
             ..ToolResult::default()
         };
-        assert_eq!(refusal("t", &result(Outcome::Invalid, None)), Some(Refusal::Arguments));
-        assert_eq!(refusal("t", &result(Outcome::Error, None)), Some(Refusal::Arguments));
-        assert_eq!(refusal("t", &result(Outcome::Error, Some(1))), None);
-        assert_eq!(refusal("python", &result(Outcome::Error, None)), None);
-        assert_eq!(refusal("t", &result(Outcome::Timeout, None)), None);
+        assert_eq!(refusal("t", &result(Outcome::Invalid, None)).0, Some(Refusal::Arguments));
+        assert_eq!(refusal("t", &result(Outcome::Error, None)).0, Some(Refusal::Arguments));
+        assert_eq!(refusal("t", &result(Outcome::Error, Some(1))).0, None);
+        assert_eq!(refusal("python", &result(Outcome::Error, None)).0, None);
+        assert_eq!(refusal("t", &result(Outcome::Timeout, None)).0, None);
     }
 }

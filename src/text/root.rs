@@ -6,7 +6,7 @@ use super::late::{Reads, Said};
 use super::lines::{Lines, trimmed};
 use super::nature::mistake;
 use super::ordered;
-use super::scan::holds_triple;
+use super::scan::{each_line_end, holds_mark};
 use super::words::{listed, runs};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -21,8 +21,9 @@ const LINE: usize = 240;
 const LETTERS: usize = 4;
 /// Bytes of a date or a time at least.
 const DATED: usize = 8;
-/// Bytes of an output that are looked at from either end.
+/// Bytes of an output that are looked at from either end, and those that are looked at first.
 const END: usize = 3000;
+const LOOK: usize = 320;
 /// Words that mark an error by themselves.
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
 /// Words that deny what one of the two words after them would mark: `0 failed`, `no error`, `without any error`.
@@ -44,9 +45,11 @@ pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
 
 /// The line that [`root_error`] is about.
 pub(crate) fn root_line(output: &str) -> Option<&str> {
-    if is_json(output) {
-        return None;
-    }
+    if is_json(output) || is_plainly_unmarked(output.as_bytes()) { None } else { marked_line(output) }
+}
+
+/// The same of an output of which nothing is known.
+fn marked_line(output: &str) -> Option<&str> {
     let tail = output.get(output.ceil_char_boundary(output.len().saturating_sub(END))..).unwrap_or_default();
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let said = |line: &&str| !line.is_empty() && !line.starts_with('<');
@@ -76,6 +79,30 @@ pub(crate) fn root_line(output: &str) -> Option<&str> {
     (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then_some(line)
 }
 
+/// Whether a look at the ends of an output tells that none of the lines is marked that may hold the root: as hardly a line is.
+fn is_plainly_unmarked(output: &[u8]) -> bool {
+    if output.len() <= 2 * LOOK {
+        return !holds_mark(output);
+    }
+    let (Some(head), Some(tail)) = (output.get(..LOOK), output.get(output.len() - LOOK..)) else { return false };
+    // The last lines begin in what is looked at, and the first ones that are read for marks end there.
+    let lines = said_lines(tail);
+    let first = output.first().copied().unwrap_or_default();
+    lines >= LAST && said_lines(head) + usize::from(says(first)) > FIRST && !holds_mark(tail) && !holds_mark(head)
+}
+
+/// How many lines begin behind another one with what is no blank and no tag.
+fn said_lines(text: &[u8]) -> usize {
+    let mut lines = 0;
+    each_line_end(text, |at| lines += usize::from(text.get(at + 1).is_some_and(|next| says(*next))));
+    lines
+}
+
+/// Whether a line that begins so says something.
+const fn says(first: u8) -> bool {
+    first.is_ascii_graphic() && first != b'<'
+}
+
 /// A line without the date and the time that it begins with.
 fn undated(line: &str) -> &str {
     let mut rest = line;
@@ -95,7 +122,7 @@ fn undated(line: &str) -> &str {
 pub(crate) fn first_mark(output: &str) -> Option<&str> {
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let line = || head.lines().map(str::trim).find(|line| is_marked(line));
-    holds_triple(head.as_bytes(), &MARKED).then(line).flatten()
+    holds_mark(head.as_bytes()).then(line).flatten()
 }
 
 /// Whether a line is a mark and nothing else, such as `ERROR:`.
@@ -167,16 +194,13 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// A word that marks has one of these in it, whatever its case.
-const MARKED: [[u8; 3]; 4] = [*b"rro", *b"xce", *b"fat", *b"fai"];
-
 fn is_marked(line: &str) -> bool {
     // Code that would raise an error has raised none.
     if ["raise ", "throw ", "except ", "catch "].iter().any(|code| line.starts_with(code)) {
         return false;
     }
     // A word that marks has one of these in it, and hardly a line does.
-    if !holds_triple(line.as_bytes(), &MARKED) {
+    if !holds_mark(line.as_bytes()) {
         return false;
     }
     let (mut before, mut aside) = ([""; 2], false);
@@ -372,6 +396,19 @@ mod tests {
             assert!(root(failing).is_some(), "{failing}");
         }
         assert_eq!(root(""), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_plainly_unmarked_has_no_root(
+            parts in proptest::collection::vec(
+                "(Error: |fatal |failed|no exception|xCept|<|[a-z]{1,12} |[0-9]{1,4}|é|\n|\n\n| \n|\n<p> |\r\n){1,3}|[a-z ]{20,90}\n|\n[a-z ]{200,400}",
+                0..40,
+            ),
+        ) {
+            let text = parts.concat();
+            proptest::prop_assert_eq!(root_line(&text), marked_line(&text), "{}", text);
+        }
     }
 
     #[test]

@@ -79,9 +79,32 @@ pub(super) fn line_start(text: &[u8]) -> usize {
     rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
 }
 
-/// Whether one of the lower-case triples stands in a text, whatever its case.
-pub(super) fn holds_triple(text: &[u8], triples: &[[u8; 3]; 4]) -> bool {
-    any(text, |block| blocks::triples(block, triples))
+/// Whether a byte that is not zero stands in a text.
+pub(super) fn holds(text: &[u8], byte: u8) -> bool {
+    any(text, |block| blocks::holds(block, byte))
+}
+
+/// What stands in every word that marks an error: `error`, `exception`, `fatal`, `failed`.
+const MARKS: [[u8; 3]; 4] = [*b"rro", *b"xce", *b"fat", *b"fai"];
+
+/// Whether one of [`MARKS`] stands in a text, whatever its case.
+pub(super) fn holds_mark(text: &[u8]) -> bool {
+    any(text, |block| blocks::triples(block, &MARKS))
+}
+
+/// Shows where the lines of a text end.
+#[inline]
+pub(super) fn each_line_end(text: &[u8], mut take: impl FnMut(usize)) {
+    let mut start = 0;
+    any(text, |block| {
+        let mut ends = blocks::line_ends(block);
+        while ends != 0 {
+            take(start + ends.trailing_zeros() as usize);
+            ends &= ends - 1;
+        }
+        start += BLOCK;
+        false
+    });
 }
 
 /// Whether a text holds what has to stand behind a number that tells how far something is: a per cent sign, a slash, or
@@ -114,6 +137,32 @@ fn padded<const SEEN: usize>(rest: &[u8]) -> [u8; SEEN] {
     let mut block = [0; SEEN];
     block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
     block
+}
+
+/// What the bytes of a block are to the words between blanks, a bit each.
+pub(super) struct Classes {
+    pub(super) blanks: u64,
+    /// Digits and control characters, blanks among them.
+    pub(super) unsteady: u64,
+    /// As [`letters`] counts them.
+    pub(super) letters: u64,
+}
+
+#[inline]
+pub(super) fn word_classes(block: &[u8; BLOCK]) -> Classes {
+    let [blanks, unsteady, letters] = blocks::classes(block);
+    Classes { blanks, unsteady, letters }
+}
+
+/// The block that ends at a place, filled up with zeros where the text begins; nothing before its beginning.
+#[inline]
+pub(super) fn block_before(bytes: &[u8], end: usize) -> Option<[u8; BLOCK]> {
+    let rest = bytes.get(..end).filter(|rest| !rest.is_empty())?;
+    Some(rest.last_chunk().copied().unwrap_or_else(|| {
+        let mut block = [0; BLOCK];
+        block.iter_mut().rev().zip(rest.iter().rev()).for_each(|(to, from)| *to = *from);
+        block
+    }))
 }
 
 /// The block that begins at a place, filled up with zeros where the text ends; nothing behind its end.
@@ -172,7 +221,7 @@ mod tests {
     fn whole_texts() {
         for length in [0, 1, 2, 63, 64, 65, 66, 67, 127, 128, 129, 130, 200] {
             let blank = alloc::vec![b'.'; length];
-            assert!(!may_mark_progress(&blank) && !holds_triple(&blank, &[*b"abc"; 4]), "{length}");
+            assert!(!may_mark_progress(&blank) && !holds_mark(&blank), "{length}");
             assert_eq!(letters(&blank, 500), 0, "{length}");
             for place in 0..length {
                 let with = |part: &[u8]| {
@@ -182,11 +231,10 @@ mod tests {
                 };
                 assert!(may_mark_progress(&with(b"%")) && may_mark_progress(&with(b"/")), "{place} of {length}");
                 assert!(may_mark_progress(&with(b"f ")) && !may_mark_progress(&with(b"f-")), "{place} of {length}");
-                let triples = [*b"rro", *b"xce", *b"fat", *b"fai"];
                 for part in ["rro", "XCE", "Fat", "faI"] {
-                    assert!(holds_triple(&with(part.as_bytes()), &triples), "{part} at {place} of {length}");
+                    assert!(holds_mark(&with(part.as_bytes())), "{part} at {place} of {length}");
                 }
-                assert!(!holds_triple(&with(b"rr.o"), &triples), "{place} of {length}");
+                assert!(!holds_mark(&with(b"rr.o")), "{place} of {length}");
                 assert_eq!(letters(&with("aZ{`é@[".as_bytes()), 500), 3, "{place} of {length}");
                 assert_eq!(letters(&with(b"abcdef"), 4), 4, "{place} of {length}");
             }

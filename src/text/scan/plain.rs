@@ -34,6 +34,19 @@ pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
     (parts, gather(&marked))
 }
 
+pub(super) fn classes(block: &[u8; BLOCK]) -> [u64; 3] {
+    let of = |is: fn(u8) -> bool| {
+        let mut marked = [0_u8; BLOCK];
+        marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = u8::from(is(*byte)));
+        gather(&marked)
+    };
+    [
+        of(|byte| (byte == b' ') | (byte.wrapping_sub(b'\t') < 5)),
+        of(|byte| (byte.wrapping_sub(b'0') < 10) | (byte < 0x20) | (byte == 0x7f)),
+        of(|byte| ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte >= 0xc0)),
+    ]
+}
+
 /// One bit for every end of a line; without one, as in most blocks, nothing is gathered.
 #[inline]
 pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
@@ -42,11 +55,17 @@ pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
     if marked.iter().fold(0, |all, mark| all | mark) == 0 { 0 } else { gather(&marked) }
 }
 
+#[inline]
+pub(super) fn holds(block: &[u8; BLOCK], byte: u8) -> bool {
+    block.iter().fold(0, |found, own| found | u8::from(*own == byte)) != 0
+}
+
 pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
     let is_letter = |byte: u8| ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte >= 0xc0);
     block.iter().fold(0_u8, |letters, byte| letters + u8::from(is_letter(*byte))).into()
 }
 
+#[inline]
 pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
     let at = |skip: usize| block.get(skip..).and_then(<[u8]>::first_chunk::<BLOCK>);
     let (Some(firsts), Some(seconds), Some(thirds)) = (at(0), at(1), at(2)) else { return false };

@@ -66,16 +66,33 @@ pub(super) fn parts<const JOINT: u8>(block: &[u8; BLOCK]) -> (u64, u64) {
     (parts, bits(|at| bytes(block, at)))
 }
 
+pub(super) fn classes(block: &[u8; BLOCK]) -> [u64; 3] {
+    [
+        bits(|at| v128_or(are(bytes(block, at), b' '), are_from(bytes(block, at), b'\t', 5))),
+        bits(|at| {
+            let here = bytes(block, at);
+            v128_or(v128_or(are_from(here, b'0', 10), are_from(here, 0, 0x20)), are(here, 0x7f))
+        }),
+        bits(|at| letters_of(bytes(block, at))),
+    ]
+}
+
 pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
     bits(|at| are(bytes(block, at), b'\n'))
 }
 
+pub(super) fn holds(block: &[u8; BLOCK], byte: u8) -> bool {
+    bits(|at| are(bytes(block, at), byte)) != 0
+}
+
 pub(super) fn letters(block: &[u8; BLOCK]) -> u32 {
-    let letters = bits(|at| {
-        let here = bytes(block, at);
-        v128_or(are_from(lower(here), b'a', 26), u8x16_ge(here, u8x16_splat(0xc0)))
-    });
-    letters.count_ones()
+    bits(|at| letters_of(bytes(block, at))).count_ones()
+}
+
+/// Which are letters, of a character beyond ASCII its first byte.
+#[inline(always)]
+fn letters_of(bytes: v128) -> v128 {
+    v128_or(are_from(lower(bytes), b'a', 26), u8x16_ge(bytes, u8x16_splat(0xc0)))
 }
 
 pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
