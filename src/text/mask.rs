@@ -131,7 +131,7 @@ pub(crate) fn is_volatile(text: &str) -> bool {
             continue;
         }
         let (start, end) = around.word(digit);
-        if around.volatile(start, end, digit).is_some() {
+        if around.volatile(start, end, digit, true).is_some() {
             return true;
         }
         around.floor = end;
@@ -235,10 +235,11 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         } else if is(byte, CONTROL) {
             self.control(byte);
         } else if is(byte, DIGIT) {
-            let plain = if HEAVY || self.plain { self.around().plain_number(self.at) } else { None };
+            let asked = HEAVY || self.plain;
+            let plain = if asked { self.around().plain_number(self.at) } else { None };
             let apart = plain.is_some_and(|end| self.stands_apart(end));
             if !HEAVY || apart || !self.path() {
-                self.number(plain);
+                self.number(asked, plain);
             }
         } else if HEAVY && is(byte, PATH) && self.path() {
             // Masked, or nothing to mask.
@@ -333,14 +334,14 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
     }
 
     /// A word with a digit in it: the only words that can be volatile. `plain` is where it ends, if it is told to be none of
-    /// those.
-    fn number(&mut self, plain: Option<usize>) {
+    /// those; `asked` is whether that was looked for.
+    fn number(&mut self, asked: bool, plain: Option<usize>) {
         let (around, digit) = (self.around(), self.at);
         let end = match plain {
             Some(end) => end,
             None => {
                 let (start, end) = around.word(digit);
-                let volatile = around.volatile(start, end, digit);
+                let volatile = around.volatile(start, end, digit, asked);
                 self.plain = volatile.is_none();
                 if let Some((from, to, mask)) = volatile {
                     self.mask(from, to, mask);
@@ -384,9 +385,26 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         }
     }
 
+    /// Heavy: where the token around this digit ends, if it has nothing that makes a path of it: what stands before the digit was
+    /// looked at where it stands.
+    #[inline]
+    fn end_of_figures(&self) -> Option<usize> {
+        if !self.classed(self.at, DIGIT) {
+            return None;
+        }
+        let inside = self.bytes.get(self.at..).unwrap_or_default();
+        let is_end = |byte: &u8| !is(*byte, WORD) && (!is(*byte, PATH) || matches!(byte, b'/' | b'\\' | b'.'));
+        let end = self.at + inside.iter().position(is_end).unwrap_or(inside.len());
+        (!self.classed(end, PATH) && !self.is_scheme(end)).then_some(end)
+    }
+
     /// Heavy: masks the path, the URL or the file name around this byte, or steps over a token without digits.
     fn path(&mut self) -> bool {
         if self.at < self.looked {
+            return false;
+        }
+        if let Some(end) = self.end_of_figures() {
+            self.looked = end;
             return false;
         }
         let scheme = |at: usize| self.is_scheme(at);

@@ -170,11 +170,18 @@ impl Around<'_> {
         (name > 0 && matches!(self.byte(name - 1), b'/' | b'\\')).then_some(name)
     }
 
-    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what.
-    pub(super) fn volatile(&self, start: usize, end: usize, digit: usize) -> Option<(usize, usize, &'static str)> {
+    /// What to mask of the word from `start` to `end`, whose first digit is at `digit`, and with what; `asked` is whether it is
+    /// known to be no [plain number](Self::plain_number).
+    pub(super) fn volatile(
+        &self,
+        start: usize,
+        end: usize,
+        digit: usize,
+        asked: bool,
+    ) -> Option<(usize, usize, &'static str)> {
         let word = self.bytes.get(start..end).unwrap_or_default();
         let is_short = word.len() <= SHORT_NUMBER && word.iter().all(|byte| is(*byte, DIGIT));
-        if is_short && self.is_plain(start, end) { None } else { self.closely(word, start, digit, is_short) }
+        if is_short && !asked && self.is_plain(start, end) { None } else { self.closely(word, start, digit, is_short) }
     }
 
     /// The same with every question asked; `is_short` is whether the word is a few digits and nothing else.

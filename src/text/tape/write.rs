@@ -140,15 +140,26 @@ impl Read<'_> {
         out: &mut String,
         numbers: &mut Vec<Span>,
     ) {
-        if !text && !first {
+        if text {
+            out.push_str(self.name(value));
+            out.push_str(": ");
+            match value.tag {
+                Tag::Number if !value.is(PLAIN) => self.write(at, text, out, numbers),
+                // Most values are one of these, and need no call.
+                Tag::Number | Tag::Text => out.push_str(self.text(value)),
+                Tag::True => out.push_str("true"),
+                Tag::False => out.push_str("false"),
+                _ => self.write(at, text, out, numbers),
+            }
+            out.push_str("; ");
+            return;
+        }
+        if !first {
             out.push(',');
         }
-        self.write_name(value, text, out, numbers);
-        out.push_str(if text { ": " } else { ":" });
+        self.write_name(value, out, numbers);
+        out.push(':');
         self.write(at, text, out, numbers);
-        if text {
-            out.push_str("; ");
-        }
     }
 
     /// Appends a field that is written as it stands in the source, name and value at once, with the comma before it where one
@@ -174,14 +185,10 @@ impl Read<'_> {
         }
     }
 
-    fn write_name(&self, value: Node, text: bool, out: &mut String, numbers: &mut Vec<Span>) {
-        let (name, start) = (self.name(value), out.len());
-        if text {
-            out.push_str(name);
-        } else {
-            quoted(name, out);
-            note_digits(start, out, numbers);
-        }
+    fn write_name(&self, value: Node, out: &mut String, numbers: &mut Vec<Span>) {
+        let start = out.len();
+        quoted(self.name(value), out);
+        note_digits(start, out, numbers);
     }
 
     /// Puts a field in its place among those from `base` on. Objects with many fields mostly have them in order, or
