@@ -400,17 +400,18 @@ impl Writer<'_> {
 /// Where the first byte is that JSON escapes; eight at a time.
 pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    let (words, _) = bytes.as_chunks::<8>();
-    let plain = words.iter().take_while(|chunk| {
-        let word = u64::from_le_bytes(**chunk);
-        // The high bit of every byte below a limit; a byte above such a one may be marked wrongly, which only costs time.
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, chunk) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*chunk);
+        // The high bit of every byte below a limit; a byte above such a one may be marked wrongly, but the lowest never is.
         let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & (ONES << 7);
-        below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5c), 1) == 0
-    });
-    let start = plain.count() * 8;
-    let rest = bytes.get(start..)?;
+        let marks = below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5c), 1);
+        if marks != 0 {
+            return Some(at * 8 + marks.trailing_zeros() as usize / 8);
+        }
+    }
     let found = rest.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
-    found.map(|at| start + at)
+    found.map(|at| words.len() * 8 + at)
 }
 
 /// Whether `text` looks like a path that can be spelled more simply: no blanks, quotes or scheme, and `./`, `//`, `..`
@@ -481,6 +482,15 @@ mod tests {
 
     fn keys(call: &ToolCall) -> CallKey {
         call_key(call, &[], &[], 0, &mut String::new())
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_first_escape_is_found(text in "[ -~é\\x00-\\x1f\\x7f]{0,40}|[ a-z!#é]{0,40}[\"\\\\\n!#][ -~]{0,20}") {
+            let bytes = text.as_bytes();
+            let expected = bytes.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
+            proptest::prop_assert_eq!(escape(bytes), expected, "{:?}", text);
+        }
     }
 
     #[test]

@@ -136,8 +136,10 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Reads the next word, and tells whether more are looked at. A part of the loops that show words.
-    #[inline(always)]
+    /// Reads the next word, and tells whether more are looked at. A part of the loops that show words; where size counts, once in
+    /// the program.
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn goes_on(&mut self, message: &str, from: usize, to: usize) -> bool {
         if TELLING.may_hold(message.as_bytes().get(from..).unwrap_or_default(), to - from) {
             let [before, word] = [self.last, (from, to)].map(|(from, to)| message.get(from..to).unwrap_or_default());
