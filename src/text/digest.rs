@@ -20,13 +20,13 @@ const VERSION: &str = "loopwarden/key/2/";
 const AT_ONCE: usize = 8;
 
 /// The key of `bytes` in `domain`; equal bytes in different domains have different keys.
-#[inline]
+#[inline(always)]
 pub(crate) fn key(domain: &str, bytes: &[u8]) -> Key {
     digest(seed(domain), bytes)
 }
 
 /// The key of `bytes` that a stranger may have written, under a [`salt`]; without one, with 0, as [`key`] makes it.
-#[inline]
+#[inline(always)]
 pub(crate) fn salted(domain: &str, salt: u64, bytes: &[u8]) -> Key {
     digest(seed(domain) ^ salt, bytes)
 }

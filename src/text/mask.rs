@@ -56,7 +56,7 @@ pub(crate) fn clip_to(text: &str, half: usize) -> (&str, &str) {
 }
 
 /// Where the first ASCII digit is; eight bytes at a time.
-#[inline]
+#[inline(always)]
 pub(crate) fn first_digit(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     while let Some(chunk) = bytes.get(start..).and_then(<[u8]>::first_chunk) {

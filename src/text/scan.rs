@@ -166,7 +166,7 @@ pub(super) fn block_before(bytes: &[u8], end: usize) -> Option<[u8; BLOCK]> {
 }
 
 /// The block that begins at a place, filled up with zeros where the text ends; nothing behind its end.
-#[inline]
+#[inline(always)]
 pub(super) fn block(bytes: &[u8], at: usize) -> Option<[u8; BLOCK]> {
     let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
     Some(rest.first_chunk().copied().unwrap_or_else(|| padded(rest)))

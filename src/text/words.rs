@@ -298,7 +298,7 @@ impl Lexicon {
 
     /// Whether the word of `length` bytes that `rest` begins with may be in a list, whatever its ASCII case; false where it is in
     /// none. What stands behind it makes it cheaper to read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn may_hold(&self, rest: &[u8], length: usize) -> bool {
         // Most words are as long as none of the lists that begins with their letter.
         let Some(lengths) = rest.first().and_then(|first| self.lengths.get(usize::from(first & 31))) else {
@@ -335,7 +335,7 @@ impl Sieve {
     }
 
     /// Whether a name may be in a list, where letters and digits alone count: it may be longer by what does not.
-    #[inline]
+    #[inline(always)]
     pub(super) fn passes_name(&self, name: &str) -> bool {
         let Some(first) = name.bytes().find(u8::is_ascii_alphanumeric) else { return false };
         let lengths = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);

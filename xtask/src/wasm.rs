@@ -20,10 +20,14 @@ const STACK_BYTES: u32 = 88 * 1024;
 /// A function that is called from one place is not merged into it unless it is small: engines compile a function when it is
 /// first called, and one made of many waits for code that is hardly ever run (a first verdict took 30 ms for two such). What
 /// the first round leaves, a second one makes 1.2 KB smaller.
-const WASM_OPT: [&str; 14] = [
+///
+/// Nothing lies in the first 1,024 bytes but the end of the stack, so a pointer and a small number are added by the load itself:
+/// that makes a difference only where the stack has run out already, and then the load traps.
+const WASM_OPT: [&str; 15] = [
     "-Oz",
     "-Oz",
     "--one-caller-inline-max-function-size=40",
+    "--low-memory-unused",
     "--strip-debug",
     "--strip-producers",
     "--enable-bulk-memory",
@@ -233,9 +237,9 @@ fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
     let mut flags = vec![format!("--remap-path-prefix={}=loopwarden", workspace.root.display())];
     // Texts are looked at sixteen bytes at once, in half of the time: `src/text/scan/vectors.rs`.
     flags.push("-Ctarget-feature=+simd128".into());
-    // Level `s` merges what is up to 50 into its callers: a fiftieth of the
-    // download for 3 to 9 % of a pair (docs/performance.md, *Size*).
-    flags.push("-Cllvm-args=-inline-threshold=30".into());
+    // Level `s` merges what is up to 50 into its callers, and 325 where it is marked `#[inline]`, as most of the standard library is,
+    // wherever it is called: a twentieth of the download for 2 to 6 % of a pair (docs/performance.md, *Size*).
+    flags.push("-Cllvm-args=-inline-threshold=30 -inlinehint-threshold=100".into());
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command
