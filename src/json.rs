@@ -13,8 +13,8 @@ mod write;
 
 use crate::detector::{DEPTH, Detector};
 use crate::model::{
-    Checkpoint, Config, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile, ReportFormat,
-    ResetReason, Scenario, Scope, TraceEvent, Verdict,
+    Checkpoint, Config, Decision, Error, ErrorCode, Event, Expectation, Graph, Level, Profile, Recommendation,
+    ReportFormat, ResetReason, Scenario, Scope, TraceEvent, Verdict,
 };
 use crate::profiles;
 use crate::text::nearest;
@@ -77,12 +77,12 @@ fn no_list() -> Error {
 
 fn no_name(field: &str, value: Value) -> Error {
     let message = "expected the name of a detector, or a list of names";
-    Error::new(ErrorCode::InvalidConfig, message).at(field).with(value)
+    Error::new(ErrorCode::InvalidConfig, message).at(field).with(to_string(&value))
 }
 
 /// The document of a profile, laid over what it extends itself.
 fn profile(name: &str, field: &str) -> Result<Map<String, Value>, Error> {
-    let Some(profile) = Profile::ALL.iter().find(|profile| profile.name() == name) else {
+    let Some(profile) = Profile::named(name) else {
         let known = || Profile::ALL.iter().map(|profile| profile.name());
         let message = match nearest(name, known()) {
             Some(meant) => format!("unknown detector, did you mean `{meant}`?"),
@@ -90,7 +90,7 @@ fn profile(name: &str, field: &str) -> Result<Map<String, Value>, Error> {
         };
         return Err(Error::new(ErrorCode::InvalidConfig, message).at(field).with(name));
     };
-    let mut document = object(value(profiles::text(*profile))?, ErrorCode::InvalidConfig, field)?;
+    let mut document = object(value(profiles::text(profile))?, ErrorCode::InvalidConfig, field)?;
     match document.remove("extends") {
         Some(Value::String(name)) => {
             let mut base = self::profile(&name, field)?;
@@ -290,14 +290,32 @@ pub fn metrics(detector: &Detector) -> String {
 
 /// A verdict's text. Most verdicts say nothing, and those differ in a number alone.
 fn verdict_text(verdict: &Verdict) -> String {
-    if *verdict != (Verdict { seq: verdict.seq, ..Verdict::default() }) {
+    let Verdict {
+        seq,
+        level: Level::Continue,
+        would_be: None,
+        findings,
+        halt_reason: None,
+        recommendation: Recommendation::Continue,
+        guidance: None,
+        needs_evaluation: false,
+        question: None,
+        suggested_actions,
+        label: None,
+        recovery: None,
+        records,
+    } = verdict
+    else {
+        return to_string(verdict);
+    };
+    if !(findings.is_empty() && suggested_actions.is_empty() && records.is_empty()) {
         return to_string(verdict);
     }
     const REST: &str = r#","level":"continue","findings":[],"recommendation":"continue","needsEvaluation":false,"suggestedActions":[]}"#;
     let mut text = String::with_capacity(REST.len() + 28);
     text.push_str("{\"seq\":");
     // INVARIANT: writing to a `String` does not fail.
-    let _ = write!(text, "{}", verdict.seq);
+    let _ = write!(text, "{seq}");
     text.push_str(REST);
     text
 }
@@ -315,7 +333,7 @@ fn trace_event_from(value: Value, path: &str) -> Result<TraceEvent, Error> {
         Some(Value::Bool(pending)) => pending,
         Some(other) => {
             let error = Error::new(ErrorCode::InvalidEvent, "expected true or false");
-            return Err(error.at(format!("{path}pending")).with(other));
+            return Err(error.at(format!("{path}pending")).with(to_string(&other)));
         }
     };
     Ok(TraceEvent { event: event_from(map, path)?, pending })
@@ -353,7 +371,7 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
         Some(Value::String(kind)) => kind,
         Some(other) => {
             let error = Error::new(ErrorCode::InvalidEvent, "expected the name of an event type");
-            return Err(error.at(format!("{path}type")).with(other));
+            return Err(error.at(format!("{path}type")).with(to_string(&other)));
         }
         None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at(format!("{path}type"))),
     };
@@ -408,7 +426,7 @@ fn object(value: Value, code: ErrorCode, path: &str) -> Result<Map<String, Value
     match value {
         Value::Object(map) => Ok(map),
         other => {
-            let error = Error::new(code, "expected an object").with(other);
+            let error = Error::new(code, "expected an object").with(to_string(&other));
             let field = path.trim_end_matches('.');
             Err(if field.is_empty() { error } else { error.at(field) })
         }

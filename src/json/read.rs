@@ -1,10 +1,11 @@
 //! Reading an event straight from its JSON text, without a tree of values between.
 //!
 //! One visitor takes the fields of every type, whatever comes first, and they are put together in the end. It answers
-//! `None` where it is not sure: for text that is wrong, and for half a surrogate pair. Then the fields are taken from a tree
-//! ([`event_of`]), and if they make no event, that is what finds out which of them is wrong.
+//! `None` where it is not sure: for text that is wrong, and for half a surrogate pair. Then the text becomes a tree
+//! without halves of pairs, which is written down and read once more ([`event_of`]); if its fields make no event, that is what
+//! finds out which of them is wrong.
 
-use super::tree::Tree;
+use super::to_string;
 use crate::model::{
     Attempt, Body, Checklist, Collaboration, Context, Custom, Delivery, Delta, Evaluation, Event, Failure, Host,
     Marker, Message, Output, Progress, Tests, ToolCall, ToolResult, Transition, Turn,
@@ -51,12 +52,8 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
         }
     }
     let mut fields = Fields { kind: kind.to_string(), ..Fields::default() };
-    for (name, value) in map {
-        if let Some(field) = Field::named(name) {
-            fields.seen |= bit(field);
-            fields.take(field, value).map_err(|error| error.to_string())?;
-        }
-    }
+    // By way of their text: what reads that is here anyway.
+    serde_json::Deserializer::from_str(&to_string(map)).deserialize_map(&mut fields).map_err(|error| said(&error))?;
     let seen = fields.seen;
     fields.into_event().map_err(|wrong| match wrong {
         Wrong::Missing(field) if seen & bit(field) != 0 => "invalid type: null, expected a string".to_string(),
@@ -64,6 +61,15 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
         Wrong::Word(message) => message,
         Wrong::Else => "no event".to_string(),
     })
+}
+
+/// What an error says, without the place in a text that nobody has written.
+fn said(error: &serde_json::Error) -> String {
+    let mut text = error.to_string();
+    if error.line() > 0 {
+        text.truncate(text.rfind(" at line ").unwrap_or(text.len()));
+    }
+    text
 }
 
 /// Why fields make no event.
@@ -112,13 +118,6 @@ macro_rules! fields {
             fn read<'de, A: MapAccess<'de>>(&mut self, field: Field, map: &mut A) -> Result<(), A::Error> {
                 match field {
                     $(Field::$variant => self.$slot = next(map)?,)*
-                }
-                Ok(())
-            }
-
-            fn take(&mut self, field: Field, value: &Value) -> Result<(), serde_json::Error> {
-                match field {
-                    $(Field::$variant => self.$slot = taken(value)?,)*
                 }
                 Ok(())
             }
@@ -199,12 +198,6 @@ fn next<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: &mut A) -> Result<T, A
     map.next_value()
 }
 
-/// The same of a value in a tree.
-#[inline(never)]
-fn taken<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
-    T::deserialize(Tree(value))
-}
-
 impl<'de> Visitor<'de> for &mut Fields {
     type Value = ();
 
@@ -253,7 +246,7 @@ impl<'de> Deserialize<'de> for AsText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(match Value::deserialize(deserializer)? {
             Value::String(text) => text,
-            other => other.to_string(),
+            other => to_string(&other),
         }))
     }
 }

@@ -1,5 +1,5 @@
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 /// One thing that happened in a run.
@@ -384,7 +384,7 @@ pub struct Checklist {
 }
 
 /// A completion marker, as the host knows it: whether, how many, or which.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Marker {
@@ -394,6 +394,22 @@ pub enum Marker {
     Count(u32),
     /// Which.
     Names(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Marker {
+    /// By hand: what the derive reads an untagged enum with is a second reader of JSON.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let marker = match Value::deserialize(deserializer)? {
+            Value::Bool(flag) => Some(Self::Flag(flag)),
+            Value::Number(count) => count.as_u64().and_then(|count| u32::try_from(count).ok()).map(Self::Count),
+            Value::Array(names) => {
+                let name = |name| if let Value::String(name) = name { Some(name) } else { None };
+                names.into_iter().map(name).collect::<Option<_>>().map(Self::Names)
+            }
+            _ => None,
+        };
+        marker.ok_or_else(|| D::Error::custom("data did not match any variant of untagged enum Marker"))
+    }
 }
 
 /// Measured progress of the scope's task.

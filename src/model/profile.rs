@@ -1,8 +1,11 @@
 use alloc::{string::String, vec::Vec};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Error as _},
+};
 
 /// Another detector, or several: their settings one after the other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Extends {
@@ -35,6 +38,11 @@ macro_rules! profiles {
             /// Every profile, by name.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
+            /// The profile of a name.
+            pub(crate) fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|profile| profile.name() == name)
+            }
+
             /// The name that a configuration calls it by.
             #[must_use]
             pub const fn name(self) -> &'static str {
@@ -56,8 +64,30 @@ impl Serialize for Profile {
 impl<'de> Deserialize<'de> for Profile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known = Self::ALL.iter().find(|profile| profile.name() == name);
-        known.copied().ok_or_else(|| D::Error::custom(format_args!("unknown detector `{name}`")))
+        Self::named(&name).ok_or_else(|| D::Error::custom(format_args!("unknown detector `{name}`")))
+    }
+}
+
+impl<'de> Deserialize<'de> for Extends {
+    /// By hand: what the derive reads an untagged enum with is a second reader of JSON.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Extends;
+
+            fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str("the name of a detector, or a list of names")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Extends, E> {
+                Profile::deserialize(de::value::StrDeserializer::new(name)).map(Extends::One)
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, names: A) -> Result<Extends, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(names)).map(Extends::Several)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
     }
 }
 
