@@ -3,7 +3,7 @@
 use super::{
     Config, Decision, Error, Event, Graph, Metrics, Record, Report, ResetReason, Scenario, Scope, Status, Verdict,
 };
-use crate::rules::{Description, RULES};
+use crate::rules::{ABOUT, Description, RULES};
 use alloc::{format, string::String, string::ToString, vec::Vec};
 use schemars::{
     JsonSchema, Schema,
@@ -138,10 +138,10 @@ fn with_rules(mut schema: Schema) -> Schema {
 fn by_rule(map: &mut Value, has: impl Fn(&Description) -> bool) {
     let Some(map) = map.as_object_mut() else { return };
     let Some(settings) = map.insert("additionalProperties".to_string(), json!(false)) else { return };
-    let rules = RULES.iter().filter(|rule| has(rule)).map(|rule| {
+    let rules = RULES.iter().zip(ABOUT).filter(|(rule, _)| has(rule)).map(|(rule, about)| {
         let mut settings = settings.clone();
         if let Some(settings) = settings.as_object_mut() {
-            settings.insert("description".to_string(), json!(rule.about));
+            settings.insert("description".to_string(), json!(about));
         }
         (rule.id.to_string(), settings)
     });

@@ -511,7 +511,6 @@ pub(crate) struct Budget {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Description {
     pub(crate) id: &'static str,
-    pub(crate) about: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) limits: Limits,
     pub(crate) max_window: u32,
@@ -569,7 +568,6 @@ macro_rules! registry {
         /// Every rule, in the order of checks: at equal level the earlier one leads.
         pub(crate) const RULES: &[Description] = &[$(Description {
             id: <$rule>::ID,
-            about: <$rule>::ABOUT,
             unit: <$rule>::UNIT,
             limits: <$rule>::LIMITS,
             max_window: <$rule>::MAX_WINDOW,
@@ -582,6 +580,9 @@ macro_rules! registry {
             refused: <$rule>::REFUSED,
             per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
         }),*];
+
+        /// What each of them sees, in a sentence: apart, so that a module that only judges is without these texts.
+        pub(crate) const ABOUT: &[&str] = &[$(<$rule>::ABOUT),*];
 
         /// Every rule's memory of a run.
         #[derive(Debug, Default)]
@@ -935,18 +936,19 @@ impl States {
 /// Every rule, in the order of checks, for documentation and tools.
 #[must_use]
 pub fn rules() -> Vec<RuleInfo> {
-    RULES.iter().map(|rule| info(rule, &rule.limits)).collect()
+    RULES.iter().zip(ABOUT).map(|(rule, about)| info(rule, about, &rule.limits)).collect()
 }
 
 /// Every enabled rule with thresholds in force.
 pub(crate) fn in_force(limits: &[Limits; RULES.len()]) -> Vec<RuleInfo> {
-    RULES.iter().zip(limits).filter(|(_, limits)| limits.enabled).map(|(rule, limits)| info(rule, limits)).collect()
+    let rules = RULES.iter().zip(ABOUT).zip(limits).filter(|(_, limits)| limits.enabled);
+    rules.map(|((rule, about), limits)| info(rule, about, limits)).collect()
 }
 
-fn info(rule: &Description, limits: &Limits) -> RuleInfo {
+fn info(rule: &Description, about: &'static str, limits: &Limits) -> RuleInfo {
     let Limits { nudge, block, gate, halt, window, .. } = *limits;
     let most = (rule.reach)(window);
-    RuleInfo { id: rule.id, about: rule.about, unit: rule.unit, nudge, block, gate, halt, window, most }
+    RuleInfo { id: rule.id, about, unit: rule.unit, nudge, block, gate, halt, window, most }
 }
 
 /// The index of a rule in [`RULES`].

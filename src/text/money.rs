@@ -22,8 +22,11 @@ pub(crate) fn millionths(text: &str) -> Option<u64> {
 
 /// What so many tokens cost, in millionths, where a million of them cost `price` millionths; rounded down.
 pub(crate) fn cost_of(tokens: u64, price: u64) -> u64 {
-    let cost = u128::from(tokens) * u128::from(price) / 1_000_000;
-    u64::try_from(cost).unwrap_or(u64::MAX)
+    // In parts: to divide 128 bits takes a kilobyte of a module.
+    const MILLION: u64 = 1_000_000;
+    let (millions, rest) = (tokens / MILLION, tokens % MILLION);
+    let part = rest * (price / MILLION) + rest * (price % MILLION) / MILLION;
+    millions.saturating_mul(price).saturating_add(part)
 }
 
 #[cfg(test)]
@@ -38,6 +41,8 @@ mod tests {
             (1_000_000, 2_500_000, 2_500_000),
             (1800, 3_000_000, 5400),
             (u64::MAX, 1_000_000, u64::MAX),
+            (1_999_999, u64::MAX - 1, u64::MAX),
+            (999_999, u64::MAX, 18_446_725_626_965_477_905),
             (u64::MAX, u64::MAX, u64::MAX),
         ] {
             assert_eq!(cost_of(tokens, price), cost, "{tokens} at {price}");
