@@ -1,14 +1,15 @@
 //! Catches: a host that tells the agent to go on and an agent that answers with text alone, over and over.
 //! Must not catch: continuations after which the agent works; news that the host passes on, such as the end of a task in
-//! the background, which the agent may well acknowledge and go on waiting.
-//! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on.
+//! the background, which the agent may well acknowledge and go on waiting; a heartbeat every few minutes.
+//! Idea: a prompt that nobody wrote gets an answer that nobody reads; only a call shows that the agent goes on. A host that does
+//! not call its prompts synthetic is known by a message of the system that comes again, and was no prompt where another one comes.
 
 use crate::codec::codec;
-use crate::model::{Body, Channel, HaltReason, HostKind, Recommendation, Role};
-use crate::rules::news::Heard;
+use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
+use crate::rules::news::{Heard, rests};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Latest, Onset, Sighting};
-use crate::text::key;
+use crate::text::{key, mark, said};
 use alloc::format;
 use smol_str::SmolStr;
 
@@ -22,8 +23,20 @@ pub(crate) struct State {
     onset: Onset,
     sightings: Latest,
     heard: Heard,
+    /// Mark of the latest message of the system that is not called synthetic; 0 for none.
+    told: u32,
 }
-codec!(struct State { prompted, answers, onset, sightings, heard });
+codec!(struct State { prompted, answers, onset, sightings, heard, told });
+
+/// A message of the system that is not called synthetic, without its counters.
+fn reminds(fact: &Fact<'_>, salt: u64) -> Option<u32> {
+    match fact {
+        Fact::Event(Event { body: Body::Message(message), .. }) if message.role == Role::System => {
+            said(&message.text, salt).map(|said| mark(said.key).max(1))
+        }
+        _ => None,
+    }
+}
 
 /// Whether the host told the agent to go on.
 fn prompts(fact: &Fact<'_>) -> bool {
@@ -50,11 +63,16 @@ impl Rule for ContinuationLoop {
             Fact::Event(event) => state.heard.is_news(event, cx.salt),
             _ => false,
         };
+        let reminded = reminds(fact, cx.salt);
+        let other = reminded.is_some_and(|told| told != state.told);
+        if news || other || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
+            let told = reminded.unwrap_or(state.told);
+            *state = State { heard: core::mem::take(&mut state.heard), told, ..State::default() };
+        }
         if news || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
-            *state = State { heard: core::mem::take(&mut state.heard), ..State::default() };
             return None;
         }
-        if prompts(fact) {
+        if reminded.is_some() || prompts(fact) {
             state.prompted.get_or_insert(cx.onset);
             return None;
         }
@@ -63,10 +81,10 @@ impl Rule for ContinuationLoop {
             return None;
         }
         let prompted = state.prompted.take()?;
-        if state.answers == 0 {
-            state.onset = prompted;
-        }
         state.answers = state.answers.saturating_add(1);
+        if state.answers == 1 || rests(state.onset.at, prompted.at, state.answers) {
+            (state.answers, state.onset, state.sightings) = (1, prompted, Latest::default());
+        }
         let identity = key("rule", Self::ID.as_bytes());
         state.sightings.push(Sighting { key: identity, ..cx.here });
         let count = state.answers;
@@ -156,6 +174,23 @@ mod tests {
             [format!(r#"{{"type":"message","role":"user","synthetic":true,"text":"{text}"}}"#), says("I will.")]
         };
         events("{}", (0..10).flat_map(order)).last(RULE, Halt);
+    }
+
+    #[test]
+    fn what_the_system_says_again() {
+        let remind = |text: &str| format!(r#"{{"type":"message","role":"system","text":"{text}"}}"#);
+        let answer =
+            |n: usize| says(&format!("{}, that is the plan.", ["first", "then", "at last", "or"][n % 4].repeat(n + 1)));
+        let play = |text: fn(usize) -> String, times: usize| {
+            events("{}", (0..times).flat_map(|n| [remind(&text(n)), answer(n)]))
+        };
+        let nothing = |n: usize| format!("Nothing was called in the last turn ({n}). Call a tool or end.");
+        play(nothing, 4).last(RULE, Nudge);
+        play(nothing, 6).last(RULE, Block);
+        play(nothing, 3).expect(RULE, &[]);
+        // News each time. What a heartbeat is to it is in the corpus.
+        play(|n| format!("The {} is there.", ["tug", "pilot", "crane", "barge"][n % 4].repeat(n + 1)), 12)
+            .expect(RULE, &[]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Catches: an agent that says the same again and again: without any result in between, or the same long text around
 //! its work.
 //! Must not catch: short remarks around work ("Let me look."), answers that differ in more than a counter, an agent that
-//! hands out work in the same words while the others have news, "Waiting." after each piece of news that the host tells.
+//! hands out work in the same words while the others have news, "Waiting." after each piece of news that the host tells, the same answer to a heartbeat every few minutes.
 //! Idea: a text that comes again although nothing came in between cannot have been an answer to anything new.
 //!
 //! Without a result or another agent's news between, every time counts. With work between only long texts count, however
@@ -10,7 +10,7 @@
 
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
-use crate::rules::news::Heard;
+use crate::rules::news::{Heard, rests};
 use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
 use crate::state::{Latest, Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, said};
@@ -152,8 +152,8 @@ impl Rule for Monologue {
         text.times = text.times.saturating_add(1);
         text.busy = text.busy.saturating_add(core::mem::take(&mut text.fresh).into());
         text.idle = text.idle.saturating_add(1);
-        if text.idle == 1 {
-            text.idle_onset = cx.onset;
+        if text.idle == 1 || rests(text.idle_onset.at, cx.onset.at, text.idle) {
+            (text.idle, text.idle_onset) = (1, cx.onset);
         }
         text.sightings.push(Sighting { key: said.key, ..cx.here });
         let count = text.count();

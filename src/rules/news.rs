@@ -2,7 +2,7 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Event, Role};
-use crate::state::Ring;
+use crate::state::{Ring, Time};
 use crate::text::{Key, said};
 
 /// Texts of the host remembered; a host has few fixed ones.
@@ -11,6 +11,16 @@ const HEARD: usize = 8;
 const WORDS: usize = 6;
 /// What this library says itself begins with it.
 const OWN: &str = "Loopwarden";
+
+/// Milliseconds from one time to the next, on average, from which what comes again is a heartbeat.
+const HEARTBEAT: i64 = 120_000;
+
+/// Whether what came so many times since a first time came as seldom as a heartbeat does, as far as the clock tells.
+pub(crate) fn rests(first: Time, now: Time, times: u32) -> bool {
+    let intervals = i64::from(times.saturating_sub(1));
+    let lasted = first.zip(now.get()).map(|(first, now)| now.saturating_sub(first));
+    intervals > 0 && lasted.is_some_and(|lasted| lasted >= HEARTBEAT.saturating_mul(intervals))
+}
 
 /// What the host has said.
 #[derive(Clone, Debug, Default)]

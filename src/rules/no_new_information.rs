@@ -83,8 +83,7 @@ impl Rule for NoNewInformation {
             return None;
         }
         if call.asks != Asks::Prose {
-            let stale = state.looks.took(step, call, result, cx.salt)?;
-            let count = Looks::worth(stale);
+            let (stale, count) = state.looks.took(step, call, result, cx.salt)?;
             return cx.limits.reached(count, 1).then(|| {
                 let name = printable(&call.name, 48);
                 let target = call.target.unwrap_or(0);

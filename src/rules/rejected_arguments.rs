@@ -14,6 +14,8 @@ use alloc::format;
 
 /// Steps of the run looked back at for rejections by several tools.
 const STEPS: u64 = 12;
+/// Rejections that are worth one where each is about something that none before it was: what it names is mended, one after the other.
+const MENDED: u32 = 6;
 
 windows!(RejectedArguments = REJECTED_ARGUMENTS of Outing, Latest);
 
@@ -44,15 +46,24 @@ type Latest = Ring<Rejection>;
 #[derive(Clone, Debug)]
 pub(crate) struct Outing {
     /// Set where the call was turned away and that still counts.
-    rejected: Option<Kind>,
+    rejected: Option<Rejected>,
     round: Option<Key>,
-    /// Marks of the call and of what it acts upon; 0 for none.
-    call: u32,
+    /// A mark of what it acts upon; 0 for none.
     target: u32,
-    by_host: bool,
     seen: Occurrence,
 }
-codec!(struct Outing { rejected, round, call, target, by_host, seen });
+codec!(struct Outing { rejected, round, target, seen });
+
+/// A call that was turned away.
+#[derive(Clone, Copy, Debug)]
+struct Rejected {
+    kind: Kind,
+    /// Marks of the call, and of the class of what was said; 0 for none.
+    call: u32,
+    said: u32,
+    by_host: bool,
+}
+codec!(struct Rejected { kind, call, said, by_host });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -92,26 +103,36 @@ impl Window<Outing> {
         }
         let round = call.and_then(|call| call.round);
         // The calls of a round were made before any of them was answered: one mistake.
-        let told = |call: &Outing| call.round == round && call.rejected == rejected;
+        let told = |outing: &Outing| outing.round == round && outing.rejected.map(|known| known.kind) == rejected;
         if round.is_some() && rejected.is_some() && self.seen.iter().any(told) {
             return false;
         }
-        let call = call.map_or(0, |call| mark(call.key));
-        let (by_host, seen) = (step.facts.by_host, Occurrence::new(step.sighting, step.onset));
-        self.seen.push(Outing { rejected, round, call, target, by_host, seen }, window);
+        let rejected = rejected.map(|kind| Rejected {
+            kind,
+            call: call.map_or(0, |call| mark(call.key)),
+            said: step.facts.class.map_or(0, mark),
+            by_host: step.facts.by_host,
+        });
+        let seen = Occurrence::new(step.sighting, step.onset);
+        self.seen.push(Outing { rejected, round, target, seen }, window);
         true
     }
 
-    fn same(&self, kind: Kind) -> impl Iterator<Item = &Outing> + Clone {
-        self.seen.iter().filter(move |call| call.rejected == Some(kind))
+    fn same(&self, kind: Kind) -> impl Iterator<Item = (&Outing, Rejected)> + Clone {
+        let rejected = self.seen.iter().filter_map(|call| Some((call, call.rejected?)));
+        rejected.filter(move |(_, rejected)| rejected.kind == kind)
     }
 
     /// How many calls were turned away, and whether that is only told: what servers answer for ever new targets in the words of a
     /// host is a search.
     fn rejections(&self, kind: Kind) -> (u32, bool) {
         let same = self.same(kind);
-        let said = elsewhere(same.clone().map(|call| (!call.by_host).then_some(call.target)));
-        (u32::try_from(same.count()).unwrap_or(u32::MAX), said)
+        let told = elsewhere(same.clone().map(|(call, rejected)| (!rejected.by_host).then_some(call.target)));
+        let count = u32::try_from(same.clone().count()).unwrap_or(u32::MAX);
+        let said = || same.clone().map(|(_, rejected)| rejected.said);
+        let moves = kind == Kind::Arguments
+            && said().enumerate().all(|(at, said_now)| said().take(at).all(|before| before != said_now));
+        (if moves { count.div_ceil(MENDED) } else { count }, told)
     }
 
     fn signal(&self, name: &str, kind: Kind, cx: &Cx<'_>) -> Option<Signal> {
@@ -132,7 +153,7 @@ impl Window<Outing> {
                 "Choose from the tools that are offered in this run.",
             ),
         };
-        let signal = Streak::of(self.same(kind).map(|call| call.seen.get())).signal(Told {
+        let signal = Streak::of(self.same(kind).map(|(call, _)| call.seen.get())).signal(Told {
             kind: case,
             identity: combine("rejected-arguments", &[self.tool]),
             count,
@@ -183,12 +204,12 @@ fn across(latest: &Latest, cx: &Cx<'_>) -> Option<Signal> {
 
 /// Other arguments deserve their chance; another call of a tool that does not exist does not.
 fn ahead(window: &Window<Outing>, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
-    let alike = window.seen.iter().rev().find(|seen| match seen.rejected {
-        Some(Kind::Arguments) => seen.call == mark(call.key),
-        Some(Kind::UnknownTool) => true,
-        None => false,
+    let rejected = window.seen.iter().rev().filter_map(|seen| seen.rejected);
+    let alike = rejected.into_iter().find(|rejected| match rejected.kind {
+        Kind::Arguments => rejected.call == mark(call.key),
+        Kind::UnknownTool => true,
     });
-    window.signal(&call.name, alike?.rejected?, cx)
+    window.signal(&call.name, alike?.kind, cx)
 }
 
 fn see(

@@ -1,12 +1,13 @@
 //! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things are done
 //! in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row, a page that comes back
-//! with another advertisement; and a while in which nothing is called that was not called before with the same answer.
+//! with another advertisement; one figure that is got in ever other ways; and a while in which nothing is called that was not called before with the same answer.
 //! Must not catch: one thing after the other of a list, waiting, an answer that tells how far something is, a check after each
 //! change that finds other things, what a user asks for again.
 //! Idea: what was done in between excuses a repetition only if it brought news. A call is known without its figures
 //! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that reached their goal
 //! hardly one sees a kind of call come to the same trouble for the fourth time.
 
+mod rederived;
 mod things;
 mod trouble;
 
@@ -20,6 +21,7 @@ use crate::text::{
     tells_trouble, told,
 };
 use alloc::{boxed::Box, format};
+use rederived::Rederived;
 use things::{Outcome, Things};
 use trouble::Troubles;
 
@@ -37,6 +39,8 @@ const WELL: u32 = 4;
 const WELL_ELSE: u32 = 3;
 const TROUBLE_CHANGED: u32 = 3;
 const WELL_CHANGED: u32 = 1;
+/// The same of a look at what was changed, and shows what was there before.
+const UNMOVED: u32 = 4;
 /// Points from which it is told.
 const FULL: u32 = 12;
 /// Calls in a row, all made before with the same answer, that are worth as much.
@@ -66,8 +70,9 @@ pub(crate) struct State {
     heard: bool,
     things: Things,
     troubles: Troubles,
+    rederived: Rederived,
 }
-codec!(struct State { again, at, changes, mutations, news, waited, waits, spoke, heard, things, troubles });
+codec!(struct State { again, at, changes, mutations, news, waited, waits, spoke, heard, things, troubles, rederived });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -402,11 +407,10 @@ impl Rule for Stagnation {
                 }
                 state.spoke = false;
                 let own = state.troubles.of(step.agent);
-                let listed = own.follows(step.kin.now.kind);
-                let before = (listed, state.changes);
+                let listed = own.follows(step, call);
                 let back = step
                     .root(result, cx.salt)
-                    .is_some_and(|root| own.took(root, step, call, &result.output, before, cx.salt));
+                    .is_some_and(|root| own.took(root, step, call, &result.output, listed, cx.salt));
                 let came = state.step(step, call, result, listed, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
                 let thing = state.things.took(step, call, || {
@@ -414,8 +418,13 @@ impl Rule for Stagnation {
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
                     Outcome { trouble, line, length, changes, waits }
                 });
-                if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points, 1)) {
+                if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points(), 1)) {
                     return Some(only_told(thing.told(&call.name, cx), cx));
+                }
+                if state.rederived.took(step, call, &result.output, cx.salt)
+                    && cx.limits.reached(state.rederived.points(), 1)
+                {
+                    return state.rederived.told(cx).map(|signal| only_told(signal, cx));
                 }
                 if back && cx.limits.reached(state.troubles.latest().points(), 1) {
                     return state.troubles.latest().told(cx).map(|signal| only_told(signal, cx));
@@ -435,6 +444,7 @@ impl Rule for Stagnation {
                 }
                 state.heard = true;
                 state.troubles.forget();
+                state.rederived = Rederived::default();
                 None
             }
             _ => {
@@ -446,7 +456,13 @@ impl Rule for Stagnation {
 
     fn standing(state: &State) -> u32 {
         let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
-        state.again.as_deref().map_or(0, points).max(state.things.points()).max(state.troubles.points())
+        state
+            .again
+            .as_deref()
+            .map_or(0, points)
+            .max(state.things.points())
+            .max(state.troubles.points())
+            .max(state.rederived.points())
     }
 
     fn fits(state: &State) -> bool {
@@ -454,7 +470,10 @@ impl Rule for Stagnation {
             let kinds = &again.kinds;
             kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
         };
-        state.again.as_deref().is_none_or(fits) && state.things.fits() && state.troubles.fits()
+        state.again.as_deref().is_none_or(fits)
+            && state.things.fits()
+            && state.troubles.fits()
+            && state.rederived.fits()
     }
 }
 

@@ -60,7 +60,7 @@ const HANDED: Circle = Circle {
 };
 const NOT_HEARD: Circle = Circle {
     kind: "not-heard",
-    points: 7,
+    points: 10,
     said: ["the user has given the same value ", " times again, and nothing was done with it"],
     instead: "Use what the user has written already, or say why it cannot be used.",
 };
@@ -235,7 +235,7 @@ impl Talk {
         } else if said.named {
             self.custody.names();
         }
-        self.answered.asks();
+        self.answered.asks(text, cx.salt);
         self.asked = false;
         if said.fresh > 0 {
             self.hollow = Streak::default();

@@ -104,8 +104,11 @@ impl Rule for StreamPeriod {
         let (count, found) = heard.what;
         let copies = found.covered / found.period.max(1);
         let channel = channel_words(heard.channel);
-        let message =
-            format!("The {channel} repeats a passage of {} characters word for word, {copies} times", found.period);
+        let numbers = if found.numbered { " but for the numbers of its lines" } else { "" };
+        let message = format!(
+            "The {channel} repeats a passage of {} characters word for word{numbers}, {copies} times",
+            found.period
+        );
         let unit = found.unit ^ cx.salt;
         Some(Signal {
             kind: "exact-period",

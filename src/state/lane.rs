@@ -13,7 +13,7 @@ use crate::text::{Key, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 /// Mutations remembered, to tell a new change from one made before.
-const MUTATIONS: usize = 48;
+const MUTATIONS: usize = 46;
 /// Lanes parked at once; the one that was heard of the longest ago goes first.
 const LANES: usize = 32;
 /// Bytes that the parked ones may take together, as a snapshot has them.

@@ -12,7 +12,7 @@ use crate::text::{Figures, Left, combine, first_mark, frame, heading, mark, mist
 const KINDS: usize = 12;
 /// Lines that a heading is in, and the bytes of them that are read.
 const HEAD: usize = 3;
-const HEAD_BYTES: usize = 192;
+const HEAD_BYTES: usize = 256;
 /// Bits of how often in a row a figure has fallen.
 const OFTEN: u32 = 3;
 

@@ -144,10 +144,10 @@ impl Step {
 }
 
 impl Call {
-    /// A thought written down is nothing done.
+    /// A thought written down is nothing done; a click that answers nothing was made all the same.
     pub(crate) fn is_thought(&self, step: &Step, result: &ToolResult) -> bool {
         let blank = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
-        blank && !self.mutates && self.quiet != Empty::Blank
+        blank && !self.mutates && self.quiet != Empty::Blank && !matches!(self.asks, Asks::View | Asks::Picture)
     }
 
     /// A call that is not yet looked at closely: without target, hints and onset.

@@ -13,8 +13,12 @@ pub(crate) const FIGURES: usize = 12;
 /// Bytes and lines of a result that tell its state.
 const HEAD: usize = 2500;
 const LINES: usize = 10;
-/// Lines, the first ones and that of the address, whose figures are the state.
+/// Lines, the first ones and that of the address, whose figures are the state; of so short a result all are.
 const FIGURED: usize = 3;
+const SHORT: usize = 400;
+/// Bytes by which a list grows at least, and the share of it, one in so many, where more of it is shown.
+const MORE: u32 = 40;
+const GROWS: u32 = 10;
 const LINE: usize = 800;
 /// Characters of the first sentence, which tells what was done.
 const ACT: usize = 200;
@@ -30,8 +34,10 @@ pub(crate) struct State {
     pub(crate) act: u32,
     /// Hashes of a word and of the figure behind it, in order.
     figures: Vec<(u32, u32)>,
+    /// Bytes of the result.
+    length: u32,
 }
-codec!(struct State { place, act, figures });
+codec!(struct State { place, act, figures, length });
 
 /// What an action did, beside an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +53,11 @@ pub(crate) enum Moved {
 impl State {
     /// What a result tells.
     pub(crate) fn of(output: &str) -> Self {
+        let length = u32::try_from(output.len()).unwrap_or(u32::MAX);
+        let figured = if output.len() > SHORT { FIGURED } else { LINES };
         let output = output.get(..output.floor_char_boundary(HEAD)).unwrap_or_default();
         let lines = output.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES);
-        let mut state = Self::default();
+        let mut state = Self { length, ..Self::default() };
         for (index, line) in lines.enumerate() {
             let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
             if index == 0 {
@@ -58,11 +66,11 @@ impl State {
                 state.act = hash(line.chars().take(ACT.min(end)).filter(|char| !char.is_whitespace()));
             }
             let before = state.place;
-            state.read(line, index < FIGURED);
-            if index >= FIGURED && before == 0 && state.place != 0 {
+            state.read(line, index < figured);
+            if index >= figured && before == 0 && state.place != 0 {
                 state.read(line, true);
             }
-            if index >= FIGURED && state.place != 0 {
+            if index >= figured && state.place != 0 {
                 break;
             }
         }
@@ -115,6 +123,10 @@ impl State {
     pub(crate) fn moved(&self, before: &Self) -> Moved {
         if self.place != before.place {
             return if self.place == 0 || before.place == 0 { Moved::Unknown } else { Moved::Yes };
+        }
+        let more = self.length.saturating_sub(before.length);
+        if self.place == 0 && more >= MORE && more >= before.length / GROWS {
+            return Moved::Yes;
         }
         let mut shared = 0;
         let mut left: Vec<(u32, u32)> = before.figures.clone();

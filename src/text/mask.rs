@@ -506,6 +506,8 @@ mod tests {
             ("took 1.2s, 350ms, 12µs and 1m30s", "took <duration>, <duration>, <duration> and <duration>"),
             ("3 passed in 0.03 seconds", "3 passed in <duration>"),
             ("5 passed in 2.5 s.", "5 passed in <duration>."),
+            ("30s (x3 over 33s) kubelet", "<duration> (<duration>) kubelet"),
+            ("(x3 overall) (x3 over here)", "(x3 overall) (x3 over here)"),
             ("pid 4121 done", "pid <id> done"),
             ("[pid=4121] done", "[pid=<id>] done"),
             ("session_id: a1-b2-c3 done", "session_id: <id> done"),

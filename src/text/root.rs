@@ -14,7 +14,7 @@ use alloc::{string::String, vec::Vec};
 use serde_json::Value;
 
 /// Lines at the end and at the beginning of an output that may hold the root.
-const LAST: usize = 3;
+const LAST: usize = 4;
 const FIRST: usize = 2;
 /// Characters of a line that are compared, and the fewest letters that say something.
 const LINE: usize = 240;

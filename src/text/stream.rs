@@ -9,8 +9,11 @@
 //! there are two trackers: one follows any proposal of up to 256 characters, the other asks for a match of 48 bytes
 //! first and goes up to 1,024 characters, counted in a script of three bytes a character. A long unit made of very few
 //! different characters may be seen some copies late, and its onset then lies as much later.
+//!
+//! The digits that a line begins with, before any blank, are all the same: a list whose items come again is numbered on.
 
 use crate::codec::codec;
+use crate::text::scan::each_line_end;
 use crate::text::{Key, key};
 use alloc::vec::Vec;
 
@@ -172,6 +175,8 @@ pub(crate) struct Repetition {
     pub(crate) offset: u64,
     /// What repeats, the same whichever of its characters comes first.
     pub(crate) unit: Key,
+    /// Lines of it begin with numbers, which need not repeat.
+    pub(crate) numbered: bool,
 }
 
 /// A period that holds.
@@ -192,18 +197,30 @@ codec!(struct Lock { period, start, plain, block, unit });
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     characters: u32,
-    ruler: bool,
+    /// What its characters are worth: some repeat in honest text as well.
+    worth: Worth,
+    numbered: bool,
     key: Key,
 }
-codec!(struct Unit { characters, ruler, key });
+codec!(struct Unit { characters, worth, numbered, key });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Worth {
+    Whole,
+    /// Lines that are drawn, one numbered line after the other.
+    Quarter,
+    /// Numbers, a line each, which may be others each time.
+    Nothing,
+}
+codec!(enum Worth { Whole: 0, Quarter: 1, Nothing: 2 });
 
 impl Lock {
     /// Characters of evidence in it.
     const fn covered(&self, unit: Unit) -> u64 {
-        if unit.ruler {
-            self.plain.saturating_add(self.block) / STRUCTURED
-        } else {
-            self.plain.saturating_add(self.block / STRUCTURED)
+        match unit.worth {
+            Worth::Whole => self.plain.saturating_add(self.block / STRUCTURED),
+            Worth::Quarter => self.plain.saturating_add(self.block) / STRUCTURED,
+            Worth::Nothing => 0,
         }
     }
 
@@ -222,6 +239,7 @@ impl Lock {
             covered: u32::try_from(covered).unwrap_or(u32::MAX),
             offset: self.start.saturating_add(u64::from(unit.characters)),
             unit: unit.key,
+            numbered: unit.numbered,
         })
     }
 }
@@ -242,9 +260,25 @@ fn unit(text: &[u8], period: usize) -> Option<Unit> {
     // Every character of the unit stands whole in a copy and the bytes that a character has at most besides its first.
     let around = text.get(text.len().saturating_sub(period + 3)..)?;
     let whole = || around.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+    let ruler = whole().next().is_some() && whole().all(is_ruling);
+    // Wherever the copy is cut, a line of it begins in the next one at the latest.
+    let lines = copy.iter().filter(|byte| **byte == b'\n').count();
+    let twice = copy.iter().chain(copy).skip_while(|byte| **byte != b'\n').skip(1);
+    let numbered = lines > 0 && {
+        let mut layout = Layout::default();
+        twice.take(period).any(|byte| {
+            layout.byte(*byte);
+            layout.line == Line::Number
+        })
+    };
     Some(Unit {
         characters: u32::try_from(characters(copy)).unwrap_or(u32::MAX),
-        ruler: whole().next().is_some() && whole().all(is_ruling),
+        worth: match () {
+            () if numbered && !whole().any(char::is_alphabetic) => Worth::Nothing,
+            () if ruler || numbered && lines == 1 => Worth::Quarter,
+            () => Worth::Whole,
+        },
+        numbered,
         key: key("stream-unit", &least_rotation(copy)),
     })
 }
@@ -338,10 +372,41 @@ impl Periods {
             }
             let from = self.tail.len();
             self.tail.extend_from_slice(chunk);
+            self.number_alike(from);
             self.scan(from, floor, &mut found);
         }
         for lock in [&mut self.short, &mut self.long].into_iter().flatten() {
             lock.repetition(&self.tail, floor).map(&mut found);
+        }
+    }
+
+    /// Makes all numbers that lines begin with the same, from `from` on, which is where the layout stands.
+    #[inline]
+    fn number_alike(&mut self, from: usize) {
+        let text = self.tail.get(from..).unwrap_or_default();
+        let goes_on = matches!(self.layout.line, Line::Start | Line::Number);
+        let mut numbered = goes_on && text.first().is_some_and(u8::is_ascii_digit);
+        if text.contains(&b'\n') {
+            each_line_end(text, |end| numbered |= text.get(end + 1).is_some_and(u8::is_ascii_digit));
+        }
+        if numbered {
+            self.number_alike_by_line(from);
+        }
+    }
+
+    #[inline(never)]
+    fn number_alike_by_line(&mut self, from: usize) {
+        let mut layout = self.layout;
+        let (before, text) = self.tail.split_at_mut(from);
+        // A number may have begun in the piece before.
+        let begun = before.iter().rev().find(|byte| !byte.is_ascii_digit());
+        let mut leads = begun.map_or(self.total == before.len() as u64, |byte| *byte == b'\n');
+        for byte in text {
+            leads = *byte == b'\n' || leads && byte.is_ascii_digit();
+            layout.byte(*byte);
+            if leads && layout.line == Line::Number {
+                *byte = b'0';
+            }
         }
     }
 
@@ -647,6 +712,20 @@ mod tests {
     }
 
     #[test]
+    fn lists_that_are_numbered_on() {
+        let list = |trees: &[&str], from: usize| -> String {
+            (from..from + 60).map(|n| format!("{n}. {}\n", trees[n % trees.len()])).collect()
+        };
+        let found = strongest(&[&list(&["fir", "elm", "ash", "oak"], 20)]).unwrap();
+        assert!(found.numbered && found.period == 32 && found.covered == 480, "{found:?}");
+        // One item that comes again counts a quarter: sixty that are all well.
+        let found = strongest(&[&list(&["all is well"], 20)]).unwrap();
+        assert!(found.numbered && found.covered == 60 * 16 / 4, "{found:?}");
+        // In a fence every number is itself.
+        assert_eq!(strongest(&[&format!("```\n{}", list(&["fir", "elm"], 20))]), None);
+    }
+
+    #[test]
     fn memory_and_looking_back_are_bounded() {
         // Many overlapping repetitions: the words of Fibonacci.
         let (mut word, mut next) = (String::from("a"), String::from("ab"));
@@ -669,6 +748,7 @@ mod tests {
             "[请稍等我正在处理é🙂。]{1,90}",
             Just(String::from("```\n")),
             Just(String::from("| a | b |\n")),
+            Just(String::from("17. fir\n")),
         ];
         let part = (unit, 1..60usize).prop_map(|(unit, times)| unit.repeat(times));
         prop::collection::vec(part, 1..5).prop_map(|parts| parts.concat())

@@ -80,8 +80,8 @@ const NOT_ACTED_UPON: [&str; 11] = [
     "traceid",
 ];
 
-/// Argument names of whom something is sent to, or asked, where nothing else is named.
-const OTHERS: [&str; 7] = ["email", "host", "hostname", "phone", "recipient", "recipients", "to"];
+/// Argument names of whom something is sent to, or asked, and of what is changed in a sheet, where nothing else is named.
+const OTHERS: [&str; 9] = ["cell", "email", "host", "hostname", "phone", "range", "recipient", "recipients", "to"];
 
 /// The key of what `call` acts upon; the same for every tool and agent.
 pub(crate) fn target(call: &ToolCall, named: &Named, salt: u64) -> Option<Key> {

@@ -217,6 +217,12 @@ impl Around<'_> {
                 return Some((start, to, "<time>"));
             }
         }
+        if before == b'('
+            && word.first() == Some(&b'x')
+            && let Some(to) = self.tally(start)
+        {
+            return Some((start, to, "<duration>"));
+        }
         if let Some(to) = self.uuid(start) {
             return Some((start, to, "<uuid>"));
         }
@@ -363,6 +369,14 @@ impl Around<'_> {
             }
         }
         if certain || parts > 1 { self.word_ends(at) } else { None }
+    }
+
+    /// `x3 over 33s`: how often a cluster has seen an event.
+    fn tally(&self, at: usize) -> Option<usize> {
+        const OVER: &[u8] = b" over ";
+        let end = end_of_digits(self.bytes, at + 1);
+        let over = self.bytes.get(end..)?.starts_with(OVER);
+        over.then(|| self.duration(end + OVER.len()))?
     }
 
     /// Seconds, milli-, micro- or nanoseconds since 1970, of the years 2014 to 2039.

@@ -1,7 +1,7 @@
 //! Parts of one thing that are read again and again, each time cut in another way.
 //!
 //! No two calls are the same, and no two answers; what repeats is their lines. A look counts where hardly a line of it was not in
-//! an earlier one, and something else looked at or changed in between begins anew.
+//! an earlier one, twice where most of all that is known came again, and something else looked at or changed in between begins anew.
 
 use crate::codec::codec;
 use crate::model::ToolResult;
@@ -20,8 +20,11 @@ const FEWEST: usize = 4;
 const SHORTEST: usize = 4;
 /// A look is news where more than one line in so many is new.
 const NEWS: usize = 20;
-/// Looks that count as one answer: whoever reads on overlaps with what he has read.
-const AS_ONE: u32 = 2;
+/// Points of a look at a part with hardly a new line, and at most of what is known; whoever reads on overlaps with what he has read.
+const PART: u32 = 1;
+const WHOLE: u32 = 2;
+/// Points that are worth as much as an answer.
+const ANSWER: u32 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looks(Ring<Look>);
@@ -37,13 +40,15 @@ struct Look {
     mutations: u64,
     /// Marks of lines, the oldest first; none before the second look.
     lines: Vec<u16>,
+    points: u32,
     stale: Streak,
 }
-codec!(struct Look { agent, target, call, mutations, lines, stale });
+codec!(struct Look { agent, target, call, mutations, lines, points, stale });
 
 impl Looks {
-    /// Takes in what came of a call; the looks in a row that brought hardly a new line, where it was one of them.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<&Streak> {
+    /// Takes in what came of a call; the looks in a row that brought hardly a new line, and what they are worth in answers, where it
+    /// was one of them.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Option<(&Streak, u32)> {
         let target = call.target?;
         if step.facts.failed || call.polling {
             return None;
@@ -52,8 +57,8 @@ impl Looks {
         let known = known.filter(|look| look.target == target && look.mutations == step.mutations_after);
         let Some(mut look) = known else {
             let (agent, mutations) = (step.agent, step.mutations_after);
-            let look = Look { agent, target, call: call.key, mutations, lines: Vec::new(), stale: Streak::default() };
-            self.0.push(look, AGENTS);
+            let (lines, stale) = (Vec::new(), Streak::default());
+            self.0.push(Look { agent, target, call: call.key, mutations, lines, points: 0, stale }, AGENTS);
             return None;
         };
         // The same call is another rule's.
@@ -63,16 +68,11 @@ impl Looks {
             look.stale.add(step.sighting, step.onset);
         }
         self.0.push(look, AGENTS);
-        self.0.last().filter(|_| stale).map(|look| &look.stale)
-    }
-
-    /// The evidence that so many looks are.
-    pub(super) const fn worth(stale: &Streak) -> u32 {
-        stale.times / AS_ONE
+        self.0.last().filter(|_| stale).map(|look| (&look.stale, look.worth()))
     }
 
     pub(super) fn standing(&self) -> u32 {
-        self.0.iter().map(|look| Self::worth(&look.stale)).max().unwrap_or(0)
+        self.0.iter().map(Look::worth).max().unwrap_or(0)
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -81,6 +81,10 @@ impl Looks {
 }
 
 impl Look {
+    const fn worth(&self) -> u32 {
+        self.points / ANSWER
+    }
+
     /// Remembers the lines of a text: whether hardly one was new.
     fn learn(&mut self, text: &str, salt: u64) -> bool {
         let lines = text.lines().map(content).filter(|line| line.len() >= SHORTEST).take(OF_A_LOOK);
@@ -95,8 +99,11 @@ impl Look {
             return false;
         }
         let stale = new.len() * NEWS < all;
-        if !stale {
-            self.stale = Streak::default();
+        if stale {
+            let whole = all * 2 > self.lines.len();
+            self.points = self.points.saturating_add(if whole { WHOLE } else { PART });
+        } else {
+            (self.points, self.stale) = (0, Streak::default());
         }
         let dropped = (self.lines.len() + new.len()).saturating_sub(LINES);
         self.lines.drain(..dropped);

@@ -1,15 +1,15 @@
 //! One thing that comes to the same trouble whatever is asked of it, or is read again and again in other words.
 //!
 //! An order that is changed with ever other addresses, a page fetched under ever other names: no two calls are of a kind, but
-//! what they act upon is the same.
+//! what they act upon is the same. Or it is changed again and again, and each look at it afterwards shows what was there before.
 
-use super::{TROUBLE, TROUBLE_CHANGED, WELL_CHANGED, confidence};
+use super::{TROUBLE, TROUBLE_CHANGED, UNMOVED, WELL_CHANGED, confidence};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Ring, Step};
-use crate::text::{combine, mark, printable};
+use crate::text::{Empty, combine, mark, printable};
 use alloc::{boxed::Box, format};
 
 /// Things that are known to have been acted upon, and of those that were again, how many are followed.
@@ -30,9 +30,8 @@ codec!(struct Things { known, again });
 #[derive(Clone, Debug, Default)]
 pub(super) struct Thing {
     thing: u32,
+    /// The latest call, where it changed something; otherwise its arguments without their figures.
     call: u32,
-    /// The latest call's arguments without their figures.
-    frame: u32,
     /// The mark of what came of the latest call, and what was wrong with it; 0 where nothing was.
     light: u32,
     trouble: u32,
@@ -41,10 +40,43 @@ pub(super) struct Thing {
     round: u32,
     /// Changes made before it.
     changes: u32,
-    pub(super) points: u32,
+    points: u32,
+    seen: Streak,
+    /// Only where it was changed.
+    unmoved: Option<Box<Unmoved>>,
+}
+codec!(struct Thing { thing, call, light, trouble, line, round, changes, points, seen, unmoved });
+
+/// What looks at a thing show that is changed in between.
+#[derive(Clone, Debug, Default)]
+struct Unmoved {
+    /// A mark of the latest look and of what it showed; 0 for none.
+    view: u32,
+    /// It was changed since.
+    changed: bool,
     seen: Streak,
 }
-codec!(struct Thing { thing, call, frame, light, trouble, line, round, changes, points, seen });
+codec!(struct Unmoved { view, changed, seen });
+
+impl Unmoved {
+    /// Takes in a look, and tells whether it is one more that shows no change.
+    fn look(&mut self, step: &Step, call: &Call) -> bool {
+        let view = mark(combine("stagnation/view", &[call.key, step.facts.light])).max(1);
+        let moved = core::mem::replace(&mut self.view, view) != view;
+        if moved {
+            self.seen = Streak::default();
+        }
+        let unmoved = core::mem::take(&mut self.changed) && !moved;
+        if unmoved {
+            self.seen.add(step.sighting, step.onset);
+        }
+        unmoved
+    }
+
+    fn points(&self) -> u32 {
+        self.seen.times.saturating_mul(UNMOVED)
+    }
+}
 
 /// What came of a call.
 pub(super) struct Outcome {
@@ -76,11 +108,11 @@ impl Things {
     }
 
     pub(super) fn points(&self) -> u32 {
-        self.again.iter().flat_map(|again| again.iter()).map(|thing| thing.points).max().unwrap_or(0)
+        self.again.iter().flat_map(|again| again.iter()).map(Thing::points).max().unwrap_or(0)
     }
 
     pub(super) fn fits(&self) -> bool {
-        let fits = |again: &Ring<Thing>| again.len() <= FOLLOWED && again.iter().all(|thing| thing.seen.fits());
+        let fits = |again: &Ring<Thing>| again.len() <= FOLLOWED && again.iter().all(Thing::fits);
         self.known.len() <= KNOWN && self.again.as_deref().is_none_or(fits)
     }
 }
@@ -89,16 +121,17 @@ impl Thing {
     /// Whether what came of a call is one more of the same.
     fn take(&mut self, step: &Step, call: &Call, outcome: &Outcome) -> bool {
         let Outcome { trouble, line, length, changes, waits } = *outcome;
-        let (key, light, round) = (mark(call.key), mark(step.facts.light), call.round.map_or(0, mark));
+        // The same call is other rules', and one day after the other a list.
+        let key = if call.mutates { mark(call.key) } else { call.frame };
+        let (light, round) = (mark(step.facts.light), call.round.map_or(0, mark));
         let changed = self.changes != changes;
         let read_again = trouble == 0 && self.light == light && length >= LONG && !changed && !call.mutates;
         let same = if trouble == 0 { read_again } else { trouble == self.trouble };
         if !same {
             (self.points, self.seen) = (0, Streak::default());
         }
-        // The same call is other rules', and one day after the other a list.
-        let listed = !call.mutates && self.frame == call.frame;
-        let copy = round != 0 && self.round == round || self.call == key || listed;
+        let copy = round != 0 && self.round == round || self.call == key;
+        let unmoved = !waits && !call.polling && self.shows_no_change(step, call);
         let counts = (trouble != 0 || read_again) && !copy && !waits && !call.polling;
         if counts {
             let first = self.seen.times == 0;
@@ -111,14 +144,43 @@ impl Thing {
             self.seen.add(step.sighting, step.onset);
         }
         (self.call, self.light, self.trouble, self.line) = (key, light, trouble, line);
-        (self.round, self.changes, self.frame) = (round, changes, call.frame);
-        counts
+        (self.round, self.changes) = (round, changes);
+        counts || unmoved
+    }
+
+    /// Whether a call is one more look at what was changed that shows what was there before.
+    fn shows_no_change(&mut self, step: &Step, call: &Call) -> bool {
+        match &mut self.unmoved {
+            _ if step.facts.failed => false,
+            unmoved if call.mutates => {
+                unmoved.get_or_insert_default().changed = true;
+                false
+            }
+            // A tool that only looks: what a shell runs may well say the same after each change.
+            Some(unmoved) if call.quiet == Empty::Nothing => unmoved.look(step, call),
+            _ => false,
+        }
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.points.max(self.unmoved.as_ref().map_or(0, |unmoved| unmoved.points()))
+    }
+
+    fn fits(&self) -> bool {
+        self.seen.fits() && self.unmoved.as_ref().is_none_or(|unmoved| unmoved.seen.fits())
     }
 
     pub(super) fn told(&self, name: &str, cx: &Cx<'_>) -> Signal {
-        let (name, times) = (printable(name, 48), self.seen.times);
-        let identity = combine("stagnation/thing", &[self.thing.into()]);
-        let (kind, message, halt_reason) = if self.trouble == 0 {
+        let unmoved = self.unmoved.as_deref().filter(|unmoved| unmoved.points() > self.points);
+        let seen = unmoved.map_or(&self.seen, |unmoved| &unmoved.seen);
+        let (name, times) = (printable(name, 48), seen.times);
+        let (kind, message, halt_reason) = if unmoved.is_some() {
+            (
+                "no-change",
+                format!("one thing was changed {times} times, and `{name}` showed each time what was there before"),
+                HaltReason::Stalled,
+            )
+        } else if self.trouble == 0 {
             (
                 "same-outcome",
                 format!("`{name}` and the like read one thing {times} times, and nothing had changed"),
@@ -131,11 +193,12 @@ impl Thing {
                 HaltReason::RepeatedError,
             )
         };
-        self.seen.signal(Told {
+        let identity = combine("stagnation/thing", &[self.thing.into()]);
+        seen.signal(Told {
             kind,
             identity,
-            count: self.points,
-            confidence: confidence(400, 14, self.points),
+            count: self.points(),
+            confidence: confidence(400, 14, self.points()),
             signature: cx.named(&name, '=', identity),
             message,
             instead: super::INSTEAD,

@@ -6,24 +6,24 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, Told};
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Step};
-use crate::text::{Key, combine, first_mark, frame, mark, root_line, told};
+use crate::text::{Edit, Key, combine, first_mark, frame, mark, root_line, told};
 use alloc::{boxed::Box, format};
 
 /// The latest error of an agent, and how often it came while that agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
-    /// A mark of the agent, and the kind of its latest call.
+    /// A mark of the agent, 0 where events name none, and the kind of its latest call.
     agent: u32,
     last: u32,
     /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
     sign: u32,
     round: u32,
-    /// Changes made before it.
-    changes: u32,
+    /// Something was written since. What is restarted, deleted or installed is no attempt of its own at what is wrong.
+    edited: bool,
     /// Only where it came back.
     back: Option<Box<Back>>,
 }
-codec!(struct Trouble { agent, last, sign, round, changes, back });
+codec!(struct Trouble { agent, last, sign, round, edited, back });
 
 /// What came back, and what that is worth.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ codec!(struct Troubles { latest, other });
 impl Troubles {
     /// That of an agent whose step is taken in; of none of the two, one that met nothing.
     pub(super) fn of(&mut self, agent: Key) -> &mut Trouble {
-        let agent = mark(agent);
+        let agent = if agent == 0 { 0 } else { mark(agent) };
         if agent != self.latest.agent {
             let known = self.other.take().filter(|other| other.agent == agent);
             let next = known.map_or_else(|| Trouble { agent, ..Trouble::default() }, |known| *known);
@@ -75,29 +75,22 @@ impl Troubles {
 }
 
 impl Trouble {
-    /// Takes in a call of that kind, and tells whether the one before was such: one thing after the other of a list.
-    pub(super) fn follows(&mut self, kind: u32) -> bool {
+    /// Takes in a call, and tells whether the one before was of its kind: one thing after the other of a list.
+    pub(super) fn follows(&mut self, step: &Step, call: &Call) -> bool {
+        self.edited |= call.edit != Edit::No && !step.facts.failed;
+        let kind = step.kin.now.kind;
         core::mem::replace(&mut self.last, kind) == kind
     }
 
-    /// Takes in a call that ended in an error before which so many changes were made, and tells whether it came back. `listed` tells
-    /// that the call before was of its kind.
-    pub(super) fn took(
-        &mut self,
-        root: Key,
-        step: &Step,
-        call: &Call,
-        output: &str,
-        (listed, changes): (bool, u32),
-        salt: u64,
-    ) -> bool {
+    /// Takes in a call that ended in an error, and tells whether it came back. `listed` tells that the call before was of its kind.
+    pub(super) fn took(&mut self, root: Key, step: &Step, call: &Call, output: &str, listed: bool, salt: u64) -> bool {
         let first = first_mark(output).map_or(0, frame);
         let line = root_line(output).map_or(0, |line| told(line, salt));
         let sign = mark(combine("stagnation/root", &[root, first.into(), line.into()])).max(1);
         let round = call.round.map_or(0, mark);
         let copy = round != 0 && round == self.round;
         self.round = round;
-        let changed = core::mem::replace(&mut self.changes, changes) != changes;
+        let edited = core::mem::take(&mut self.edited);
         if sign != self.sign || step.fewer {
             (self.sign, self.back) = (sign, None);
             return false;
@@ -106,7 +99,7 @@ impl Trouble {
             return false;
         }
         let back = self.back.get_or_insert_default();
-        back.points = back.points.saturating_add(if changed { TROUBLE_CHANGED } else { TROUBLE });
+        back.points = back.points.saturating_add(if edited { TROUBLE_CHANGED } else { TROUBLE });
         back.seen.add(step.sighting, step.onset);
         true
     }

@@ -16,23 +16,26 @@ const LONGEST: usize = 120;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answered {
     values: Values,
-    /// Somebody spoke to the user since the user's latest message.
+    /// Somebody spoke to the user since the user's latest message, and named nothing that the user gave.
     asked: bool,
     again: Streak,
 }
 codec!(struct Answered { values, asked, again });
 
 impl Answered {
-    pub(super) const fn asks(&mut self) {
-        self.asked = true;
+    /// Somebody speaks to the user: who names what the user gave has heard it.
+    pub(super) fn asks(&mut self, text: &str, salt: u64) {
+        self.asked = !self.values.holds(text, SHORTEST, salt);
     }
 
     pub(super) fn hears(&mut self, text: &str, salt: u64, sighting: Sighting, onset: Onset) {
         let given = self.values.take(text, SHORTEST, salt);
-        if given.new {
-            self.ends();
-        } else if given.old && core::mem::take(&mut self.asked) && text.len() <= LONGEST {
+        // Who gives the same once more, and something besides, was asked for both.
+        let again = given.last || given.old && !given.new;
+        if again && core::mem::take(&mut self.asked) && text.len() <= LONGEST {
             self.again.add(sighting, onset);
+        } else if given.new {
+            self.ends();
         }
     }
 
