@@ -23,10 +23,17 @@ pub(crate) struct State {
     onset: Onset,
     sightings: Latest,
     heard: Heard,
-    /// Mark of the latest message of the system that is not called synthetic; 0 for none.
+    /// Mark of the message of the system that the answers are to, where it is not called synthetic; 0 where the host's own prompts are.
     told: u32,
 }
 codec!(struct State { prompted, answers, onset, sightings, heard, told });
+
+impl State {
+    /// Forgets the answers; what is counted next is answers to that message.
+    fn start_over(&mut self, told: u32) {
+        *self = Self { heard: core::mem::take(&mut self.heard), told, ..Self::default() };
+    }
+}
 
 /// A message of the system that is not called synthetic, without its counters.
 fn reminds(fact: &Fact<'_>, salt: u64) -> Option<u32> {
@@ -63,16 +70,23 @@ impl Rule for ContinuationLoop {
             Fact::Event(event) => state.heard.is_news(event, cx.salt),
             _ => false,
         };
-        let reminded = reminds(fact, cx.salt);
-        let other = reminded.is_some_and(|told| told != state.told);
-        if news || other || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
-            let told = reminded.unwrap_or(state.told);
-            *state = State { heard: core::mem::take(&mut state.heard), told, ..State::default() };
-        }
         if news || matches!(fact, Fact::Call(..) | Fact::Step(..)) {
+            state.start_over(state.told);
             return None;
         }
-        if reminded.is_some() || prompts(fact) {
+        if let Some(told) = reminds(fact, cx.salt) {
+            // Beside prompts that the host calls its own it is none.
+            let host_prompts = state.told == 0 && state.answers > 0;
+            if told != state.told && !host_prompts {
+                state.start_over(told);
+            }
+            if told == state.told {
+                state.prompted.get_or_insert(cx.onset);
+            }
+            return None;
+        }
+        if prompts(fact) {
+            state.told = 0;
             state.prompted.get_or_insert(cx.onset);
             return None;
         }
@@ -189,8 +203,11 @@ mod tests {
         play(nothing, 6).last(RULE, Block);
         play(nothing, 3).expect(RULE, &[]);
         // News each time. What a heartbeat is to it is in the corpus.
-        play(|n| format!("The {} is there.", ["tug", "pilot", "crane", "barge"][n % 4].repeat(n + 1)), 12)
-            .expect(RULE, &[]);
+        let news = |n: usize| format!("The {} is there.", ["tug", "pilot", "crane", "barge"][n % 4].repeat(n + 1));
+        play(news, 12).expect(RULE, &[]);
+        // Beside the host's own prompts it ends nothing.
+        let both = |n: usize| [remind(&news(n)), PROMPT.into(), answer(n)];
+        events("{}", (0..6).flat_map(both)).last(RULE, Block);
     }
 
     #[test]

@@ -418,12 +418,11 @@ impl Rule for Stagnation {
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
                     Outcome { trouble, line, length, changes, waits }
                 });
+                let derived = state.rederived.took(step, call, &result.output, cx.salt);
                 if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points(), 1)) {
                     return Some(only_told(thing.told(&call.name, cx), cx));
                 }
-                if state.rederived.took(step, call, &result.output, cx.salt)
-                    && cx.limits.reached(state.rederived.points(), 1)
-                {
+                if derived && cx.limits.reached(state.rederived.points(), 1) {
                     return state.rederived.told(cx).map(|signal| only_told(signal, cx));
                 }
                 if back && cx.limits.reached(state.troubles.latest().points(), 1) {

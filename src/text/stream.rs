@@ -38,6 +38,8 @@ const STRIDE: u64 = 8;
 const SPAN: usize = STRIDE as usize + GRAM - 1;
 /// Bytes of looking back that a byte of text pays for.
 const CREDIT: u64 = 4;
+/// Digits of a number that a line begins with which are the same as any others.
+const NUMBER: usize = 9;
 /// Characters in structured text are this much less evidence.
 const STRUCTURED: u64 = 4;
 
@@ -261,20 +263,19 @@ fn unit(text: &[u8], period: usize) -> Option<Unit> {
     let around = text.get(text.len().saturating_sub(period + 3)..)?;
     let whole = || around.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
     let ruler = whole().next().is_some() && whole().all(is_ruling);
-    // Wherever the copy is cut, a line of it begins in the next one at the latest.
+    // From the beginning of a line, wherever the copy is cut.
     let lines = copy.iter().filter(|byte| **byte == b'\n').count();
-    let twice = copy.iter().chain(copy).skip_while(|byte| **byte != b'\n').skip(1);
-    let numbered = lines > 0 && {
-        let mut layout = Layout::default();
-        twice.take(period).any(|byte| {
-            layout.byte(*byte);
-            layout.line == Line::Number
-        })
-    };
+    let begin = copy.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (mut leads, mut numbered, mut says) = (lines > 0, false, false);
+    for byte in copy.iter().cycle().skip(begin).take(period) {
+        leads = *byte == b'\n' || leads && *byte == b'0';
+        numbered |= leads && *byte == b'0';
+        says |= !leads && (byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    }
     Some(Unit {
         characters: u32::try_from(characters(copy)).unwrap_or(u32::MAX),
         worth: match () {
-            () if numbered && !whole().any(char::is_alphabetic) => Worth::Nothing,
+            () if numbered && !says => Worth::Nothing,
             () if ruler || numbered && lines == 1 => Worth::Quarter,
             () => Worth::Whole,
         },
@@ -399,13 +400,20 @@ impl Periods {
         let mut layout = self.layout;
         let (before, text) = self.tail.split_at_mut(from);
         // A number may have begun in the piece before.
-        let begun = before.iter().rev().find(|byte| !byte.is_ascii_digit());
-        let mut leads = begun.map_or(self.total == before.len() as u64, |byte| *byte == b'\n');
+        let begun = before.iter().rev().take(NUMBER).take_while(|byte| byte.is_ascii_digit()).count();
+        let ahead = before.len() - begun;
+        let starts = if ahead == 0 { self.total == begun as u64 } else { before.get(ahead - 1) == Some(&b'\n') };
+        // Digits that may still be of one; none once something else has come.
+        let mut left = if starts { NUMBER - begun } else { 0 };
         for byte in text {
-            leads = *byte == b'\n' || leads && byte.is_ascii_digit();
             layout.byte(*byte);
-            if leads && layout.line == Line::Number {
+            if *byte == b'\n' {
+                left = NUMBER;
+            } else if left > 0 && layout.line == Line::Number {
                 *byte = b'0';
+                left -= 1;
+            } else {
+                left = 0;
             }
         }
     }
@@ -721,6 +729,10 @@ mod tests {
         // One item that comes again counts a quarter: sixty that are all well.
         let found = strongest(&[&list(&["all is well"], 20)]).unwrap();
         assert!(found.numbered && found.covered == 60 * 16 / 4, "{found:?}");
+        // Rows of figures repeat themselves, but for the first.
+        let rows: String = (20..80).map(|n| format!("{n} 7 7 0 7\n")).collect();
+        assert!(strongest(&[&rows]).is_some_and(|found| found.numbered && found.covered == 60 * 11 / 4), "{rows}");
+        assert_eq!(strongest(&[&(20..80).map(|n| format!("{n}\n")).collect::<String>()]), None);
         // In a fence every number is itself.
         assert_eq!(strongest(&[&format!("```\n{}", list(&["fir", "elm"], 20))]), None);
     }
@@ -749,6 +761,7 @@ mod tests {
             Just(String::from("```\n")),
             Just(String::from("| a | b |\n")),
             Just(String::from("17. fir\n")),
+            "[0-9]{1,14}[ .)\n]",
         ];
         let part = (unit, 1..60usize).prop_map(|(unit, times)| unit.repeat(times));
         prop::collection::vec(part, 1..5).prop_map(|parts| parts.concat())
