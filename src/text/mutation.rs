@@ -137,6 +137,11 @@ const CHECKS: [&str; 3] = ["check", "validate", "verify"];
 /// What the agent keeps for itself.
 const NOTES: [&str; 5] = ["plan", "plans", "think", "todo", "todos"];
 
+/// Whether a tool of this name keeps the agent's own notes.
+pub(crate) fn keeps_notes(tool: &str) -> bool {
+    any_listed(&NOTES, tool)
+}
+
 /// Words that make a tool a shell.
 const SHELLS: [&str; 13] = [
     "bash",
@@ -164,7 +169,7 @@ pub(crate) struct Named {
     /// It edits.
     edits: bool,
     /// It keeps the agent's own notes.
-    notes: bool,
+    pub(super) notes: bool,
     /// It tells what is wrong.
     complains: bool,
     /// It looks whether something is as it should be.
