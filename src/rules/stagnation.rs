@@ -9,6 +9,7 @@
 
 mod plans;
 mod rederived;
+mod revisits;
 mod things;
 mod trouble;
 mod views;
@@ -25,6 +26,7 @@ use crate::text::{
 use alloc::{boxed::Box, format};
 use plans::Plans;
 use rederived::Rederived;
+use revisits::Revisits;
 use things::{Outcome, Things};
 use trouble::Troubles;
 use views::{Beside, Views};
@@ -87,8 +89,9 @@ struct Again {
     kinds: Ring<Kind>,
     /// Steps in a row that were made before with the same answer.
     row: Streak,
+    revisits: Revisits,
 }
-codec!(struct Again { kinds, row });
+codec!(struct Again { kinds, row, revisits });
 
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
@@ -422,8 +425,13 @@ impl Rule for Stagnation {
                 let back = step
                     .root(result, cx.salt)
                     .is_some_and(|root| own.took(root, step, call, &result.output, listed, cx.salt));
+                let before = state.changes;
                 let came = state.step(step, call, result, listed, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
+                let again = state.again.as_deref_mut();
+                let revisited = again.is_some_and(|again| {
+                    again.revisits.took(step, call, result, listed || waits, changes != before && call.edit != Edit::No)
+                });
                 let thing = state.things.took(step, call, || {
                     let line = root_line(&result.output).map_or(mark(step.facts.light), |line| told(line, cx.salt));
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
@@ -449,6 +457,9 @@ impl Rule for Stagnation {
                         let told = kind.map_or_else(|| again.told(row, cx), |kind| kind.told(&call.name, cx));
                         return Some(only_told(told, cx));
                     }
+                    if revisited && cx.limits.reached(again.revisits.points(), 1) {
+                        return Some(only_told(again.revisits.told(cx), cx));
+                    }
                 }
                 let told = (seen && cx.limits.reached(state.views.points(), 1)).then(|| state.views.told(cx));
                 told.flatten().map(|signal| only_told(signal, cx))
@@ -473,7 +484,9 @@ impl Rule for Stagnation {
     }
 
     fn standing(state: &State) -> u32 {
-        let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
+        let points = |again: &Again| {
+            again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row()).max(again.revisits.points())
+        };
         state
             .again
             .as_deref()
@@ -488,7 +501,10 @@ impl Rule for Stagnation {
     fn fits(state: &State) -> bool {
         let fits = |again: &Again| {
             let kinds = &again.kinds;
-            kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
+            kinds.len() <= KINDS
+                && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits())
+                && again.row.fits()
+                && again.revisits.fits()
         };
         state.again.as_deref().is_none_or(fits)
             && state.things.fits()
