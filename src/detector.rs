@@ -901,6 +901,7 @@ impl Judging<'_> {
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
             root: OnceCell::new(),
+            seen: OnceCell::new(),
             facts,
             call,
         };
@@ -967,6 +968,7 @@ impl Judging<'_> {
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset: self.onset,
             root: OnceCell::new(),
+            seen: OnceCell::new(),
             facts,
             call: Some(call),
         };

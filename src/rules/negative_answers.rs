@@ -157,8 +157,7 @@ fn see(
         let target = || step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
         let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
         let no = if negative { No::new(failed(), target()) } else { No::default() };
-        let answer =
-            Answer { no, round, mutations: step.mutations_after, seen: Occurrence::new(step.sighting, step.onset) };
+        let answer = Answer { no, round, mutations: step.mutations_after, seen: step.occurrence() };
         window.seen.push(answer, cx.limits.window as usize);
     }
     *after = After::Newest;

@@ -148,6 +148,11 @@ pub(crate) fn first_mark(output: &str) -> Option<&str> {
     holds_mark(head.as_bytes()).then(line).flatten()
 }
 
+/// Whether all of an output tells that there is neither [`root_error`] nor [`first_mark`] in it: cheaper than asking for both.
+pub(crate) fn is_unmarked(output: &str) -> bool {
+    output.len() <= END && !holds_mark(output.as_bytes())
+}
+
 /// Whether a line is a mark and nothing else, such as `ERROR:`.
 fn is_label(line: &str) -> bool {
     line.ends_with(':') && !line.contains(char::is_whitespace) && listed(&MARKS, line.trim_end_matches(':'))

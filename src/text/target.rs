@@ -262,15 +262,12 @@ fn asks_for(parameter: &str) -> bool {
 /// components; anything else as it is.
 fn shortened(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
-    let (mut before, mut web, mut slashed, mut rough) = (0, false, false, false);
-    for byte in bytes {
-        let slash = *byte == b'/';
-        web |= before == b':' && slash;
-        slashed |= slash;
-        rough |= before == b'/' && (slash || *byte == b'.');
-        before = *byte;
-    }
-    if web && let Some((_, rest)) = text.split_once("://") {
+    let pair = |first: u8, second: &[u8]| {
+        bytes.windows(2).any(|pair| matches!(pair, [one, other] if *one == first && second.contains(other)))
+    };
+    if pair(b':', b"/")
+        && let Some((_, rest)) = text.split_once("://")
+    {
         let rest = rest.split('#').next().unwrap_or(rest);
         let (page, query) = rest.split_once('?').unwrap_or((rest, ""));
         let page = page.trim_end_matches('/');
@@ -282,11 +279,12 @@ fn shortened(text: &str) -> Cow<'_, str> {
         sort_few(&mut asked, |one, other| one > other);
         return Cow::Owned(alloc::format!("{page}?{}", asked.join("&")));
     }
-    if !slashed && !bytes.contains(&b'\\') {
+    if !bytes.iter().any(|byte| matches!(byte, b'/' | b'\\')) {
         return Cow::Borrowed(text);
     }
     // Nearly every path is spelled simply already.
-    if slashed && !rough && !text.starts_with('.') && !text.ends_with('/') {
+    let simple = !text.starts_with('.') && !text.ends_with('/') && !pair(b'/', b"/.");
+    if simple && bytes.contains(&b'/') {
         let slashes = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
         let cut = slashes.map(|(at, _)| at + 1).nth(1).unwrap_or(0);
         return Cow::Borrowed(text.get(cut..).unwrap_or_default());
