@@ -408,7 +408,9 @@ fn verb(name: &str) -> Option<bool> {
 pub(super) fn action(call: &ToolCall) -> Option<&str> {
     const NAMES: [&str; 7] = ["action", "command", "method", "mode", "op", "operation", "sub_command"];
     let map = call.args.as_ref()?.as_object()?;
-    let word = NAMES.iter().find_map(|name| map.get(*name)?.as_str())?;
+    let place = |name: &str| NAMES.iter().position(|known| *known == name);
+    let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));
+    let (_, word) = named.min_by_key(|(place, _)| *place)?;
     (!word.contains(char::is_whitespace)).then_some(word)
 }
 
