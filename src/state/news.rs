@@ -71,7 +71,7 @@ impl Came {
         let start = head(answer);
         let error = step.facts.class.map(|class| {
             let first = || first_mark(answer).map(|line| mistake(line, salt));
-            step.root(result, salt).or_else(first).unwrap_or(class)
+            if step.is_unmarked(result) { class } else { step.root(result, salt).or_else(first).unwrap_or(class) }
         });
         let head = heading(start, HEAD);
         let (sign, sum) = match error {

@@ -84,7 +84,7 @@ pub(crate) use request::{
     Asks, REASONS, Waits, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
     request_words, scrolls, waits, word_hashes,
 };
-pub(crate) use root::{Tokens, down, first_mark, root_error, root_line, tells_trouble};
+pub(crate) use root::{Tokens, down, first_mark, is_unmarked, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;
