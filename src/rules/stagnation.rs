@@ -458,7 +458,7 @@ impl Rule for Stagnation {
                         return Some(only_told(told, cx));
                     }
                     if revisited && cx.limits.reached(again.revisits.points(), 1) {
-                        return Some(only_told(again.revisits.told(cx), cx));
+                        return again.revisits.told(cx).map(|signal| only_told(signal, cx));
                     }
                 }
                 let told = (seen && cx.limits.reached(state.views.points(), 1)).then(|| state.views.told(cx));

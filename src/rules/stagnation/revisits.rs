@@ -8,7 +8,7 @@ use crate::rules::streak::{Streak, Told};
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
 use crate::text::{Asks, combine, mark};
-use alloc::format;
+use alloc::{boxed::Box, format};
 
 /// Calls with their answers that are known.
 const KNOWN: usize = 24;
@@ -18,27 +18,65 @@ const TELLS: usize = 20;
 const LATEST: u32 = 10;
 const MOST: u32 = 9;
 
+/// Only where a call came to an answer that tells something.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Revisits {
+pub(super) struct Revisits(Option<Box<Places>>);
+codec!(struct Revisits(_));
+
+#[derive(Clone, Debug, Default)]
+struct Places {
+    /// Calls with their answers, and the answers alone.
     known: Recent<KNOWN>,
-    /// The answers alone.
     answers: Recent<KNOWN>,
     /// A bit for each of the latest [`LATEST`], 1 where it was known, the latest lowest.
     past: u16,
     seen: Streak,
 }
-codec!(struct Revisits { known, answers, past, seen });
+codec!(struct Places { known, answers, past, seen });
 
 impl Revisits {
     /// Takes a step in, and tells whether it was one more that is known. `idle` tells that time may have passed for it, or that
     /// it is one more of a list; `changed` that something new was done.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, idle: bool, changed: bool) -> bool {
         if changed {
-            (self.past, self.seen) = (0, Streak::default());
+            self.0 = None;
         }
-        if result.output.len() < TELLS || call.asks == Asks::Handover {
+        // An error tells what is wrong with a call, not where one is.
+        if step.facts.failed || result.output.len() < TELLS || call.asks == Asks::Handover {
             return false;
         }
+        self.0.get_or_insert_default().took(step, call, idle)
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.0.as_ref().map_or(0, |places| places.points())
+    }
+
+    pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
+        let places = self.0.as_ref()?;
+        let (identity, times) = (combine("stagnation/row", &[cx.agent]), places.past.count_ones());
+        Some(places.seen.signal(Told {
+            kind: "nothing-new",
+            identity,
+            count: places.points(),
+            confidence: confidence(400, 14, places.points()),
+            signature: cx.named("calls", '=', identity),
+            message: format!(
+                "{times} of the last {LATEST} calls were all made before and got the answers that they had got before"
+            ),
+            instead: "Work with the answers that are there, or call something that was not called yet.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        }))
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.0.as_ref().is_none_or(|places| places.seen.fits() && places.past >> LATEST == 0)
+    }
+}
+
+impl Places {
+    fn took(&mut self, step: &Step, call: &Call, idle: bool) -> bool {
         let answer = combine("stagnation/answer", &[step.facts.light, step.agent]);
         let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer])));
         // Another call that comes to what is known brings no news, and is no repetition.
@@ -54,31 +92,8 @@ impl Revisits {
         known
     }
 
-    pub(super) fn points(&self) -> u32 {
+    fn points(&self) -> u32 {
         self.past.count_ones() * FULL / MOST
-    }
-
-    pub(super) fn told(&self, cx: &Cx<'_>) -> Signal {
-        let identity = combine("stagnation/row", &[cx.agent]);
-        self.seen.signal(Told {
-            kind: "nothing-new",
-            identity,
-            count: self.points(),
-            confidence: confidence(400, 14, self.points()),
-            signature: cx.named("calls", '=', identity),
-            message: format!(
-                "{} of the last {} calls that told something were made before and got the answers that they had got before",
-                self.past.count_ones(),
-                LATEST
-            ),
-            instead: "Work with the answers that are there, or call something that was not called yet.",
-            recommendation: Recommendation::ChangeApproach,
-            halt_reason: HaltReason::Stalled,
-        })
-    }
-
-    pub(super) fn fits(&self) -> bool {
-        self.seen.fits()
     }
 }
 
