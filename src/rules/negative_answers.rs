@@ -5,9 +5,9 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Fact, Facts, Limits, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Signal, Told};
 use crate::state::{Occurrence, Ring};
 use crate::text::{Asks, Key, combine, mark, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};

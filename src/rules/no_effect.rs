@@ -6,9 +6,9 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal, Told};
 use crate::state::{Call, Onset, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress};
 use alloc::{format, vec::Vec};

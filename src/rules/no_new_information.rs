@@ -8,8 +8,8 @@ mod looks;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::Ring;
 use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
 use alloc::{format, vec, vec::Vec};

@@ -15,7 +15,7 @@
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, outcome_words};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
 use crate::text::{Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, printable, transient};
 use alloc::{boxed::Box, format, vec::Vec};
@@ -406,30 +406,27 @@ impl Entry {
         };
         let nudge = cx.limits.nudge.saturating_mul(scale);
         let told = self.is_told(loose, cx.limits);
-        Some(Signal {
+        let words = Told {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
             count: self.points.all,
-            scale,
-            period: None,
-            onset: self.onset,
-            sightings: self.sightings.iter().copied().collect(),
             confidence: confidence(self.points.all),
             signature: cx.named(&tool, '#', self.call),
-            advice: Advice {
-                what: None,
-                instead: if custom {
-                    "Find out what keeps it as it is and change that, or reach the goal in another way."
-                } else if scale > 1 && !self.came.failed() {
-                    "Wait longer between looks, or find out whether what is waited for is still alive."
-                } else if self.came.failed() {
-                    "Read what the outcome says and change what it complains about, or reach the goal with another tool."
-                } else {
-                    "Use the answer that is already there, or ask for something it does not contain."
-                },
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
+            message,
+            instead: if custom {
+                "Find out what keeps it as it is and change that, or reach the goal in another way."
+            } else if scale > 1 && !self.came.failed() {
+                "Wait longer between looks, or find out whether what is waited for is still alive."
+            } else if self.came.failed() {
+                "Read what the outcome says and change what it complains about, or reach the goal with another tool."
+            } else {
+                "Use the answer that is already there, or ask for something it does not contain."
             },
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
+        };
+        Some(Signal {
+            scale,
             ask: (told && self.points.all >= nudge).then_some(Level::Nudge),
             extra: Extra {
                 each: (!told).then_some(ADJACENT),
@@ -437,7 +434,7 @@ impl Entry {
                 threshold: told.then_some(nudge),
                 ..Extra::default()
             },
-            message,
+            ..words.signal(self.onset, self.sightings.iter().copied().collect())
         })
     }
 }

@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Signal, elsewhere};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, backoff, combine, mark, printable};
 use alloc::format;
@@ -115,26 +115,22 @@ impl Window<Outing> {
         };
         let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.seen.sighting()).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
-        Some(Signal {
+        let told = Told {
             kind: if different { "changing-arguments" } else { "same-arguments" },
             identity,
             count,
-            scale: 1,
-            period: None,
-            onset: first.seen.onset(),
-            sightings,
             confidence: u16::try_from(650 + count.min(8) * 40).unwrap_or(1000),
             signature: cx.named(&tool, '!', class),
-            advice: Advice {
-                what: None,
-                instead: if batch {
-                    "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
-                } else {
-                    "Look at the current state of what the call is about before trying again, or take another way to the goal."
-                },
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::RepeatedError,
+            message,
+            instead: if batch {
+                "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
+            } else {
+                "Look at the current state of what the call is about before trying again, or take another way to the goal."
             },
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::RepeatedError,
+        };
+        Some(Signal {
             ask: (batch && cx.limits.nudge != 0 && count >= cx.limits.nudge).then_some(Level::Nudge),
             extra: Extra {
                 each: (!batch).then_some(1),
@@ -142,7 +138,7 @@ impl Window<Outing> {
                 threshold: batch.then_some(cx.limits.nudge),
                 ..Extra::default()
             },
-            message,
+            ..told.signal(first.seen.onset(), sightings)
         })
     }
 

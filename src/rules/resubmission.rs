@@ -7,8 +7,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
 use crate::state::{Call, Step};
 use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, root_line, trimmed};
 use crate::tuned;

@@ -9,8 +9,8 @@ mod chain;
 
 use crate::codec::codec;
 use crate::model::{Body, HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Call, Onset, Ring, Sighting};
 use crate::text::{Asks, Goal, Key, beside, combine, printable, reads_as_prose, salted};
 use alloc::{boxed::Box, format};

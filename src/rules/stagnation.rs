@@ -13,8 +13,8 @@ mod trouble;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, only_told};
 use crate::state::{Call, Kin, Ring, Step, Time, head};
 use crate::text::{
     Edit, Figures, Left, Words, combine, down, first_mark, frame, mark, mistake, printable, progress, root_line,

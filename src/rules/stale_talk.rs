@@ -15,8 +15,8 @@ mod values;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, Role};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Goal, Key, Vocabulary, combine, figures, plain_words};
 use crate::tuned;

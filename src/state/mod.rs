@@ -34,7 +34,7 @@ pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, task_key};
 pub(crate) use store::{Forgotten, Store};
 pub(crate) use tight::{Occurrence, Seen};
-pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow};
+pub(crate) use workflow::{Flow, Moment, Taken, Task, Unchanged, Workflow, is_of_a_workflow};
 
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
