@@ -547,12 +547,8 @@ impl Rule for RepeatedCall {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge, Observe};
-    use crate::rules::testing::{Script, events};
-    use alloc::{
-        format,
-        string::{String, ToString},
-        vec::Vec,
-    };
+    use crate::rules::testing::{Script, events, pair};
+    use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "repeated-call";
 
@@ -618,16 +614,7 @@ mod tests {
 
     /// Calls with their answers: tool, arguments, answer.
     fn calls(calls: impl IntoIterator<Item = (&'static str, String, String)>) -> crate::rules::testing::Played {
-        let lines: Vec<String> = calls
-            .into_iter()
-            .flat_map(|(tool, args, answer)| {
-                [
-                    format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
-                    format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"{answer}"}}"#),
-                ]
-            })
-            .collect();
-        events("{}", &lines)
+        events("{}", calls.into_iter().flat_map(|(tool, args, answer)| pair(tool, &args, "ok", &answer)))
     }
 
     #[test]
@@ -792,11 +779,9 @@ mod tests {
             told.expect(rule, &[]);
         }
         // Reports between the calls neither part them nor push them out.
-        let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
-        let result = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"the same text"}"#;
         let mut mixed = Vec::new();
         for lap in 0..3 {
-            mixed.extend([call.to_string(), result.to_string()]);
+            mixed.extend(pair("read", r#"{"path":"a"}"#, "ok", "the same text"));
             mixed.extend((0..40).map(|n| custom(&format!("page-{lap}-{n}"), "read")));
         }
         events("{}", mixed).expect(RULE, &[(85, Nudge)]);

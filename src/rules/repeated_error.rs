@@ -258,7 +258,7 @@ fn see(
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::{Script, events};
+    use crate::rules::testing::{Script, events, pair};
     use alloc::{format, vec::Vec};
 
     const RULE: &str = "repeated-error";
@@ -302,10 +302,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_a_target() {
         let step = |tool: &str, name: &str, text: &str, error: &str| {
-            [
-                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"{name}":"{text}"}}}}"#),
-                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"error","output":"{error}"}}"#),
-            ]
+            pair(tool, &format!(r#"{{"{name}":"{text}"}}"#), "error", error)
         };
         let words = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "juniper"];
         let all = |one: &dyn Fn(&str) -> [alloc::string::String; 2]| words.iter().flat_map(|word| one(word)).collect();
@@ -327,26 +324,16 @@ mod tests {
     #[test]
     fn a_batch_that_changes_things_is_one_as_well() {
         let each = |tool: &str, name: &str, error: &str| {
-            let step = |at: usize| {
-                [
-                    format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"{name}":"{}-{at}"}}}}"#, "berth"),
-                    format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"error","output":"{error}"}}"#),
-                ]
-            };
-            events("{}", (0..12).flat_map(step).collect::<Vec<_>>())
+            let step = |at| pair(tool, &format!(r#"{{"{name}":"berth-{at}"}}"#), "error", error);
+            events("{}", (0..12).flat_map(step))
         };
         each("cancel_order", "orderId", "the order is shipped").strongest(RULE, Nudge);
         each("send_mail", "to", "550 mailbox unavailable").strongest(RULE, Nudge);
         // What is written is no target: one more wording of a message is one more try.
         each("commit", "message", "nothing to commit").strongest(RULE, Halt);
         let shell = |line: &dyn Fn(usize) -> alloc::string::String, error: &str| {
-            let step = |at: usize| {
-                [
-                    format!(r#"{{"type":"tool-call","tool":"bash","args":{{"command":"{}"}}}}"#, line(at)),
-                    format!(r#"{{"type":"tool-result","tool":"bash","outcome":"error","output":"{error}"}}"#),
-                ]
-            };
-            events("{}", (0..12).flat_map(step).collect::<Vec<_>>())
+            let step = |at| pair("bash", &format!(r#"{{"command":"{}"}}"#, line(at)), "error", error);
+            events("{}", (0..12).flat_map(step))
         };
         shell(&|at| format!("ssh root@web{at} uptime"), "Connection refused").strongest(RULE, Nudge);
         shell(&|at| format!("nc -zv -w1 10.0.4.7 {}", 80 + at), "Connection refused").strongest(RULE, Nudge);
@@ -391,12 +378,8 @@ mod tests {
     fn a_look_settles_no_change_that_failed() {
         // An editor that views and edits by one name.
         let step = |command: &str, text: &str, outcome: &str, output: &str| {
-            [
-                format!(
-                    r#"{{"type":"tool-call","tool":"file_editor","args":{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}}}"#
-                ),
-                format!(r#"{{"type":"tool-result","tool":"file_editor","outcome":"{outcome}","output":"{output}"}}"#),
-            ]
+            let args = format!(r#"{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}"#);
+            pair("file_editor", &args, outcome, output)
         };
         let fails = |n: usize| step("str_replace", &"x".repeat(n + 1), "error", "No match of the old text was found");
         let looks = |n: usize| step("view", "", "ok", &format!("1: def f(): return {}", "y".repeat(n)));

@@ -479,7 +479,7 @@ impl Rule for Stagnation {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Nudge, Observe};
-    use crate::rules::testing::{Played, events};
+    use crate::rules::testing::{Played, events, pair};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stagnation";
@@ -488,13 +488,11 @@ mod tests {
     fn play(steps: impl IntoIterator<Item = (&'static str, String, &'static str, String)>) -> Played {
         let line = |(tool, args, outcome, output): (&str, String, &str, String)| {
             let output = serde_json::to_string(&output).unwrap();
+            let output = &output[1..output.len() - 1];
             if matches!(tool, "user" | "assistant") {
-                return Vec::from([format!(r#"{{"type":"message","role":"{tool}","text":{output}}}"#)]);
+                return Vec::from([format!(r#"{{"type":"message","role":"{tool}","text":"{output}"}}"#)]);
             }
-            Vec::from([
-                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
-                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":{output}}}"#),
-            ])
+            Vec::from(pair(tool, &args, outcome, output))
         };
         let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
         events("{}", &lines)
