@@ -489,6 +489,8 @@ pub enum AttemptStatus {
     Done,
 }
 
+names!(AttemptStatus { Pending = "pending", InProgress = "in-progress", Blocked = "blocked", Done = "done" });
+
 /// An orchestrator's attempt at a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -92,7 +92,7 @@ codec!(struct Seen { at, status, blocked, blockers, worked, work, sighting, onse
 impl Seen {
     /// What a report says of it.
     fn line(&self) -> String {
-        let mut line = format!("{}, ", status_name(self.status).replace('-', " "));
+        let mut line = format!("{}, ", self.status.name().replace('-', " "));
         if let Some(session) = &self.session {
             line += &format!("{session}, ");
         }
@@ -126,15 +126,6 @@ impl Seen {
     }
 }
 
-const fn status_name(status: AttemptStatus) -> &'static str {
-    match status {
-        AttemptStatus::Pending => "pending",
-        AttemptStatus::InProgress => "in-progress",
-        AttemptStatus::Blocked => "blocked",
-        AttemptStatus::Done => "done",
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     CompletedTaskRevisit,
@@ -149,15 +140,6 @@ impl Kind {
             Self::CompletedTaskRevisit => "completed-task-revisit",
             Self::BlockedTaskSpin => "blocked-task-spin",
             Self::NoProgressRepeat => "no-progress-repeat",
-        }
-    }
-
-    /// As the document's log lines have it.
-    const fn logged(self) -> &'static str {
-        match self {
-            Self::CompletedTaskRevisit => "completed_task_revisit",
-            Self::BlockedTaskSpin => "blocked_task_spin",
-            Self::NoProgressRepeat => "no_progress_repeat",
         }
     }
 }
@@ -628,7 +610,7 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
 fn detected(kind: Kind, task: &str, attempts: u32, recommendation: Recommendation) -> String {
     format!(
         "Loop detected: {}, taskId={task}, attemptCount={attempts}, recommendation={}",
-        kind.logged(),
+        kind.name().replace('-', "_"),
         logged(recommendation)
     )
 }
