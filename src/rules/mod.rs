@@ -67,8 +67,8 @@ pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::codec::{Codec, Reader};
 use crate::model::{
-    AttemptEvidence, AttemptStanding, Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome,
-    PhaseStanding, Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
+    Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome, PhaseStanding, Recommendation,
+    Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
 use crate::text::{Digests, Goal, Key, Named, printable, request_goal, shown};
@@ -658,7 +658,7 @@ macro_rules! registry {
         /// Every rule's memory of a run.
         #[derive(Debug, Default)]
         pub(crate) struct States {
-            $($name: <$rule as Rule>::State),*
+            $(pub(crate) $name: <$rule as Rule>::State),*
         }
 
         impl Clone for States {
@@ -931,41 +931,11 @@ registry! {
 }
 
 impl States {
-    /// Whether a judge was asked about the calls of the lane at hand and has not answered.
-    pub(crate) fn asks(&self) -> bool {
-        self.empty_handed.asks()
-    }
-
-    /// Attempts per task, as far as they are within the window that ends `now`.
-    pub(crate) fn attempts(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
-        self.task_attempts.status(config, now)
-    }
-
-    /// The latest attempts at a task, and what is logged of their loop.
-    pub(crate) fn attempt_evidence(&self, task: Key) -> (Vec<AttemptEvidence>, Vec<String>) {
-        self.task_attempts.evidence(task)
-    }
-
     /// Visits and the latest phases per task.
     pub(crate) fn phases(&self) -> BTreeMap<String, PhaseStanding> {
         let mut standings = self.phase_visits.status();
         self.phase_cycle.add_walks(&mut standings);
         standings
-    }
-
-    /// The loops counted for a task, or the most of any, and what was said of the latest.
-    pub(crate) fn loops(&self, task: Option<Key>) -> (u32, Option<String>) {
-        self.task_loop.loops(task)
-    }
-
-    /// Tasks so far, and those with a loop.
-    pub(crate) fn task_totals(&self) -> task_loop::Totals {
-        self.task_loop.totals()
-    }
-
-    /// Sets counters of loops back: [`task_loop::State::clear`].
-    pub(crate) fn clear_loops(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
-        self.task_loop.clear(task, human)
     }
 
     /// What [`Self::weight`] estimates.

@@ -488,7 +488,7 @@ mod tests {
     fn play(steps: impl IntoIterator<Item = (&'static str, String, &'static str, String)>) -> Played {
         let line = |(tool, args, outcome, output): (&str, String, &str, String)| {
             let output = serde_json::to_string(&output).unwrap();
-            let output = &output[1..output.len() - 1];
+            let output = output.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap();
             if matches!(tool, "user" | "assistant") {
                 return Vec::from([format!(r#"{{"type":"message","role":"{tool}","text":"{output}"}}"#)]);
             }

@@ -382,7 +382,8 @@ impl Run {
     /// another that waits for an answer, what names no task first.
     pub(crate) fn asked(&self, task: Key) -> Key {
         let lanes = self.lanes.evidence(&self.rules, &self.counted);
-        let waiting: Vec<Key> = lanes.filter(|(.., rules, _)| rules.asks()).map(|(task, ..)| task).collect();
+        let waiting: Vec<Key> =
+            lanes.filter(|(.., rules, _)| rules.empty_handed.asks()).map(|(task, ..)| task).collect();
         let which = if waiting.contains(&task) { Some(&task) } else { waiting.iter().find(|task| **task == 0) };
         which.or(waiting.last().filter(|_| task == 0)).copied().unwrap_or(task)
     }
