@@ -121,9 +121,9 @@ impl Detector {
         metrics::remembered(metrics, before, (run.rules.task_loop.totals(), run.evicted));
         let cut_short = core::mem::take(&mut self.scratch.cut_short);
         metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
-        metrics::tally(metrics, &judgement, event, &self.settings.config);
+        metrics::tally(metrics, judgement.as_ref(), event, &self.settings.config);
         self.settle();
-        Ok(judgement.verdict)
+        Ok(verdict(judgement, seq))
     }
 
     /// Records a piece of streamed text, of which there are most, without looking again at what the one before has settled:
@@ -166,7 +166,8 @@ impl Detector {
             answers: None,
             digests,
         };
-        judging.show_all([&Fact::Tick, &Fact::Event(event)]);
+        judging.tick();
+        judging.show(&Fact::Event(event));
         if judging.is_quiet() {
             judging.scratch.digests = judging.digests.take();
             run.standings.judged(Level::Continue, run.now);
@@ -175,10 +176,11 @@ impl Detector {
         }
         let before = (judging.run.rules.task_loop.totals(), judging.run.evicted);
         let judgement = judging.end();
+        drop(judging);
         metrics::remembered(metrics, before, (run.rules.task_loop.totals(), run.evicted));
-        metrics::tally(metrics, &judgement, event, config);
+        metrics::tally(metrics, judgement.as_ref(), event, config);
         self.settle();
-        Some(judgement.verdict)
+        Some(verdict(judgement, seq))
     }
 
     /// Keeps what all runs take together within its bound, after one has changed.
@@ -210,7 +212,7 @@ impl Detector {
                 judge(&self.settings, &mut scratch, &mut run.into_owned(), None, seq, event)
             }
         };
-        Ok(judgement.verdict)
+        Ok(verdict(judgement, seq))
     }
 
     /// Where a scope stands. An unknown scope has `known: false` and nothing counted.
@@ -429,10 +431,13 @@ fn validate(event: &Event) -> Result<(), Error> {
         Some(name) if is_long(name) => fail(field, &format!("expected at most {LONGEST_NAME} characters")),
         _ => Ok(()),
     };
-    named("run", event.context.run.as_ref())?;
-    named("agent", event.context.agent.as_ref())?;
-    named("task", event.context.task.as_ref())?;
-    named("parentTask", event.context.parent_task.as_ref())?;
+    let model::Context { run, agent, task, parent_task, .. } = &event.context;
+    let names = [("run", run), ("agent", agent), ("task", task), ("parentTask", parent_task)];
+    if names.iter().any(|(_, name)| name.as_ref().is_some_and(|name| name.len() > LONGEST_NAME)) {
+        for (field, name) in names {
+            named(field, name.as_ref())?;
+        }
+    }
     match &event.body {
         Body::Transition(transition) => {
             named("from", transition.from.as_ref())?;
@@ -489,7 +494,15 @@ fn validate(event: &Event) -> Result<(), Error> {
     Ok(())
 }
 
-/// One event, from facts to verdict.
+/// What is said of an event: nothing but its number where nothing was found.
+fn verdict(judgement: Option<Judgement>, seq: u64) -> Verdict {
+    match judgement {
+        Some(judgement) => judgement.verdict,
+        None => Verdict { seq, ..Verdict::default() },
+    }
+}
+
+/// One event, from facts to verdict; nothing where no rule has said anything, as of most.
 ///
 /// `before` is the memory of the rules that `run` is a copy of [for a call](Run::before_call).
 fn judge(
@@ -499,7 +512,7 @@ fn judge(
     before: Option<&States>,
     seq: u64,
     event: &Event,
-) -> Judgement {
+) -> Option<Judgement> {
     if let Body::Host(host) = &event.body
         && matches!(host.kind, HostKind::RunStart | HostKind::Restart)
     {
@@ -553,10 +566,11 @@ fn judge(
     }
     if matches!(event.body, Body::Delta(_)) && !context.synthetic {
         // Of these there are most.
-        judging.show_all([&Fact::Tick, &Fact::Event(event)]);
+        judging.tick();
+        judging.show(&Fact::Event(event));
         return judging.end();
     }
-    judging.show(&Fact::Tick);
+    judging.tick();
     match &event.body {
         Body::ToolCall(call) => judging.call(call),
         Body::ToolResult(result) => judging.result(result),
@@ -679,13 +693,16 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Shows a fact to the rules.
-    fn show(&mut self, fact: &Fact<'_>) {
-        self.show_all([fact]);
+    /// Shows that something has happened to the rules that look at nothing else.
+    fn tick(&mut self) {
+        let (limits, spent) = (self.tool.limits(self.settings), RunView::spent(self.run));
+        if self.run.rules.tick(limits, &spent) {
+            self.show(&Fact::Tick);
+        }
     }
 
-    /// Shows facts to the rules that come in the same surroundings.
-    fn show_all<const N: usize>(&mut self, facts: [&Fact<'_>; N]) {
+    /// Shows a fact to the rules.
+    fn show(&mut self, fact: &Fact<'_>) {
         let limits = self.tool.limits(self.settings);
         let run = RunView::of(self.run);
         let here = self.sighting(0);
@@ -708,9 +725,7 @@ impl Judging<'_> {
             salt: self.scratch.salt,
             digests: &self.digests,
         };
-        for fact in facts {
-            self.run.rules.observe(self.before, fact, limits, &mut cx, self.apart, &mut self.raised);
-        }
+        self.run.rules.observe(self.before, fact, limits, &mut cx, self.apart, &mut self.raised);
     }
 
     /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
@@ -745,7 +760,7 @@ impl Judging<'_> {
             return;
         }
         let salt = self.scratch.salt;
-        let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), &call.tool);
+        let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), call);
         let (ignore, identity) = (&self.tool.ignore_args, &self.tool.identity_args);
         let keys = if named.hands_over {
             let mut ignore = ignore.clone();
@@ -886,6 +901,7 @@ impl Judging<'_> {
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
             root: OnceCell::new(),
+            seen: OnceCell::new(),
             facts,
             call,
         };
@@ -952,6 +968,7 @@ impl Judging<'_> {
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset: self.onset,
             root: OnceCell::new(),
+            seen: OnceCell::new(),
             facts,
             call: Some(call),
         };
@@ -972,11 +989,22 @@ impl Judging<'_> {
         self.run.workflow.halted(&verdict.records);
     }
 
-    fn end(mut self) -> Judgement {
+    /// What is said; nothing where no rule has said anything.
+    fn end(&mut self) -> Option<Judgement> {
+        // What is not there is not moved.
+        if self.is_quiet() {
+            self.run.standings.judged(Level::Continue, self.run.now);
+            self.put_back();
+            return None;
+        }
         let judgement = self.decide();
+        self.put_back();
+        Some(judgement)
+    }
+
+    fn put_back(&mut self) {
         self.scratch.digests = self.digests.take();
         self.run.note_lost();
-        judgement
     }
 
     /// No rule has said anything, and nobody has stopped the run.
@@ -985,13 +1013,6 @@ impl Judging<'_> {
     }
 
     fn decide(&mut self) -> Judgement {
-        if self.is_quiet() {
-            self.run.standings.judged(Level::Continue, self.run.now);
-            return Judgement {
-                verdict: Verdict { seq: self.run.touched, ..Verdict::default() },
-                ..Judgement::default()
-            };
-        }
         let context = self.context;
         let answers = self.answers.take();
         let answers =

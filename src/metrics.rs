@@ -101,14 +101,8 @@ fn of_rule(rules: &mut BTreeMap<String, RuleMetrics>, id: &str, count: impl FnOn
     }
 }
 
-/// Counts failures, requests and what of them were loops. Loops of attempts are counted with their rule and nowhere else.
-fn tally_loops(loops: &mut LoopMetrics, judgement: &Judgement, event: &Event) {
-    if matches!(event.body, Body::Failure(_) | Body::Collaboration(_)) && !event.context.synthetic {
-        let agent: Option<&mut AgentLoops> = of_agent(&mut loops.agents, event.context.agent.as_deref());
-        if let Some(agent) = agent {
-            agent.events = agent.events.saturating_add(1);
-        }
-    }
+/// Counts what of failures and requests were loops. Loops of attempts are counted with their rule and nowhere else.
+fn tally_loops(loops: &mut LoopMetrics, judgement: &Judgement) {
     for record in &judgement.loops {
         match record {
             Record::LoopDetected { agent_id, .. } => {
@@ -138,31 +132,44 @@ fn obeyed<'a>(event: &'a Event, config: &Config) -> Option<&'a str> {
     }
 }
 
-pub(crate) fn tally(metrics: &mut Metrics, judgement: &Judgement, event: &Event, config: &Config) {
+/// Counts an event, and what was said of it.
+pub(crate) fn tally(metrics: &mut Metrics, judgement: Option<&Judgement>, event: &Event, config: &Config) {
+    if matches!(event.body, Body::Failure(_) | Body::Collaboration(_)) && !event.context.synthetic {
+        let agent: Option<&mut AgentLoops> = of_agent(&mut metrics.loops.agents, event.context.agent.as_deref());
+        if let Some(agent) = agent {
+            agent.events = agent.events.saturating_add(1);
+        }
+    }
+    let announced = obeyed(event, config).map(|rule| (rule, config.phases.trigger_hitl));
+    let Some(judgement) = judgement else { return refused(metrics, announced) };
     let verdict: &Verdict = &judgement.verdict;
-    tally_loops(&mut metrics.loops, judgement, event);
+    tally_loops(&mut metrics.loops, judgement);
     count_level(&mut metrics.verdicts, verdict.level);
     for finding in &verdict.findings {
         of_rule(&mut metrics.rules, &finding.rule, |rule| count_level(&mut rule.levels, finding.level));
     }
     // A refusal has one reason, however many rules have one.
-    let refused = verdict.findings.iter().filter(|_| verdict.level >= Level::Block);
-    let mut reasons = refused.filter(|finding| finding.level >= Level::Block).map(|finding| finding.rule.as_str());
+    let refusing = verdict.findings.iter().filter(|_| verdict.level >= Level::Block);
+    let mut reasons = refusing.filter(|finding| finding.level >= Level::Block).map(|finding| finding.rule.as_str());
     let recorded = reasons.find(|rule| is_about_phases(rule)).map(|rule| (rule, verdict.label.is_some()));
-    let announced = || obeyed(event, config).map(|rule| (rule, config.phases.trigger_hitl));
-    if let Some((rule, escalated)) = recorded.or_else(announced)
-        && let Some(counter) = index_of(rule).and_then(|index| RULES.get(index)?.refused)
-    {
-        let blocked = counter(metrics);
-        *blocked = blocked.saturating_add(1);
-        metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(u64::from(escalated));
-    }
+    refused(metrics, recorded.or(announced));
     for rule in &judgement.fresh {
         of_rule(&mut metrics.rules, rule, |rule| rule.detections = rule.detections.saturating_add(1));
         metrics.detections = metrics.detections.saturating_add(1);
         if let Some(detections) = of_agent(&mut metrics.detections_by_agent, event.context.agent.as_deref()) {
             *detections = detections.saturating_add(1);
         }
+    }
+}
+
+/// Counts an event that a rule refused, and whether a human was asked about it.
+fn refused(metrics: &mut Metrics, reason: Option<(&str, bool)>) {
+    if let Some((rule, escalated)) = reason
+        && let Some(counter) = index_of(rule).and_then(|index| RULES.get(index)?.refused)
+    {
+        let blocked = counter(metrics);
+        *blocked = blocked.saturating_add(1);
+        metrics.hitl_triggered = metrics.hitl_triggered.saturating_add(u64::from(escalated));
     }
 }
 

@@ -239,7 +239,7 @@ impl Walk {
             shape,
             call: call.map_or(0, |call| mark(call.key)),
             patient: step.facts.waiting || step.slept && step.facts.transient || call.is_some_and(|call| call.polling),
-            at: Occurrence::new(step.sighting, step.onset),
+            at: step.occurrence(),
         };
         self.steps.push(seen, LONGEST);
     }

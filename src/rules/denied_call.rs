@@ -68,7 +68,7 @@ fn see(window: &mut Window<Denial>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, a
             // What was asked for at once was refused at once.
             let at_once = round.is_some() && window.seen.last().is_some_and(|denial| denial.round == round);
             if !at_once {
-                let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
+                let (seen, by_host) = (step.occurrence(), step.facts.by_host);
                 let target = call.and_then(|call| call.target).map_or(0, mark);
                 let denial = Denial { call: key, round, target, by_host, seen };
                 window.seen.push(denial, DENIED_CALL.kept as usize);

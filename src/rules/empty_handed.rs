@@ -160,7 +160,7 @@ impl Agent {
             round,
             came,
             class,
-            seen: Occurrence::new(step.sighting, step.onset),
+            seen: step.occurrence(),
         };
         self.attempts.push(attempt, window);
     }

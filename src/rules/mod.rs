@@ -294,16 +294,19 @@ pub(crate) struct RunView {
 }
 
 impl RunView {
+    /// What the run has used of its budgets, and nothing else.
+    pub(crate) fn spent(run: &Run) -> Self {
+        Self { now: run.now, started: run.started, iterations: run.iterations.count(), ..Self::default() }
+    }
+
     pub(crate) fn of(run: &Run) -> Self {
         let alone = run.standings.one_agent(run.lanes.here());
         Self {
-            now: run.now,
-            started: run.started,
-            iterations: run.iterations.count(),
             new_mutations: run.counted.new_mutations,
             steps: run.counted.steps,
             alone,
             first: if alone { None } else { run.standings.first(run.lanes.here()) },
+            ..Self::spent(run)
         }
     }
 }
@@ -496,6 +499,12 @@ pub(crate) trait Rule: Sized {
     fn reach(_window: u32) -> u32 {
         let configured = matches!(Self::LIMITS, Limits { nudge: 0, block: 0, gate: 0, halt: 0, .. });
         if configured && Self::BUDGET.is_none() { 0 } else { u32::MAX }
+    }
+
+    /// Takes any event at all in, for rules that see [`Facts::TICK`], and tells whether there may be something to be said of it:
+    /// only then they are shown it.
+    fn tick(_state: &mut Self::State, _run: &RunView, _limits: &Limits) -> bool {
+        true
     }
 
     /// Takes a fact in and answers with the evidence it adds up to.
@@ -745,6 +754,21 @@ macro_rules! registry {
                         }
                     }
                 )*
+            }
+
+            /// Takes any event at all in, and tells whether it has to be shown.
+            pub(crate) fn tick(&mut self, limits: &[Limits; RULES.len()], run: &RunView) -> bool {
+                let (mut limits, mut says) = (limits.iter(), false);
+                $(
+                    let next = limits.next();
+                    if <$rule as Rule>::SEES.meets(Facts::TICK)
+                        && let Some(limits) = next
+                        && limits.enabled
+                    {
+                        says |= <$rule>::tick(&mut self.$name, run, limits);
+                    }
+                )*
+                says
             }
 
             /// A copy to judge a call on: a rule that sees none has nothing to compare one with, and one that looks ahead is

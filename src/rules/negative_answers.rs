@@ -157,13 +157,16 @@ fn see(
         let target = || step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
         let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
         let no = if negative { No::new(failed(), target()) } else { No::default() };
-        let answer =
-            Answer { no, round, mutations: step.mutations_after, seen: Occurrence::new(step.sighting, step.onset) };
+        let answer = Answer { no, round, mutations: step.mutations_after, seen: step.occurrence() };
         window.seen.push(answer, cx.limits.window as usize);
+    }
+    *after = After::Newest;
+    if !negative {
+        return None;
     }
     let one = window.of_one_thing(by_name.as_deref());
     let (count, all) = (window.count(one), window.all());
-    let signal = (negative && cx.limits.reached(count, 1)).then(|| {
+    cx.limits.reached(count, 1).then(|| {
         let name = printable(step.name(result), 48);
         let calls = window.seen.len();
         Streak::of(window.negative().map(|answer| answer.seen.get())).signal(Told {
@@ -181,9 +184,7 @@ fn see(
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
         })
-    });
-    *after = After::Newest;
-    signal
+    })
 }
 
 #[cfg(test)]

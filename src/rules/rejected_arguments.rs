@@ -113,7 +113,7 @@ impl Window<Outing> {
             said: step.facts.class.map_or(0, mark),
             by_host: step.facts.by_host,
         });
-        let seen = Occurrence::new(step.sighting, step.onset);
+        let seen = step.occurrence();
         self.seen.push(Outing { rejected, round, target, seen }, window);
         true
     }
@@ -225,7 +225,7 @@ fn see(
             let rejected = if window.took(step, rejected, cx.limits.window as usize) { rejected } else { None };
             latest.retain(|seen| seen.step + STEPS > step.index);
             let signal = rejected.and_then(|kind| {
-                let (seen, by_host) = (Occurrence::new(step.sighting, step.onset), step.facts.by_host);
+                let (seen, by_host) = (step.occurrence(), step.facts.by_host);
                 let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
                 let rejection = Rejection { step: step.index, tool: step.tool, target, by_host, seen };
                 latest.push(rejection, STEPS as usize);

@@ -1,7 +1,7 @@
 //! The budgets of a run as a whole: iterations and event time. A rule is a row; nothing is found unless its budget is set.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Budget, Cx, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Rule, RunView, Signal, Told};
 use crate::state::Onset;
 use crate::text::key;
 use alloc::{format, string::String, vec};
@@ -12,7 +12,7 @@ struct Row {
     about: &'static str,
     unit: &'static str,
     budget: Budget,
-    used: fn(&Cx<'_>) -> Option<u32>,
+    used: fn(&RunView) -> Option<u32>,
     says: fn(u32) -> String,
 }
 
@@ -24,7 +24,7 @@ const ITERATIONS: Row = Row {
     about: "The run has used up its iterations.",
     unit: "iterations",
     budget: Budget { field: "maxIterations", of: |budgets| budgets.max_iterations.into() },
-    used: |cx| Some(cx.run.iterations),
+    used: |run| Some(run.iterations),
     says: |used| format!("The run has used {used} iterations"),
 };
 
@@ -36,18 +36,25 @@ const RUNTIME: Row = Row {
     about: "The run has gone on for longer than it was given.",
     unit: "milliseconds",
     budget: Budget { field: "maxRuntimeMs", of: |budgets| budgets.max_runtime_ms },
-    used: |cx| {
-        let elapsed = cx.run.now?.saturating_sub(cx.run.started?).max(0);
+    used: |run| {
+        let elapsed = run.now?.saturating_sub(run.started?).max(0);
         Some(u32::try_from(elapsed).unwrap_or(u32::MAX))
     },
     says: |used| format!("The run has gone on for {} s", used / 1000),
 };
 
 impl Row {
+    /// Takes in what is used, and tells whether that reaches a rung.
+    fn counts(&self, state: &mut u32, run: &RunView, limits: &Limits) -> bool {
+        (self.used)(run).is_some_and(|used| {
+            *state = used;
+            limits.reached(used, 1)
+        })
+    }
+
     fn observe(&self, state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Tick = fact else { return None };
-        *state = (self.used)(cx)?;
-        if !cx.limits.reached(*state, 1) {
+        if !self.counts(state, &cx.run, cx.limits) {
             return None;
         }
         let message = (self.says)(*state);
@@ -87,6 +94,10 @@ macro_rules! rows {
 
             fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
                 $row.observe(state, fact, cx)
+            }
+
+            fn tick(state: &mut u32, run: &RunView, limits: &Limits) -> bool {
+                $row.counts(state, run, limits)
             }
 
             fn standing(state: &u32) -> u32 {

@@ -63,7 +63,7 @@ fn substantial(step: &Step, call: &Call, length: usize) -> bool {
     let telling = match asks {
         Asks::Prose | Asks::Search | Asks::Record => !mutates && facts.letters >= LETTERS,
         Asks::View | Asks::Picture => facts.letters >= LETTERS_OF_VIEW,
-        Asks::Nothing | Asks::Handover => false,
+        Asks::Nothing | Asks::Handover | Asks::Plan => false,
     };
     // A form shows the same while its fields are filled, one after the other.
     (telling || length >= LONG && !mutates) && !enters(&call.name)

@@ -7,9 +7,12 @@
 //! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that reached their goal
 //! hardly one sees a kind of call come to the same trouble for the fourth time.
 
+mod plans;
 mod rederived;
+mod revisits;
 mod things;
 mod trouble;
+mod views;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
@@ -21,9 +24,12 @@ use crate::text::{
     tells_trouble, told,
 };
 use alloc::{boxed::Box, format};
+use plans::Plans;
 use rederived::Rederived;
+use revisits::Revisits;
 use things::{Outcome, Things};
 use trouble::Troubles;
+use views::{Beside, Views};
 
 /// Kinds of calls that came again, and are followed.
 const KINDS: usize = 6;
@@ -71,8 +77,10 @@ pub(crate) struct State {
     things: Things,
     troubles: Troubles,
     rederived: Rederived,
+    views: Views,
+    plans: Plans,
 }
-codec!(struct State { again, at, changes, mutations, news, waited, waits, spoke, heard, things, troubles, rederived });
+codec!(struct State { again, at, changes, mutations, news, waited, waits, spoke, heard, things, troubles, rederived, views, plans });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -81,8 +89,9 @@ struct Again {
     kinds: Ring<Kind>,
     /// Steps in a row that were made before with the same answer.
     row: Streak,
+    revisits: Revisits,
 }
-codec!(struct Again { kinds, row });
+codec!(struct Again { kinds, row, revisits });
 
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
@@ -390,7 +399,7 @@ impl Again {
 
 impl Rule for Stagnation {
     const ID: &'static str = "stagnation";
-    const ABOUT: &'static str = "The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers.";
+    const ABOUT: &'static str = "The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(FULL, 0, 0, 0);
     const OUTLIVES_EVIDENCE: bool = true;
@@ -402,7 +411,12 @@ impl Rule for Stagnation {
         match fact {
             Fact::Step(step, result) => {
                 let call = step.call.as_ref()?;
-                if call.is_thought(step, result) {
+                let thought = call.is_thought(step, result);
+                let planned = state.plans.took(step, call, thought);
+                if planned && cx.limits.reached(state.plans.points(), 1) {
+                    return state.plans.told(cx).map(|signal| only_told(signal, cx));
+                }
+                if thought {
                     return None;
                 }
                 state.spoke = false;
@@ -411,14 +425,21 @@ impl Rule for Stagnation {
                 let back = step
                     .root(result, cx.salt)
                     .is_some_and(|root| own.took(root, step, call, &result.output, listed, cx.salt));
+                let before = state.changes;
                 let came = state.step(step, call, result, listed, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
+                let again = state.again.as_deref_mut();
+                let revisited = again.is_some_and(|again| {
+                    again.revisits.took(step, call, result, listed || waits, changes != before && call.edit != Edit::No)
+                });
                 let thing = state.things.took(step, call, || {
                     let line = root_line(&result.output).map_or(mark(step.facts.light), |line| told(line, cx.salt));
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
                     Outcome { trouble, line, length, changes, waits }
                 });
                 let derived = state.rederived.took(step, call, &result.output, cx.salt);
+                let idle = waits || listed && !call.asks.shows();
+                let seen = state.views.took(step, call, result, Beside { changes, idle }, cx.salt);
                 if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points(), 1)) {
                     return Some(only_told(thing.told(&call.name, cx), cx));
                 }
@@ -428,13 +449,20 @@ impl Rule for Stagnation {
                 if back && cx.limits.reached(state.troubles.latest().points(), 1) {
                     return state.troubles.latest().told(cx).map(|signal| only_told(signal, cx));
                 }
-                let again = state.again.as_ref()?;
-                let kind = again.kinds.last().filter(|_| came);
-                let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
-                cx.limits.reached(points.max(row), 1).then(|| {
-                    let kind = kind.filter(|kind| kind.points >= row);
-                    only_told(kind.map_or_else(|| again.told(row, cx), |kind| kind.told(&call.name, cx)), cx)
-                })
+                if let Some(again) = &state.again {
+                    let kind = again.kinds.last().filter(|_| came);
+                    let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
+                    if cx.limits.reached(points.max(row), 1) {
+                        let kind = kind.filter(|kind| kind.points >= row);
+                        let told = kind.map_or_else(|| again.told(row, cx), |kind| kind.told(&call.name, cx));
+                        return Some(only_told(told, cx));
+                    }
+                    if revisited && cx.limits.reached(again.revisits.points(), 1) {
+                        return Some(only_told(again.revisits.told(cx), cx));
+                    }
+                }
+                let told = (seen && cx.limits.reached(state.views.points(), 1)).then(|| state.views.told(cx));
+                told.flatten().map(|signal| only_told(signal, cx))
             }
             Fact::Heard(_) => {
                 // What a user writes straight after an answer is about that; after the agent's words it is another turn.
@@ -444,6 +472,8 @@ impl Rule for Stagnation {
                 state.heard = true;
                 state.troubles.forget();
                 state.rederived = Rederived::default();
+                state.views.ends();
+                state.plans = Plans::default();
                 None
             }
             _ => {
@@ -454,7 +484,9 @@ impl Rule for Stagnation {
     }
 
     fn standing(state: &State) -> u32 {
-        let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
+        let points = |again: &Again| {
+            again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row()).max(again.revisits.points())
+        };
         state
             .again
             .as_deref()
@@ -462,17 +494,24 @@ impl Rule for Stagnation {
             .max(state.things.points())
             .max(state.troubles.points())
             .max(state.rederived.points())
+            .max(state.views.points())
+            .max(state.plans.points())
     }
 
     fn fits(state: &State) -> bool {
         let fits = |again: &Again| {
             let kinds = &again.kinds;
-            kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
+            kinds.len() <= KINDS
+                && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits())
+                && again.row.fits()
+                && again.revisits.fits()
         };
         state.again.as_deref().is_none_or(fits)
             && state.things.fits()
             && state.troubles.fits()
             && state.rederived.fits()
+            && state.views.fits()
+            && state.plans.fits()
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Came {
     /// turned has another heading.
     pub(crate) sign: u32,
     /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
-    sum: u32,
+    pub(crate) sum: u32,
     /// How often in a row it has fallen, and behind that by how much.
     fell: u32,
 }
@@ -46,6 +46,8 @@ codec!(struct Came { kind, call, sign, sum, fell });
 /// What a call came to, and what the one of its kind before it did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kin {
+    /// A mark of the first lines of its answer without their figures.
+    pub(crate) head: u32,
     pub(crate) now: Came,
     pub(crate) before: Option<Came>,
 }
@@ -63,19 +65,20 @@ impl Kin {
 }
 
 impl Came {
-    fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> Self {
+    fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> (Self, u32) {
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
         let answer = result.output.as_str();
         let start = head(answer);
         let error = step.facts.class.map(|class| {
             let first = || first_mark(answer).map(|line| mistake(line, salt));
-            step.root(result, salt).or_else(first).unwrap_or(class)
+            if step.is_unmarked(result) { class } else { step.root(result, salt).or_else(first).unwrap_or(class) }
         });
+        let head = heading(start, HEAD);
         let (sign, sum) = match error {
             Some(root) => (mark(root) | 1, 0),
-            None => ((heading(start, HEAD) ^ foot(call, answer)) & !1, Figures::of(start).sum),
+            None => ((head ^ foot(call, answer)) & !1, Figures::of(start).sum),
         };
-        Self { kind, call: mark(call.key), sign, sum, fell: 0 }
+        (Self { kind, call: mark(call.key), sign, sum, fell: 0 }, head)
     }
 
     pub(crate) const fn is_error(&self) -> bool {
@@ -101,7 +104,7 @@ impl News {
     pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, salt: u64) {
         (step.news, step.news_round) = (self.latest, self.round);
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
-        let mut now = Came::of(step, call, result, salt);
+        let (mut now, head) = Came::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
         let alike = before.filter(|before| before.sign == now.sign);
         if let Some(before) = alike {
@@ -124,7 +127,7 @@ impl News {
             (self.latest, self.round) = (step.index, call.round.map_or(0, mark));
         }
         self.kinds.push(now, KINDS);
-        step.kin = Kin { now, before };
+        step.kin = Kin { head, now, before };
     }
 
     pub(super) fn fits(&self) -> bool {

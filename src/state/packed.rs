@@ -87,6 +87,7 @@ impl<T: Codec + Marked> Packed<T> {
 
     /// Hardly any has the mark, so nothing but marks is looked at on the way.
     fn position(&self, mark: u32, fits: impl Fn(&T) -> bool) -> Option<(usize, T)> {
+        self.heads.holds(|head| head.mark == mark).then_some(())?;
         let mut next = 0;
         loop {
             let mut heads = self.heads.iter().skip(next);

@@ -2,12 +2,14 @@ use super::retold::{Known, Retold, Telling};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
-use crate::state::{Kin, Onset, Ring, Sighting, task_key};
+use crate::state::{Kin, Occurrence, Onset, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, key, root_error, transient, trimmed,
+    Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, is_unmarked, key, root_error, transient,
+    trimmed,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
+use smol_str::SmolStr;
 
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
@@ -43,7 +45,7 @@ impl Named {
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// The tool's name, at most [`NAME`] bytes.
-    pub(crate) name: String,
+    pub(crate) name: SmolStr,
     pub(crate) tool: Key,
     /// The tool, and of a shell the program.
     pub(crate) kind: u32,
@@ -121,8 +123,9 @@ pub(crate) struct Step {
     pub(crate) at: Option<i64>,
     pub(crate) sighting: Sighting,
     pub(crate) onset: Onset,
-    /// What [`Self::root`] has found.
+    /// What [`Self::root`] has found, and [`Self::occurrence`] made.
     pub(crate) root: OnceCell<Option<Key>>,
+    pub(crate) seen: OnceCell<Occurrence>,
 }
 
 impl Step {
@@ -132,9 +135,23 @@ impl Step {
         own.or(result.tool.as_deref()).unwrap_or("a tool")
     }
 
+    /// It as an occurrence, which many rules keep.
+    pub(crate) fn occurrence(&self) -> Occurrence {
+        self.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
+    }
+
     /// The error at the root of its result: looked for where a rule asks, and once.
     pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
         *self.root.get_or_init(|| root_error(&result.output, salt))
+    }
+
+    /// Whether no line of its result is marked as an error; then it has no root either.
+    pub(crate) fn is_unmarked(&self, result: &ToolResult) -> bool {
+        let unmarked = is_unmarked(&result.output);
+        if unmarked {
+            self.root.get_or_init(|| None);
+        }
+        unmarked
     }
 
     /// Whether waiting may end what its result tells.

@@ -167,7 +167,8 @@ impl Retold {
         let call = mark(known.call ^ known.agent.rotate_left(17));
         let flags = if known.alone { Told::ALONE } else { 0 };
         let call = Told { id: mark(known.id), call, agent, place: telling.place, flags };
-        let is_known = self.told.iter().any(|told| told.is_call(&call));
+        let is_known =
+            self.told.holds(|told| told.call == call.call) && self.told.iter().any(|told| told.is_call(&call));
         if is_known || self.next.is_some() || self.lost > 0 {
             let again = self.goes_on(&call, telling);
             if known.waits {

@@ -46,6 +46,12 @@ impl<T> Ring<T> {
         self.0.push(item);
     }
 
+    /// Whether an item matches, as hardly one does: all are looked at, which a compiler does for several at once.
+    #[inline]
+    pub(crate) fn holds(&self, matches: impl Fn(&T) -> bool) -> bool {
+        self.0.iter().fold(false, |holds, item| holds | matches(item))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

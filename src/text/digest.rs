@@ -48,11 +48,23 @@ pub(crate) fn veil(salt: &str, number: [u8; 8]) -> u64 {
 /// The key of a sequence of keys; order and number count.
 #[inline]
 pub(crate) fn combine(domain: &str, keys: &[Key]) -> Key {
-    sequence(seed(domain), keys)
+    // Mostly their number is known here, and then nothing is counted.
+    if keys.len() <= AT_ONCE - 2 { few(seed(domain), keys) } else { sequence(seed(domain), keys) }
 }
 
-/// Where size counts, once in the program.
+/// [`sequence`] of what is digested at once. Where size counts, once in the program.
 #[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
+fn few(seed: u64, keys: &[Key]) -> Key {
+    let mut bytes = [0; AT_ONCE * 8];
+    let words = [0, keys.len() as u64];
+    for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words.iter().chain(keys)) {
+        *to = word.to_le_bytes();
+    }
+    digest(seed, bytes.get(..(words.len() + keys.len()) * 8).unwrap_or_default())
+}
+
+#[inline(never)]
 fn sequence(seed: u64, mut keys: &[Key]) -> Key {
     let mut bytes = [0; AT_ONCE * 8];
     // As u64: `usize` is narrower on 32-bit targets, and what is digested must not be.

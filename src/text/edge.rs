@@ -2,7 +2,7 @@
 
 use super::digest::{mark, salted};
 use super::lines::{Lines, first_line, trimmed};
-use super::mask::{end_of_digits, first_digit};
+use super::scan::each_number;
 
 /// Bytes of such a line at most.
 const LONGEST: usize = 160;
@@ -23,21 +23,25 @@ impl Edge {
         if bytes.len() > LONGEST {
             return None;
         }
-        let first = first_digit(bytes)?;
         if !bytes.iter().any(u8::is_ascii_alphabetic) {
             return None;
         }
-        let (mut shape, mut length, mut rest, mut next) = ([0; LONGEST], 0, bytes, Some(first));
-        while let Some((words, figures)) = rest.split_at_checked(next.unwrap_or(rest.len())) {
-            let (end, mark) = (length + words.len(), usize::from(next.is_some()));
-            shape.get_mut(length..end)?.copy_from_slice(words);
-            shape.get_mut(end..end + mark)?.fill(b'#');
-            (length, rest) = (end + mark, figures.get(end_of_digits(figures, 0)..)?);
-            if next.is_none() {
-                break;
+        let (mut shape, mut length, mut copied) = ([0; LONGEST], 0, 0);
+        let mut write = |text: &[u8]| {
+            if let Some(room) = shape.get_mut(length..length + text.len()) {
+                room.copy_from_slice(text);
             }
-            next = first_digit(rest);
+            length += text.len();
+        };
+        each_number(bytes, |start, end| {
+            write(bytes.get(copied..start).unwrap_or_default());
+            write(b"#");
+            copied = end;
+        });
+        if copied == 0 {
+            return None;
         }
+        write(bytes.get(copied..)?);
         let shape = shape.get(..length)?;
         Some(Self { shape: mark(salted("edge/shape", salt, shape)), line: mark(salted("edge", salt, bytes)), alone })
     }

@@ -1,6 +1,6 @@
 //! Names of the fields of a JSON answer: what each tells of its value.
 
-use super::words::{listed, listed_name, name_words};
+use super::words::{Sieve, listed, listed_name, name_words};
 
 /// Words that make a field volatile wherever they stand in its name.
 const VOLATILE_WORDS: [&str; 12] = [
@@ -86,20 +86,23 @@ impl Told {
 }
 
 pub(super) fn named(name: &str) -> Named {
-    if listed_name(&VOLATILE_NAMES, name) {
+    const NAMES: Sieve = Sieve::of(&[&VOLATILE_NAMES]);
+    const WORDS: Sieve = Sieve::of(&[&VOLATILE_WORDS]);
+    if NAMES.passes_name(name) && listed_name(&VOLATILE_NAMES, name) {
         return Named::Volatile;
     }
+    let is_volatile = |word: &str| WORDS.passes_name(word) && listed(&VOLATILE_WORDS, word);
     let mut words = name_words(name);
     let first = words.next().unwrap_or_default();
     let (mut last, mut second) = ("", "");
-    if listed(&VOLATILE_WORDS, first) {
+    if is_volatile(first) {
         return Named::Volatile;
     }
     for word in words {
         if second.is_empty() {
             second = word;
         }
-        if listed(&VOLATILE_WORDS, word) {
+        if is_volatile(word) {
             return Named::Volatile;
         }
         last = word;

@@ -6,24 +6,22 @@ use super::lines::trimmed;
 /// Bytes of the arguments that are looked at.
 const LONGEST: usize = 2048;
 
-/// What a byte is of a word, whatever its case, with [`DIGIT`]; 0 for what is of none.
-const FOLDED: [u16; 256] = {
+/// What a byte is of a word, whatever its case; 0 for digits and for what is of none.
+const FOLDED: [u8; 256] = {
     let mut folded = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         let own = byte as u8;
-        if let Some(of) = folded.split_at_mut(byte).1.first_mut() {
-            *of = match own {
-                b'0'..=b'9' => DIGIT,
-                b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | 0x80.. => own.to_ascii_lowercase() as u16,
-                _ => 0,
-            };
+        if let (Some(of), b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | 0x80..) =
+            (folded.split_at_mut(byte).1.first_mut(), own)
+        {
+            *of = own.to_ascii_lowercase();
         }
         byte += 1;
     }
     folded
 };
-const DIGIT: u16 = 0x100;
+/// What a digest and a word begin with.
 const SEED: u32 = 0x811c_9dc5;
 
 /// Digest of the words in a text, in their order and whatever their case, without those that hold a digit.
@@ -34,9 +32,18 @@ pub(crate) fn frame(arguments: &str) -> u32 {
 
 /// The same of a call's arguments. Where these are one number, it is what the call is about.
 pub(crate) fn call_frame(arguments: &str) -> u32 {
-    let one = arguments.strip_prefix("{\"").and_then(|rest| rest.split_once("\":"));
-    let number = one.and_then(|(_, value)| value.strip_suffix('}')?.parse::<u32>().ok());
+    let number = match arguments.as_bytes() {
+        // Hardly a call's arguments end with a number.
+        [b'{', b'"', .., b'0'..=b'9', b'}'] => one_number(arguments),
+        _ => None,
+    };
     frame(arguments) ^ number.map_or(0, |number| number.wrapping_add(1).wrapping_mul(0x9e37_79b1))
+}
+
+/// The number that is all there is in an object.
+fn one_number(object: &str) -> Option<u32> {
+    let (_, value) = object.strip_prefix("{\"")?.split_once("\":")?;
+    value.strip_suffix('}')?.parse().ok()
 }
 
 /// The same of the first lines of an answer that are not blank, one by one.
@@ -61,27 +68,32 @@ pub(crate) fn heading(answer: &str, lines: usize) -> u32 {
 /// The digest, and where the text ends, or its first line.
 #[inline]
 fn of_words<const LINE: bool>(bytes: &[u8]) -> (u32, usize) {
-    let (mut sum, mut word, mut all) = (SEED, SEED, 0);
-    for (at, byte) in bytes.iter().enumerate() {
-        let folded = FOLDED.get(usize::from(*byte)).copied().unwrap_or(0);
+    let fold = |byte: u8| FOLDED.get(usize::from(byte)).copied().unwrap_or(0);
+    let (mut sum, mut word, mut rest) = (SEED, SEED, bytes.iter());
+    while let Some(byte) = rest.next() {
+        let folded = fold(*byte);
         if folded != 0 {
-            all |= folded;
             word = (word ^ u32::from(folded)).wrapping_mul(0x0100_0193);
-            continue;
-        }
-        sum = with_word(sum, word, all);
-        (word, all) = (SEED, 0);
-        if LINE && *byte == b'\n' {
-            return (sum, at);
+        } else if byte.is_ascii_digit() {
+            // No word then, whatever else is in it.
+            let of_it = rest.as_slice().iter().take_while(|byte| fold(**byte) != 0 || byte.is_ascii_digit());
+            rest = rest.as_slice().get(of_it.count()..).unwrap_or_default().iter();
+            word = SEED;
+        } else {
+            sum = with_word(sum, word);
+            word = SEED;
+            if LINE && *byte == b'\n' {
+                return (sum, bytes.len() - rest.len() - 1);
+            }
         }
     }
-    (with_word(sum, word, all), bytes.len())
+    (with_word(sum, word), bytes.len())
 }
 
-/// A digest with one word more, which counts where there is one, and no digit in it.
+/// A digest with one word more, if there is one.
 #[inline]
-const fn with_word(sum: u32, word: u32, all: u16) -> u32 {
-    if word == SEED || all & DIGIT != 0 { sum } else { (sum.rotate_left(5) ^ word).wrapping_mul(0x2c1b_3c6d) }
+const fn with_word(sum: u32, word: u32) -> u32 {
+    if word == SEED { sum } else { (sum.rotate_left(5) ^ word).wrapping_mul(0x2c1b_3c6d) }
 }
 
 #[cfg(test)]
@@ -106,6 +118,25 @@ mod tests {
             assert_ne!(frame(one), frame(other), "{other}");
         }
         assert_eq!(frame(r#"{"pose":[0.412,-0.188]}"#), frame(r#"{"pose":[0.4131,-0.1871]}"#));
+    }
+
+    /// Word by word.
+    fn slowly(text: &str) -> u32 {
+        let of_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) || byte >= 0x80;
+        let words = text.as_bytes().split(|byte| !of_word(*byte)).filter(|word| !word.is_empty());
+        words.filter(|word| !word.iter().any(u8::is_ascii_digit)).fold(0x811c_9dc5_u32, |sum, word| {
+            let word = word.iter().fold(0x811c_9dc5_u32, |word, byte| {
+                (word ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193)
+            });
+            (sum.rotate_left(5) ^ word).wrapping_mul(0x2c1b_3c6d)
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_without_digits(text in "[ -~é\n]{0,60}|([a-zA-Z0-9_.é-]{0,6}[ /:\n]{0,2}){0,12}") {
+            proptest::prop_assert_eq!(frame(&text), slowly(&text), "{}", text);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use super::answer::Says;
 use super::digest::{Key, combine, mark, salted};
 use super::fields::{Named, named};
-use super::scan::{BLOCK, Classes, block, block_before, word_classes};
+use super::scan::{BLOCK, Classes, block, block_before, each_string, word_classes};
 use super::token::{CONTROL, DIGIT, LETTER, begins_unit, classes, is};
 use super::volatile_json::{is_json, skim};
 
@@ -26,6 +26,9 @@ const VALUES: usize = 4;
 /// Room for the words of both ends, with a blank behind each, and for names and values.
 const ROOM: usize = 2 * (START + 1);
 
+/// Bytes of hardly any word are more.
+const BRIEF: usize = 16;
+
 /// The words that were found, one behind the other.
 struct Words {
     bytes: [u8; ROOM],
@@ -35,12 +38,20 @@ struct Words {
 }
 
 impl Words {
-    fn push(&mut self, word: &[u8], letters: usize) {
-        let end = self.length + word.len();
-        if let Some(room) = self.bytes.get_mut(self.length..end) {
-            room.copy_from_slice(word);
+    /// Takes the word of so many bytes that `rest` begins with.
+    #[inline]
+    fn push(&mut self, rest: &[u8], length: usize, letters: usize) {
+        let end = self.length + length;
+        let room = self.bytes.get_mut(self.length..).unwrap_or_default();
+        match (room.first_chunk_mut::<BRIEF>(), rest.first_chunk()) {
+            // Sixteen bytes at once, whatever it takes: what is too much makes room for the next one.
+            (Some(room), Some(word)) if length <= BRIEF => *room = *word,
+            _ => room.iter_mut().zip(rest.get(..length).unwrap_or_default()).for_each(|(to, from)| *to = *from),
         }
         // Behind it is one that is not of any word.
+        if let Some(behind) = self.bytes.get_mut(end) {
+            *behind = 0;
+        }
         self.length = end + 1;
         self.letters += letters;
         self.count += 1;
@@ -76,7 +87,9 @@ pub(super) fn sketch(text: &str, head: Key, failed: bool, salt: u64) -> Option<(
 /// A word between blanks.
 #[derive(Clone, Copy)]
 struct Word<'a> {
-    bytes: &'a [u8],
+    /// The text from where it begins, and its length.
+    rest: &'a [u8],
+    length: usize,
     /// Without a digit and without a control character.
     plain: bool,
     letters: usize,
@@ -86,7 +99,7 @@ impl Word<'_> {
     /// Whether nothing of it is ever masked: without a digit nothing is but the unit behind a number (`0.3 seconds`), and control
     /// characters. `before` is whether the word before it is plain.
     fn stays(&self, before: bool) -> bool {
-        self.plain && (before || !self.bytes.first().is_some_and(|first| begins_unit(*first)))
+        self.plain && (before || !self.rest.first().is_some_and(|first| begins_unit(*first)))
     }
 }
 
@@ -122,8 +135,8 @@ fn each_word<'a, const BACKWARDS: bool>(text: &'a [u8], mut take: impl FnMut(Wor
             }
             (at, inside) = (end, false);
             let end = seen + end as usize;
-            let bytes = if BACKWARDS { text.get(text.len() - end..text.len() - start) } else { text.get(start..end) }?;
-            if take(Word { bytes, plain, letters: letters as usize }) {
+            let rest = text.get(if BACKWARDS { text.len() - end } else { start }..)?;
+            if take(Word { rest, length: end - start, plain, letters: letters as usize }) {
                 return Some(());
             }
         }
@@ -136,7 +149,7 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
     let mut before = true;
     each_word::<false>(text.get(..END)?, |word| {
         if word.stays(before) {
-            words.push(word.bytes, word.letters);
+            words.push(word.rest, word.length, word.letters);
         }
         before = word.plain;
         words.are(1)
@@ -146,7 +159,7 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
     let mut behind: Option<Word<'_>> = None;
     each_word::<true>(text.get(text.len() - END..)?, |word| {
         if let Some(behind) = behind.filter(|behind| behind.stays(word.plain)) {
-            words.push(behind.bytes, behind.letters);
+            words.push(behind.rest, behind.length, behind.letters);
         }
         behind = Some(word);
         words.are(2)
@@ -157,41 +170,32 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
 /// dearer.
 #[inline(never)]
 fn values(text: &str, words: &mut Words) -> Option<()> {
-    let mut rest = text.get(..text.floor_char_boundary(START))?;
+    let text = text.get(..text.floor_char_boundary(START))?;
+    let bytes = text.as_bytes();
     let (mut name, mut known, mut count) = ("", ("", Named::Content), 0);
-    while count < VALUES || words.letters < 2 * LETTERS {
-        let (_, from) = rest.split_at_checked(rest.bytes().position(|byte| byte == b'"')? + 1)?;
-        let (mut all, mut letters, mut escaped, mut escapes) = (0, 0, false, false);
-        let end = from.bytes().position(|byte| {
-            if escaped || byte == b'\\' {
-                (escaped, escapes) = (!escaped, true);
-                return false;
-            }
-            let own = classes(byte);
-            all |= own;
-            letters += usize::from(own & LETTER);
-            byte == b'"'
-        });
-        let (text, after) = from.split_at_checked(end?)?;
-        rest = after.strip_prefix('"')?;
-        if rest.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b':') {
-            name = text;
-            continue;
+    let enough = each_string(bytes, |start, end, escapes| {
+        let mut behind = bytes.get(end + 1..).unwrap_or_default().iter();
+        if behind.find(|byte| !byte.is_ascii_whitespace()) == Some(&b':') {
+            name = text.get(start..end).unwrap_or_default();
+            return false;
         }
-        let own = core::mem::take(&mut name);
-        if text.is_empty() || escapes || all & (DIGIT | CONTROL) != 0 {
-            continue;
+        let (own, value) = (core::mem::take(&mut name), bytes.get(start..end).unwrap_or_default());
+        let told = value.iter().map(|byte| classes(*byte));
+        let (all, letters) = told.fold((0, 0), |(all, letters), own| (all | own, letters + usize::from(own & LETTER)));
+        if value.is_empty() || escapes || all & (DIGIT | CONTROL) != 0 {
+            return false;
         }
         if known.0 != own {
             known = (own, named(own));
         }
         if known.1 == Named::Content {
-            words.push(own.as_bytes(), own.bytes().filter(|byte| is(*byte, LETTER)).count());
-            words.push(text.as_bytes(), letters);
+            words.push(own.as_bytes(), own.len(), own.bytes().filter(|byte| is(*byte, LETTER)).count());
+            words.push(value, value.len(), letters);
             count += 1;
         }
-    }
-    Some(())
+        count >= VALUES && words.letters >= 2 * LETTERS
+    });
+    enough.then_some(())
 }
 
 #[cfg(test)]
@@ -277,7 +281,7 @@ mod tests {
         #[test]
         fn words_of_both_ends(text in prop::collection::vec(prop_oneof![4 => Just(b' '), 20 => b'a'..=b'z', 4 => 0..=255_u8], 0..300)) {
             let found = |words: &mut Vec<(Vec<u8>, bool, usize)>, word: Word<'_>| {
-                words.push((word.bytes.to_vec(), word.plain, word.letters));
+                words.push((word.rest[..word.length].to_vec(), word.plain, word.letters));
                 false
             };
             let (mut ahead, mut back) = (Vec::new(), Vec::new());

@@ -71,7 +71,7 @@ pub(crate) use late::Late;
 pub(crate) use left::Left;
 pub(crate) use lines::trimmed;
 pub(crate) use money::{cost_of, millionths};
-pub(crate) use mutation::{Edit, Named, edit, kind, limit, mutates, quiet};
+pub(crate) use mutation::{Edit, Named, edit, keeps_notes, kind, limit, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, told, transient};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
@@ -82,9 +82,9 @@ pub(crate) use outcome::{
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
     Asks, REASONS, Waits, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
-    request_words, waits, word_hashes,
+    request_words, scrolls, waits, word_hashes,
 };
-pub(crate) use root::{Tokens, down, first_mark, root_error, root_line, tells_trouble};
+pub(crate) use root::{Tokens, down, first_mark, is_unmarked, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

@@ -137,6 +137,11 @@ const CHECKS: [&str; 3] = ["check", "validate", "verify"];
 /// What the agent keeps for itself.
 const NOTES: [&str; 5] = ["plan", "plans", "think", "todo", "todos"];
 
+/// Whether a tool of this name keeps the agent's own notes.
+pub(crate) fn keeps_notes(tool: &str) -> bool {
+    any_listed(&NOTES, tool)
+}
+
 /// Words that make a tool a shell.
 const SHELLS: [&str; 13] = [
     "bash",
@@ -164,7 +169,7 @@ pub(crate) struct Named {
     /// It edits.
     edits: bool,
     /// It keeps the agent's own notes.
-    notes: bool,
+    pub(super) notes: bool,
     /// It tells what is wrong.
     complains: bool,
     /// It looks whether something is as it should be.
@@ -183,6 +188,23 @@ pub(crate) struct Named {
     pub(crate) hands_over: bool,
     /// It does nothing but wait.
     pub(super) sleeps: bool,
+    /// What the call's action tells, where it names one.
+    action: Action,
+}
+
+/// What the action of a call tells, such as an editor's `replace`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Action {
+    /// Whether its first verb is one that changes something, where there is a verb in it.
+    verb: Option<bool>,
+    /// It edits.
+    edits: bool,
+}
+
+impl Action {
+    fn of(action: &str) -> Self {
+        Self { verb: verb(action), edits: any_listed(&EDITS, action) }
+    }
 }
 
 impl Named {
@@ -203,8 +225,20 @@ impl Named {
             search: any(&super::request::SEARCHES),
             hands_over: hands_over(tool),
             sleeps: any(&super::request::SLEEPERS),
+            action: Action::default(),
             delegates: same(tool, "task") || any(&super::request::DELEGATES),
         }
+    }
+
+    /// What the names in a call tell: the tool's and the action's.
+    #[cfg(test)]
+    fn of_call(call: &ToolCall) -> Self {
+        Self { action: action(call).map_or_else(Action::default, Action::of), ..Self::of(&call.tool) }
+    }
+
+    /// Whether the call changes something, as its action says or else its tool's name.
+    fn says(&self) -> Option<bool> {
+        self.action.verb.or(self.last_verb).or(self.verb)
     }
 
     /// Whether the tool runs what it is given: an error is then the program's, not the tool's.
@@ -213,26 +247,38 @@ impl Named {
     }
 }
 
-/// What the latest tools' names tell.
+/// What the latest tools' names tell, and the latest actions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     known: Vec<(Key, Named)>,
+    /// Each in the place that its key gives it.
+    actions: [(Key, Action); 8],
 }
 
 impl Names {
     /// With more tools, it begins anew.
     const MOST: usize = 32;
 
-    /// What a tool's name tells; `key` is the name's.
-    pub(crate) fn look(&mut self, key: Key, tool: &str) -> Named {
-        self.known(key).unwrap_or_else(|| {
-            let named = Named::of(tool);
+    /// What the names in a call tell, the tool's and the action's; `key` is that of the tool's.
+    pub(crate) fn look(&mut self, key: Key, call: &ToolCall) -> Named {
+        let named = self.known(key).unwrap_or_else(|| {
+            let named = Named::of(&call.tool);
             if self.known.len() >= Self::MOST {
                 self.known.clear();
             }
             self.known.push((key, named));
             named
-        })
+        });
+        Named { action: action(call).map_or_else(Action::default, |action| self.action(action)), ..named }
+    }
+
+    fn action(&mut self, action: &str) -> Action {
+        let key = key("action", action.as_bytes());
+        let Some((known, told)) = self.actions.get_mut((key >> 61) as usize) else { return Action::of(action) };
+        if *known != key {
+            (*known, *told) = (key, Action::of(action));
+        }
+        *told
     }
 
     fn known(&self, key: Key) -> Option<Named> {
@@ -241,7 +287,7 @@ impl Names {
 
     /// What is known of one tool alone.
     pub(super) fn only(&self, key: Key) -> Self {
-        Self { known: self.known(key).map(|named| (key, named)).into_iter().collect() }
+        Self { known: self.known(key).map(|named| (key, named)).into_iter().collect(), actions: self.actions }
     }
 }
 
@@ -263,8 +309,7 @@ pub(crate) fn mutates(call: &ToolCall, named: &Named, configured: Option<bool>) 
     if let Some(script) = script(call, named) {
         return script_mutates(script);
     }
-    action(call).and_then(verb).or(named.last_verb).or(named.verb).unwrap_or(false)
-        || !named.search && changes_table(call)
+    named.says().unwrap_or(false) || !named.search && changes_table(call)
 }
 
 /// Bytes of a statement that is looked through.
@@ -279,7 +324,10 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
         words.nth(1).and_then(|number| number.parse().ok())
     };
     let changes = |text: &&str| {
-        text.len() <= STATEMENT && does(text).is_some_and(|verb| same(verb, "delete") || same(verb, "update"))
+        // Hardly a text begins as one of those, or as what gives a name to what is selected first.
+        let begins =
+            text.bytes().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|first| b"duw".contains(&(first | 32)));
+        begins && text.len() <= STATEMENT && does(text).is_some_and(|verb| same(verb, "delete") || same(verb, "update"))
     };
     texts.filter(changes).find_map(told).unwrap_or(0)
 }
@@ -287,9 +335,7 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
 /// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to
 /// say; who is asked for something may not.
 pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -> Empty {
-    let looks = || {
-        call.read_only == Some(true) || action(call).and_then(verb).or(named.last_verb).or(named.verb) == Some(false)
-    };
+    let looks = || call.read_only == Some(true) || named.says() == Some(false);
     if mutates || named.complains && named.verb != Some(false) {
         Empty::List
     } else if named.shell {
@@ -367,7 +413,9 @@ fn verb(name: &str) -> Option<bool> {
 pub(super) fn action(call: &ToolCall) -> Option<&str> {
     const NAMES: [&str; 7] = ["action", "command", "method", "mode", "op", "operation", "sub_command"];
     let map = call.args.as_ref()?.as_object()?;
-    let word = NAMES.iter().find_map(|name| map.get(*name)?.as_str())?;
+    let place = |name: &str| NAMES.iter().position(|known| *known == name);
+    let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));
+    let (_, word) = named.min_by_key(|(place, _)| *place)?;
     (!word.contains(char::is_whitespace)).then_some(word)
 }
 
@@ -628,7 +676,7 @@ pub(crate) fn edit(call: &ToolCall, named: &Named, arguments: &str) -> Edit {
     let edits = if named.shell {
         command(call, named).is_some_and(|line| line_writes(&line))
     } else {
-        named.edits || action(call).is_some_and(|action| any_listed(&EDITS, action))
+        named.edits || named.action.edits
     };
     match edits {
         false => Edit::No,
@@ -880,7 +928,7 @@ mod tests {
     use super::*;
 
     fn mutates(call: &ToolCall, configured: Option<bool>) -> bool {
-        super::mutates(call, &Named::of(&call.tool), configured)
+        super::mutates(call, &Named::of_call(call), configured)
     }
     use alloc::string::String;
     use serde_json::json;
@@ -1085,7 +1133,8 @@ mod tests {
     #[test]
     fn what_an_empty_answer_means() {
         let quiet = |tool: &str, args: Value| {
-            let (call, named) = (call(tool, args), Named::of(tool));
+            let call = call(tool, args);
+            let named = Named::of_call(&call);
             quiet(&call, &named, super::mutates(&call, &named, None), super::super::asks(&call, &named))
         };
         let path = || json!({"path": "a"});
@@ -1136,7 +1185,8 @@ mod tests {
     fn calls_that_hold_their_change() {
         let holds = |tool: &str, args: Value| {
             let text = serde_json::to_string(&args).unwrap();
-            edit(&call(tool, args), &Named::of(tool), &text) == Edit::Whole
+            let call = call(tool, args);
+            edit(&call, &Named::of_call(&call), &text) == Edit::Whole
         };
         for line in [
             "sed -i 's/port: 8080/port: 9090/' deploy/values.yaml",

@@ -17,7 +17,7 @@ use super::mask::{
 use super::mutation::Names;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
-use super::scan::may_mark_progress;
+use super::scan::{each_number, may_mark_progress};
 use super::volatile_json::{Answer, Buffers, is_json};
 use crate::codec::codec;
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
@@ -713,6 +713,24 @@ pub(crate) fn progress(answer: &str) -> u32 {
     sum
 }
 
+/// What joins a number to a time, an id or a name.
+const JOINS: [bool; 256] = {
+    let mut joins = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let own = byte as u8;
+        if let Some(of) = joins.split_at_mut(byte).1.first_mut() {
+            *of = own.is_ascii_alphanumeric() || matches!(own, b'_' | b':' | b'-' | b'/');
+        }
+        byte += 1;
+    }
+    joins
+};
+
+fn joins(byte: u8) -> bool {
+    JOINS.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
 /// The figures in a text that stand by themselves; times, ids and names have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
@@ -724,12 +742,10 @@ pub(crate) struct Figures {
 
 impl Figures {
     pub(crate) fn of(text: &str) -> Self {
-        let (bytes, mut figures, mut at) = (text.as_bytes(), Self { sum: 0, digest: 0x811c_9dc5 }, 0);
-        while let Some(start) = bytes.get(at..).and_then(first_digit).map(|digit| at + digit) {
-            let end = end_of_digits(bytes, start);
+        let (bytes, mut figures) = (text.as_bytes(), Self { sum: 0, digest: 0x811c_9dc5 });
+        each_number(bytes, |start, end| {
             let before = start.checked_sub(1).and_then(|before| bytes.get(before));
             let (before, after) = (before.copied().unwrap_or(b' '), bytes.get(end).copied().unwrap_or(b' '));
-            let joins = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-/".contains(&byte);
             let number = bytes.get(start..end).unwrap_or_default();
             if !joins(before) && !joins(after) && number.len() < 10 {
                 // Of a decimal what stands before the point.
@@ -738,8 +754,7 @@ impl Figures {
                 figures.sum = figures.sum.saturating_add(if whole { number } else { 0 });
                 figures.digest = (figures.digest.rotate_left(5) ^ number).wrapping_mul(0x0100_0193);
             }
-            at = end.max(start + 1);
-        }
+        });
         figures
     }
 }

@@ -270,6 +270,14 @@ pub(crate) fn enters(tool: &str) -> bool {
     any_listed(&ENTERS, tool)
 }
 
+/// Words of tools that move over a page or a list.
+const SCROLLS: [&str; 2] = ["scroll", "swipe"];
+
+/// Whether a tool of this name moves over a page or a list.
+pub(crate) fn scrolls(tool: &str) -> bool {
+    any_listed(&SCROLLS, tool)
+}
+
 /// Words of tools that end the work.
 const ENDS: [&str; 7] = ["complete", "completion", "done", "end", "finish", "submit", "terminate"];
 
@@ -295,6 +303,8 @@ pub(crate) enum Asks {
     Handover,
     /// A picture of a page or a screen.
     Picture,
+    /// Nothing: it writes a plan down, as a list.
+    Plan,
 }
 impl Asks {
     /// What a page or a screen shows, in words or as a picture.
@@ -303,7 +313,7 @@ impl Asks {
     }
 }
 
-codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6 });
+codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6, Plan: 7 });
 
 /// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.
 fn by_fields(call: &ToolCall) -> bool {
@@ -317,10 +327,18 @@ fn by_fields(call: &ToolCall) -> bool {
     })
 }
 
+/// Whether one of the arguments is a list of several things.
+fn lists(call: &ToolCall) -> bool {
+    let fields = call.args.as_ref().and_then(Value::as_object);
+    fields.is_some_and(|map| map.iter().any(|(_, value)| value.as_array().is_some_and(|list| list.len() > 1)))
+}
+
 /// What a call asks for.
 pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
     if named.hands_over {
         Asks::Handover
+    } else if named.notes && lists(call) {
+        Asks::Plan
     } else if named.search && by_fields(call) {
         Asks::Record
     } else if !named.runs_code() && asked(call).is_some() {

@@ -6,7 +6,7 @@ use super::late::{Reads, Said};
 use super::lines::{Lines, trimmed};
 use super::nature::mistake;
 use super::ordered;
-use super::scan::{each_line_end, holds_mark};
+use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::words::{listed, runs};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -21,9 +21,8 @@ const LINE: usize = 240;
 const LETTERS: usize = 4;
 /// Bytes of a date or a time at least.
 const DATED: usize = 8;
-/// Bytes of an output that are looked at from either end, and those that are looked at first.
+/// Bytes of an output that are looked at from either end.
 const END: usize = 3000;
-const LOOK: usize = 320;
 /// Words that mark an error by themselves.
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
 /// Words that deny what one of the two words after them would mark: `0 failed`, `no error`, `without any error`.
@@ -81,21 +80,45 @@ fn marked_line(output: &str) -> Option<&str> {
 
 /// Whether a look at the ends of an output tells that none of the lines is marked that may hold the root: as hardly a line is.
 fn is_plainly_unmarked(output: &[u8]) -> bool {
-    if output.len() <= 2 * LOOK {
-        return !holds_mark(output);
+    // Until the last lines begin in what was looked at.
+    let (mut from, mut width, mut lines) = (output.len(), MARKED, 0);
+    while lines < LAST && output.len() - from < END {
+        from = from.saturating_sub(width);
+        width = BLOCK;
+        let Some(said) = said_lines(output, from) else { return false };
+        if from == 0 {
+            return true;
+        }
+        lines += said;
     }
-    let (Some(head), Some(tail)) = (output.get(..LOOK), output.get(output.len() - LOOK..)) else { return false };
-    // The last lines begin in what is looked at, and the first ones that are read for marks end there.
-    let lines = said_lines(tail);
-    let first = output.first().copied().unwrap_or_default();
-    lines >= LAST && said_lines(head) + usize::from(says(first)) > FIRST && !holds_mark(tail) && !holds_mark(head)
+    // Until the first ones that are read for marks end there.
+    let (mut at, mut lines) = (0, usize::from(output.first().is_some_and(|first| says(*first))));
+    while lines <= FIRST && at < from.min(END) {
+        let Some(said) = said_lines(output, at) else { return false };
+        (at, lines) = (at + BLOCK, lines + said);
+    }
+    true
 }
 
-/// How many lines begin behind another one with what is no blank and no tag.
-fn said_lines(text: &[u8]) -> usize {
-    let mut lines = 0;
-    each_line_end(text, |at| lines += usize::from(text.get(at + 1).is_some_and(|next| says(*next))));
-    lines
+/// How many lines begin behind another one with what is no blank and no tag, in the block from a place on; nothing where a mark
+/// stands there.
+fn said_lines(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let last;
+    let block = match rest.first_chunk::<MARKED>() {
+        Some(block) => block,
+        None => {
+            last = padded(rest);
+            &last
+        }
+    };
+    let (mut ends, mut lines) = (unmarked_line_ends(block)?, 0);
+    while ends != 0 {
+        let next = block.get(ends.trailing_zeros() as usize + 1);
+        lines += usize::from(next.is_some_and(|next| says(*next)));
+        ends &= ends - 1;
+    }
+    Some(lines)
 }
 
 /// Whether a line that begins so says something.
@@ -123,6 +146,11 @@ pub(crate) fn first_mark(output: &str) -> Option<&str> {
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
     let line = || head.lines().map(str::trim).find(|line| is_marked(line));
     holds_mark(head.as_bytes()).then(line).flatten()
+}
+
+/// Whether all of an output tells that there is neither [`root_error`] nor [`first_mark`] in it: cheaper than asking for both.
+pub(crate) fn is_unmarked(output: &str) -> bool {
+    output.len() <= END && !holds_mark(output.as_bytes())
 }
 
 /// Whether a line is a mark and nothing else, such as `ERROR:`.

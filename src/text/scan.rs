@@ -45,6 +45,42 @@ pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {
     blocks::brackets(block)
 }
 
+/// Shows where the strings of JSON begin and end, behind the one mark and at the other, and whether something is escaped in them,
+/// until `take` says that it has seen enough; whether it has.
+#[inline]
+pub(super) fn each_string(json: &[u8], mut take: impl FnMut(usize, usize, bool) -> bool) -> bool {
+    // Where the string at hand begins, whether something is escaped in it, and whether the next byte is.
+    let (mut open, mut escapes, mut escaped) = (None, false, false);
+    let mut at = 0;
+    any(json, |block| {
+        let (quotes, slashes) = blocks::quotes(block);
+        let mut marks = (quotes | slashes) & !u64::from(escaped);
+        escaped = false;
+        while marks != 0 {
+            let place = marks.trailing_zeros();
+            marks &= marks - 1;
+            let here = at + place as usize;
+            match open {
+                None if quotes >> place & 1 == 1 => (open, escapes) = (Some(here + 1), false),
+                None => {}
+                Some(start) if quotes >> place & 1 == 1 => {
+                    open = None;
+                    if take(start, here, escapes) {
+                        return true;
+                    }
+                }
+                Some(_) => {
+                    escapes = true;
+                    marks &= !(2 << place);
+                    escaped = place == u64::BITS - 1;
+                }
+            }
+        }
+        at += BLOCK;
+        false
+    })
+}
+
 /// Letters of a text, counted up to a limit: those of ASCII, and characters beyond Latin's supplements by their first byte.
 pub(super) fn letters(text: &[u8], limit: u32) -> u32 {
     let mut letters = 0;
@@ -92,6 +128,18 @@ pub(super) fn holds_mark(text: &[u8]) -> bool {
     any(text, |block| blocks::triples(block, &MARKS))
 }
 
+/// Bytes in which one of [`MARKS`] is looked for that begins in a block.
+pub(super) const MARKED: usize = BLOCK + 2;
+
+/// One bit for every end of a line in a block; nothing where one of [`MARKS`] begins there.
+#[inline]
+pub(super) fn unmarked_line_ends(block: &[u8; MARKED]) -> Option<u64> {
+    if blocks::triples(block, &MARKS) {
+        return None;
+    }
+    block.first_chunk().map(blocks::line_ends)
+}
+
 /// Shows where the lines of a text end.
 #[inline]
 pub(super) fn each_line_end(text: &[u8], mut take: impl FnMut(usize)) {
@@ -105,6 +153,32 @@ pub(super) fn each_line_end(text: &[u8], mut take: impl FnMut(usize)) {
         start += BLOCK;
         false
     });
+}
+
+/// Shows where the runs of digits in a text begin and end. `take` is called in one place, so that it becomes a part of the loop.
+#[inline]
+pub(super) fn each_number(text: &[u8], mut take: impl FnMut(usize, usize)) {
+    // Where the run at hand began.
+    let (mut at, mut open) = (0, None);
+    loop {
+        let digits = match block(text, at) {
+            Some(block) => blocks::digits(&block),
+            // The last run may end with the text.
+            None if open.is_some() => 0,
+            None => return,
+        };
+        // Where a byte's bit is another one than that of the byte before.
+        let mut edges = digits ^ (digits << 1 | u64::from(open.is_some()));
+        while edges != 0 {
+            let edge = at + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            match open.take() {
+                Some(start) => take(start, edge),
+                None => open = Some(edge),
+            }
+        }
+        at += BLOCK;
+    }
 }
 
 /// Whether a text holds what has to stand behind a number that tells how far something is: a per cent sign, a slash, or
@@ -133,7 +207,7 @@ pub(super) fn any<const SEEN: usize>(text: &[u8], mut said: impl FnMut(&[u8; SEE
 
 /// What is left of a text, filled up with zeros.
 #[inline]
-fn padded<const SEEN: usize>(rest: &[u8]) -> [u8; SEEN] {
+pub(super) fn padded<const SEEN: usize>(rest: &[u8]) -> [u8; SEEN] {
     let mut block = [0; SEEN];
     block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
     block
@@ -216,6 +290,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn numbers_of_any_text() {
+        for length in [0, 1, 3, 63, 64, 65, 128, 130] {
+            for (from, to) in [(0, 0), (0, 1), (0, length), (1, 3), (60, 64), (60, 65), (64, 66), (127, 130)] {
+                let digit = |at: usize| if (from..to).contains(&at) || at % 31 == 30 { b'7' } else { b'x' };
+                let text: alloc::vec::Vec<u8> = (0..length).map(digit).collect();
+                let (mut found, mut expected) = (alloc::vec::Vec::new(), alloc::vec::Vec::new());
+                each_number(&text, |start, end| found.push((start, end)));
+                let starts = (0..length).filter(|at| text[*at] == b'7' && (*at == 0 || text[at - 1] != b'7'));
+                expected
+                    .extend(starts.map(|at| (at, at + text[at..].iter().take_while(|byte| **byte == b'7').count())));
+                assert_eq!(found, expected, "{length} {from} {to}");
+            }
+        }
+    }
+
     /// What is asked of whole texts, wherever it stands in them.
     #[test]
     fn whole_texts() {
@@ -238,6 +328,33 @@ mod tests {
                 assert_eq!(letters(&with("aZ{`é@[".as_bytes()), 500), 3, "{place} of {length}");
                 assert_eq!(letters(&with(b"abcdef"), 4), 4, "{place} of {length}");
             }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn strings_of_json(text in r#"([a-z]{0,9}|"|\\|\\\\|\\"|[:,]){0,60}"#) {
+            let (mut found, mut expected) = (alloc::vec::Vec::new(), alloc::vec::Vec::new());
+            each_string(text.as_bytes(), |start, end, escapes| {
+                found.push((start, end, escapes));
+                false
+            });
+            let (mut open, mut escapes, mut escaped) = (None, false, false);
+            for (at, byte) in text.bytes().enumerate() {
+                match open {
+                    None if byte == b'"' => (open, escapes, escaped) = (Some(at + 1), false, false),
+                    None => {}
+                    Some(start) if byte == b'"' && !escaped => {
+                        expected.push((start, at, escapes));
+                        open = None;
+                    }
+                    Some(_) => {
+                        escaped = byte == b'\\' && !escaped;
+                        escapes |= escaped;
+                    }
+                }
+            }
+            proptest::prop_assert_eq!(found, expected, "{}", text);
         }
     }
 

@@ -30,17 +30,35 @@ codec!(struct Words(_));
 impl Words {
     /// Of a text in which is masked what changes by itself.
     fn of(masked: &str) -> Self {
+        Self::with_all(masked).0
+    }
+
+    /// The same, with a digest of all of them.
+    fn with_all(masked: &str) -> (Self, u32) {
         let words = word_hashes(masked).filter(|word| !has_digit(*word)).take(WORDS).collect::<Vec<u32>>();
         let mut words = ordered(words);
         words.dedup();
+        let all = words.iter().fold(0_u32, |all, word| all.rotate_left(5) ^ word);
         words.truncate(KEPT);
         words.shrink_to_fit();
-        Self(words)
+        (Self(words), all)
     }
 
     /// The same of the ends of an answer, where it says something in words: [`TALKS`] at least, of which hardly a third are
     /// figures.
     pub(crate) fn said(answer: &str) -> Self {
+        let (own, words, figures, _) = Self::of_ends(answer);
+        if own.0.len() < TALKS || figures * 3 > words { Self::default() } else { own }
+    }
+
+    /// The same of what shows something, with a digest of all of its words.
+    pub(crate) fn shown(answer: &str) -> (Self, u32) {
+        let (own, _, _, all) = Self::of_ends(answer);
+        (if own.0.len() < FEWEST { Self::default() } else { own }, all)
+    }
+
+    /// Of the ends of a text, with how many of its words have a digit, and how many none.
+    fn of_ends(answer: &str) -> (Self, usize, usize, u32) {
         let mut masked = String::new();
         let (first, last) = clip_to(answer, END);
         for end in [first, last] {
@@ -50,8 +68,8 @@ impl Words {
         for word in word_hashes(&masked).take(WORDS) {
             if has_digit(word) { figures += 1 } else { words += 1 }
         }
-        let own = Self::of(&masked);
-        if own.0.len() < TALKS || figures * 3 > words { Self::default() } else { own }
+        let (own, all) = Self::with_all(&masked);
+        (own, words, figures, all)
     }
 
     /// Whether there are any.
@@ -61,6 +79,18 @@ impl Words {
 
     /// Whether both texts share three quarters of their words.
     pub(crate) fn alike(&self, other: &Self) -> bool {
+        let (shared, all) = self.shared(other);
+        shared * 8 >= all * 3
+    }
+
+    /// The same of nine tenths.
+    pub(crate) fn nearly(&self, other: &Self) -> bool {
+        let (shared, all) = self.shared(other);
+        shared * 20 >= all * 9
+    }
+
+    /// How many words they share, of how many in both together.
+    fn shared(&self, other: &Self) -> (usize, usize) {
         let (own, theirs) = (&self.0, &other.0);
         // Of longer texts only what is kept of both together can be compared.
         let whole = own.len() < KEPT && theirs.len() < KEPT;
@@ -68,7 +98,7 @@ impl Words {
         let kept = |words: &[u32]| words.partition_point(|word| *word <= last);
         let (mine, others) = (kept(own), kept(theirs));
         let shared = own.iter().take(mine).filter(|word| theirs.binary_search(word).is_ok()).count();
-        shared * 8 >= (mine + others) * 3
+        (shared, mine + others)
     }
 
     pub(crate) fn fits(&self) -> bool {

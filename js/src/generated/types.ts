@@ -591,7 +591,7 @@ export interface Config {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers.
+     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**
@@ -1180,7 +1180,7 @@ export interface ToolConfig {
      */
     "same-answer"?: RuleConfig;
     /**
-     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers.
+     * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.
      */
     stagnation?: RuleConfig;
     /**

@@ -8,7 +8,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal, Told};
-use crate::state::{Call, Ring, Step};
+use crate::state::{Call, Recent, Ring, Step};
 use crate::text::{Empty, combine, mark, printable};
 use alloc::{boxed::Box, format};
 
@@ -20,7 +20,7 @@ const LONG: usize = 200;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Things {
-    known: Ring<u32>,
+    known: Recent<KNOWN>,
     /// Only where one was acted upon again.
     again: Option<Box<Ring<Thing>>>,
 }
@@ -94,11 +94,9 @@ impl Things {
     /// call is one more of the same.
     pub(super) fn took(&mut self, step: &Step, call: &Call, outcome: impl FnOnce() -> Outcome) -> Option<&Thing> {
         let thing = mark(combine("stagnation/thing", &[step.agent, call.target?]));
-        if self.known.take(|known| *known == thing).is_none() {
-            self.known.push(thing, KNOWN);
+        if !self.known.met(thing) {
             return None;
         }
-        self.known.push(thing, KNOWN);
         let again = self.again.get_or_insert_default();
         let known = again.take(|known| known.thing == thing);
         let mut known = known.unwrap_or_else(|| Thing { thing, ..Thing::default() });
@@ -113,7 +111,7 @@ impl Things {
 
     pub(super) fn fits(&self) -> bool {
         let fits = |again: &Ring<Thing>| again.len() <= FOLLOWED && again.iter().all(Thing::fits);
-        self.known.len() <= KNOWN && self.again.as_deref().is_none_or(fits)
+        self.again.as_deref().is_none_or(fits)
     }
 }
 

@@ -55,6 +55,14 @@ pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
     if marked.iter().fold(0, |all, mark| all | mark) == 0 { 0 } else { gather(&marked) }
 }
 
+/// One bit for every digit; without one nothing is gathered.
+#[inline]
+pub(super) fn digits(block: &[u8; BLOCK]) -> u64 {
+    let mut marked = [0_u8; BLOCK];
+    marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = u8::from(byte.wrapping_sub(b'0') < 10));
+    if marked.iter().fold(0, |all, mark| all | mark) == 0 { 0 } else { gather(&marked) }
+}
+
 #[inline]
 pub(super) fn holds(block: &[u8; BLOCK], byte: u8) -> bool {
     block.iter().fold(0, |found, own| found | u8::from(*own == byte)) != 0
@@ -91,6 +99,17 @@ pub(super) fn progress(block: &[u8; BLOCK + 1]) -> bool {
     let pairs = block.iter().zip(block.iter().skip(1));
     let tells = |byte: u8, next: u8| (byte == b'%') | (byte == b'/') | (byte == b'f') & (next == b' ');
     pairs.fold(0_u8, |found, (byte, next)| found | u8::from(tells(*byte, *next))) != 0
+}
+
+/// One bit for every quotation mark of JSON, and one for every backslash, of which most blocks have none.
+#[inline]
+pub(super) fn quotes(block: &[u8; BLOCK]) -> (u64, u64) {
+    let of = |is: u8| {
+        let mut marked = [0_u8; BLOCK];
+        marked.iter_mut().zip(block).for_each(|(mark, byte)| *mark = u8::from(*byte == is));
+        gather(&marked)
+    };
+    (of(b'"'), if holds(block, b'\\') { of(b'\\') } else { 0 })
 }
 
 pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {

@@ -81,6 +81,10 @@ pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
     bits(|at| are(bytes(block, at), b'\n'))
 }
 
+pub(super) fn digits(block: &[u8; BLOCK]) -> u64 {
+    bits(|at| are_from(bytes(block, at), b'0', 10))
+}
+
 pub(super) fn holds(block: &[u8; BLOCK], byte: u8) -> bool {
     bits(|at| are(bytes(block, at), byte)) != 0
 }
@@ -104,6 +108,10 @@ pub(super) fn triples(block: &[u8; BLOCK + 2], triples: &[[u8; 3]; 4]) -> bool {
         })
     });
     found != 0
+}
+
+pub(super) fn quotes(block: &[u8; BLOCK]) -> (u64, u64) {
+    (bits(|at| are(bytes(block, at), b'"')), bits(|at| are(bytes(block, at), b'\\')))
 }
 
 pub(super) fn brackets(block: &[u8; BLOCK]) -> [u64; 4] {

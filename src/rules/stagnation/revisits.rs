@@ -1,0 +1,167 @@
+//! Calls of which nearly all were made before with the same answer, in whatever order: rooms that are walked through again, one
+//! choice and the other by turns.
+
+use super::{FULL, confidence};
+use crate::codec::codec;
+use crate::model::{HaltReason, Recommendation, ToolResult};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
+use crate::state::{Call, Recent, Step};
+use crate::text::{Asks, combine, mark};
+use alloc::format;
+
+/// Calls with their answers that are known.
+const KNOWN: usize = 24;
+/// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
+const TELLS: usize = 20;
+/// Of so many of the latest ones, so many are told of.
+const LATEST: u32 = 10;
+const MOST: u32 = 9;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Revisits {
+    known: Recent<KNOWN>,
+    /// The answers alone.
+    answers: Recent<KNOWN>,
+    /// A bit for each of the latest [`LATEST`], 1 where it was known, the latest lowest.
+    past: u16,
+    seen: Streak,
+}
+codec!(struct Revisits { known, answers, past, seen });
+
+impl Revisits {
+    /// Takes a step in, and tells whether it was one more that is known. `idle` tells that time may have passed for it, or that
+    /// it is one more of a list; `changed` that something new was done.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, idle: bool, changed: bool) -> bool {
+        if changed {
+            (self.past, self.seen) = (0, Streak::default());
+        }
+        if result.output.len() < TELLS || call.asks == Asks::Handover {
+            return false;
+        }
+        let answer = combine("stagnation/answer", &[step.facts.light, step.agent]);
+        let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer])));
+        // Another call that comes to what is known brings no news, and is no repetition.
+        if self.answers.met(mark(answer)) && (!known || idle || call.polling) {
+            return false;
+        }
+        self.past = (self.past << 1 | u16::from(known)) & ((1 << LATEST) - 1);
+        if known {
+            self.seen.add(step.sighting, step.onset);
+        } else if self.past.count_ones() * 2 < MOST {
+            self.seen = Streak::default();
+        }
+        known
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.past.count_ones() * FULL / MOST
+    }
+
+    pub(super) fn told(&self, cx: &Cx<'_>) -> Signal {
+        let identity = combine("stagnation/row", &[cx.agent]);
+        self.seen.signal(Told {
+            kind: "nothing-new",
+            identity,
+            count: self.points(),
+            confidence: confidence(400, 14, self.points()),
+            signature: cx.named("calls", '=', identity),
+            message: format!(
+                "{} of the last {} calls that told something were made before and got the answers that they had got before",
+                self.past.count_ones(),
+                LATEST
+            ),
+            instead: "Work with the answers that are there, or call something that was not called yet.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        })
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.seen.fits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Nudge;
+    use crate::rules::testing::{Played, events};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "stagnation";
+
+    fn play<'a>(steps: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Played {
+        let line = |(tool, args, answer): (&str, &str, String)| {
+            let answer = serde_json::to_string(&answer).unwrap();
+            [
+                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
+                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":{answer}}}"#),
+            ]
+        };
+        let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
+        events("{}", &lines)
+    }
+
+    /// Rooms that are gone through, and in each lap something of the caller's.
+    fn walk(laps: usize, more: impl Fn(usize) -> (&'static str, &'static str, String)) -> Played {
+        let rooms = [
+            (r#"{"go":"east"}"#, "The loft. Nets hang from the beams."),
+            (r#"{"go":"down"}"#, "The slip. A boat without oars lies here."),
+            (r#"{"go":"west"}"#, "The yard. The gate to the quay is locked."),
+            (r#"{"go":"up"}"#, "The stairs. A lamp hangs on its hook."),
+        ];
+        play((0..laps).flat_map(|lap| {
+            let walk = rooms.map(|(args, answer)| ("walk", args, answer.into()));
+            let mut steps = Vec::from([more(lap)]);
+            steps.extend(walk);
+            steps
+        }))
+    }
+
+    #[test]
+    fn rooms_that_are_known() {
+        // The gate is tried in other ways, which all come to the same.
+        let ways = ["push", "pull", "kick", "lift", "shake", "climb"];
+        let args: Vec<&'static str> = ways.iter().map(|way| &*String::leak(format!(r#"{{"gate":"{way}"}}"#))).collect();
+        walk(6, |lap| ("try", args[lap], "The gate is locked, and you have no key.".into())).strongest(RULE, Nudge);
+        // In each lap two things are found that were not there before.
+        let found = ["an oar", "a rope", "the key", "a lantern", "bread", "a map"];
+        let both = |lap: usize| format!("You find {} and {}.", found[lap], found[(lap + 3) % 6]);
+        walk(6, |lap| ("try", args[lap], both(lap))).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_choice_to_and_fro() {
+        let basket = |kettle: &str| {
+            (
+                "put",
+                if kettle == "Brass" { r#"{"kettle":"brass"}"# } else { r#"{"kettle":"steel"}"# },
+                format!("In the basket: the {kettle} kettle"),
+            )
+        };
+        let look = |at: usize| {
+            (
+                "reviews",
+                [r#"{"of":"brass"}"#, r#"{"of":"steel"}"#][at % 2],
+                String::from(["It whistles, says everybody.", "It is quiet, says everybody."][at % 2]),
+            )
+        };
+        let empty = || ("clear", "{}", String::from("The basket holds nothing now"));
+        let swaps = (0..8).flat_map(|at| [basket(["Brass", "Steel"][at % 2]), look(at), empty()]);
+        play(swaps).strongest(RULE, Nudge);
+        // What is changed in between has content of its own.
+        let notes = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+        let args: Vec<&'static str> = notes
+            .iter()
+            .map(|note| &*String::leak(format!(r#"{{"path":"kettles.md","content":"the {note} kettle"}}"#)))
+            .collect();
+        let reads = |at: usize| {
+            [
+                ("read", r#"{"path":"a.md"}"#, "The first page of the catalogue".into()),
+                ("read", r#"{"path":"b.md"}"#, "The second page of the catalogue".into()),
+                ("write_file", args[at], "The file was written with one line".into()),
+            ]
+        };
+        play((0..8).flat_map(reads)).expect(RULE, &[]);
+    }
+}

@@ -1,0 +1,318 @@
+//! Views that all were seen before, by whatever calls: a page that comes back with another advertisement, files read again by
+//! other tools, one state and the other by turns.
+
+use super::{FULL, confidence, trouble};
+use crate::codec::codec;
+use crate::model::{HaltReason, Recommendation, ToolResult};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
+use crate::state::{Call, Recent, Ring, Step};
+use crate::text::{Asks, Edit, Empty, Key, Words, combine, mark, scrolls};
+use alloc::{boxed::Box, format};
+
+/// Headings that are known, and views of which the words are.
+const HEADS: usize = 7;
+const KNOWN: usize = 6;
+/// Bytes from which an answer is a view; shorter ones are acknowledgements, which neither count nor bring news.
+const VIEW: usize = 60;
+/// Bytes from which an answer to a question in words is none of several about other things.
+const LONG: usize = 200;
+/// Views in a row that are told of.
+const ROW: u32 = 3;
+/// A figure in the heading has risen, and has fallen.
+const ROSE: u8 = 1;
+const FELL: u8 = 2;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Views {
+    heads: Recent<HEADS>,
+    /// Something else was done since the latest view: what comes of that may well look the same.
+    fresh: bool,
+    /// Only where a heading came again.
+    again: Option<Box<Again>>,
+}
+codec!(struct Views { heads, fresh, again });
+
+/// What was seen again.
+#[derive(Clone, Debug, Default)]
+struct Again {
+    known: Ring<View>,
+    /// What the latest calls acted upon.
+    targets: Recent<HEADS>,
+    /// The sum of the figures in the latest heading, and how it has moved in the row.
+    sum: u32,
+    moved: u8,
+    round: u32,
+    /// Changes made before the latest view.
+    changes: u32,
+    row: Streak,
+}
+codec!(struct Again { known, targets, sum, moved, round, changes, row });
+
+/// What was shown.
+#[derive(Clone, Debug, Default)]
+struct View {
+    /// A digest of all of its words, and some of them.
+    all: u32,
+    words: Words,
+    length: u32,
+    /// A mark of the agent that saw it: what one has seen is new to another.
+    agent: u32,
+}
+codec!(struct View { all, words, length, agent });
+
+impl View {
+    fn of(answer: &str, agent: Key) -> Self {
+        let (words, all) = Words::shown(answer);
+        Self { all, words, length: u32::try_from(answer.len()).unwrap_or(u32::MAX), agent: mark(agent) }
+    }
+
+    /// Whether another shows the same but for a small part. A list that was added to is longer.
+    fn is_like(&self, other: &Self) -> bool {
+        let long = self.length.abs_diff(other.length) <= (self.length / 8).max(32);
+        self.agent == other.agent && long && self.words.nearly(&other.words)
+    }
+}
+
+/// What a view is seen beside.
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    /// Changes made before it.
+    pub(super) changes: u32,
+    /// Time may have passed for it, or it is one more of a list.
+    pub(super) idle: bool,
+}
+
+impl Views {
+    /// Takes a step in, and tells whether its view was one more that was seen before.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
+        if result.output.len() < VIEW {
+            self.fresh |= step.is_news && call.edit == Edit::No || scrolls(&call.name);
+            return false;
+        }
+        let idle = core::mem::take(&mut self.fresh) || beside.idle;
+        let head = mark(combine("stagnation/head", &[step.kin.head.into(), step.agent]));
+        if self.heads.met(head) {
+            self.again.get_or_insert_default().took(step, call, result, Beside { idle, ..beside }, salt)
+        } else {
+            self.ends();
+            false
+        }
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.again.as_ref().map_or(0, |again| again.points())
+    }
+
+    pub(super) fn ends(&mut self) {
+        if let Some(again) = &mut self.again {
+            again.ends();
+        }
+    }
+
+    pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
+        let again = self.again.as_ref()?;
+        let identity = combine("stagnation/views", &[cx.agent]);
+        let times = again.row.times;
+        Some(again.row.signal(Told {
+            kind: "nothing-new",
+            identity,
+            count: self.points(),
+            confidence: confidence(400, 14, self.points()),
+            signature: cx.named("views", '=', identity),
+            message: format!("the last {times} calls showed what was seen before, but for figures and a few words"),
+            instead: "Work with what is there, or look at something that was not looked at yet.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        }))
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.again.as_ref().is_none_or(|again| again.fits())
+    }
+}
+
+impl Again {
+    fn ends(&mut self) {
+        (self.row, self.moved) = (Streak::default(), 0);
+    }
+
+    /// Whether a call acts upon something that none did lately.
+    fn acts_elsewhere(&mut self, call: &Call) -> bool {
+        call.target.is_some_and(|target| !self.targets.met(mark(target)))
+    }
+
+    /// Takes in a view with a heading that came before.
+    fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
+        let elsewhere = self.acts_elsewhere(call);
+        let round = call.round.map_or(0, mark);
+        let copy = round != 0 && core::mem::replace(&mut self.round, round) == round;
+        let view = View::of(&result.output, step.agent);
+        if view.words.is_empty() {
+            return false;
+        }
+        let seen = self.known.take(|known| known.is_like(&view));
+        let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
+        self.known.push(view, KNOWN);
+        let changed = core::mem::replace(&mut self.changes, beside.changes) != beside.changes;
+        let sum = core::mem::replace(&mut self.sum, step.kin.now.sum);
+        if seen.is_none() {
+            self.ends();
+            return false;
+        }
+        if self.row.times != 0 && sum != self.sum {
+            self.moved |= if self.sum > sum { ROSE } else { FELL };
+        }
+        // What another call shows may be about something else: where it only looks like this, it is.
+        let asked_alike = match step.kin.before {
+            Some(before) => before.call == step.kin.now.call || call.asks.shows(),
+            None => {
+                let searches = matches!(call.asks, Asks::Search | Asks::Prose) && result.output.len() >= LONG;
+                equal && (searches || call.target.is_some())
+            }
+        };
+        // A tool that only looks: what a shell runs may well say the same after each change.
+        let unmoved = || equal && (call.quiet == Empty::Nothing || trouble(step, result, salt) != 0);
+        if elsewhere || !asked_alike {
+            self.ends();
+            return false;
+        }
+        if beside.idle || copy || call.polling || changed && !unmoved() {
+            return false;
+        }
+        self.row.add(step.sighting, step.onset);
+        true
+    }
+
+    /// What has only risen, or fallen, counts something.
+    fn points(&self) -> u32 {
+        let counts = matches!(self.moved, ROSE | FELL);
+        if counts { 0 } else { self.row.times.saturating_mul(FULL) / ROW }
+    }
+
+    fn fits(&self) -> bool {
+        self.known.len() <= KNOWN
+            && self.known.iter().all(|view| view.words.fits())
+            && self.moved <= ROSE | FELL
+            && self.row.fits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::{Nudge, Observe};
+    use crate::rules::testing::{Played, events};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "stagnation";
+
+    /// Steps: agent, tool, arguments and answer.
+    fn play(steps: impl IntoIterator<Item = (&'static str, &'static str, String, String)>) -> Played {
+        let line = |(agent, tool, args, answer): (&str, &str, String, String)| {
+            let answer = serde_json::to_string(&answer).unwrap();
+            [
+                format!(r#"{{"type":"tool-call","agent":"{agent}","tool":"{tool}","args":{args}}}"#),
+                format!(
+                    r#"{{"type":"tool-result","agent":"{agent}","tool":"{tool}","outcome":"ok","output":{answer}}}"#
+                ),
+            ]
+        };
+        let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
+        events("{}", &lines)
+    }
+
+    const CHARTS: [(&str, &str); 3] = [
+        (
+            "charts/north.txt",
+            "Soundings of the northern basin\nquay deep enough for colliers\nmud over clay, good holding",
+        ),
+        (
+            "charts/south.txt",
+            "Moorings south of the mole\nfour buoys, two of them private\nswell from the west at spring tide",
+        ),
+        ("charts/mole.txt", "Lights upon the outer mole\ngreen flash to starboard\nfog horn out of order since autumn"),
+    ];
+
+    fn read(agent: &'static str, lap: usize, chart: usize) -> (&'static str, &'static str, String, String) {
+        let (path, text) = CHARTS[chart];
+        // Each lap by another hand.
+        let (tool, args) = [
+            ("read_file", format!(r#"{{"path":"{path}"}}"#)),
+            ("bash", format!(r#"{{"command":"cat {path}"}}"#)),
+            ("view", format!(r#"{{"file":"{path}","whole":true}}"#)),
+        ][lap % 3]
+            .clone();
+        (agent, tool, args, text.into())
+    }
+
+    #[test]
+    fn files_read_again_by_other_tools() {
+        let laps = |agent: &'static str| (0..4).flat_map(move |lap| (0..3).map(move |chart| read(agent, lap, chart)));
+        play(laps("ann")).expect(RULE, &[(17, Nudge), (19, Observe), (21, Observe), (23, Observe)]);
+        // One lap for each of four agents.
+        let agents = ["ann", "bob", "cat", "dan"];
+        play((0..4).flat_map(|lap| (0..3).map(move |chart| read(agents[lap], lap, chart)))).expect(RULE, &[]);
+        // Something else comes of something else each lap.
+        let names = ["tug", "barge", "sloop", "ketch"];
+        play((0..4).flat_map(|lap| {
+            (0..3).flat_map(move |chart| {
+                let berth = (
+                    "ann",
+                    "berth",
+                    format!(r#"{{"of":"{} {}"}}"#, names[lap], ["north", "south", "mole"][chart]),
+                    "free".into(),
+                );
+                [read("ann", lap, chart), berth]
+            })
+        }))
+        .expect(RULE, &[]);
+    }
+
+    fn page(at: usize, advertisement: &str, entries: usize) -> (&'static str, &'static str, String, String) {
+        let rows = (0..entries).map(|at| format!("row: crossing to island {at}\n")).collect::<String>();
+        let text = format!(
+            "Crossings of the bay, page loaded in {at}07 ms\ndialog: your privacy matters to us and to {at}31 partners\nbutton: accept all\nbutton: choose one by one\nlink: how we handle what you tell us\n{rows}others like {advertisement}"
+        );
+        ("ann", "click", format!(r#"{{"bid":"{at}1{at}"}}"#), text)
+    }
+
+    #[test]
+    fn a_page_whatever_is_pressed() {
+        let advertisements = ["cabins", "dinners", "towels", "lanterns", "islands", "bridges"];
+        let same = advertisements.iter().enumerate().map(|(at, other)| page([3, 7, 2, 9, 4, 6][at], other, 0));
+        play(same).strongest(RULE, Nudge);
+        // It gets longer, and what it counts only rises.
+        play(advertisements.iter().enumerate().map(|(at, other)| page(at + 1, other, 6 * at))).expect(RULE, &[]);
+        play(advertisements.iter().enumerate().map(|(at, other)| page(at + 1, other, 0))).expect(RULE, &[]);
+    }
+
+    /// A change, and what a check says after it.
+    fn change(at: usize, says: &str) -> [(&'static str, &'static str, String, String); 2] {
+        let words = ["lamp", "horn", "bell", "flag", "buoy", "mast", "keel", "rope"];
+        let edit = format!(r#"{{"path":"src/lights.rs","old":"{} {at}","new":"{}"}}"#, words[at], words[(at + 1) % 8]);
+        let check = r#"{"command":"make lights"}"#;
+        [("ann", "edit", edit, "edited".into()), ("ann", "bash", check.into(), says.into())]
+    }
+
+    #[test]
+    fn states_by_turns() {
+        let says = [
+            "compiling the lights of the harbour\nsrc/lights.rs:8: error: a closing brace is missing at the end of the file\nmake: stopped",
+            "compiling the lights of the harbour\nsrc/lights.rs:9: error: one brace more than there are blocks that it could close\nmake: stopped",
+        ];
+        play((0..8).flat_map(|at| change(at, says[at % 2]))).strongest(RULE, Nudge);
+        let well =
+            "compiling the lights of the harbour\nall nine checks of lamps, horns and bells are as they should be";
+        play((0..8).flat_map(|at| change(at, well))).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn one_thing_after_the_other() {
+        let port = |at: usize| {
+            let name = ["Bergen", "Odda", "Florø", "Bodø", "Narvik", "Tromsø", "Vardø", "Kirkenes"][at];
+            let answer = "The ferry is allowed to land there with passengers and with up to thirty cars on board.";
+            ("ann", "may_land", format!(r#"{{"question":"May the ferry land in {name}?"}}"#), answer.into())
+        };
+        play((0..8).map(port)).expect(RULE, &[]);
+    }
+}
