@@ -116,9 +116,9 @@ impl Detector {
         let (run, forgotten) = self.state.store.enter(&event.context, seq, &self.settings.config.memory);
         metrics::forgot(metrics, forgotten);
         let Some(run) = run else { return Ok(Verdict { seq, ..Verdict::default() }) };
-        let before = (run.rules.task_totals(), run.evicted);
+        let before = (run.rules.task_loop.totals(), run.evicted);
         let judgement = judge(&self.settings, &mut self.scratch, run, None, seq, event);
-        metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
+        metrics::remembered(metrics, before, (run.rules.task_loop.totals(), run.evicted));
         let cut_short = core::mem::take(&mut self.scratch.cut_short);
         metrics.patterns_cut_short = metrics.patterns_cut_short.saturating_add(cut_short.into());
         metrics::tally(metrics, judgement.as_ref(), event, &self.settings.config);
@@ -174,10 +174,10 @@ impl Detector {
             self.settle();
             return Some(Verdict { seq, ..Verdict::default() });
         }
-        let before = (judging.run.rules.task_totals(), judging.run.evicted);
+        let before = (judging.run.rules.task_loop.totals(), judging.run.evicted);
         let judgement = judging.end();
         drop(judging);
-        metrics::remembered(metrics, before, (run.rules.task_totals(), run.evicted));
+        metrics::remembered(metrics, before, (run.rules.task_loop.totals(), run.evicted));
         metrics::tally(metrics, judgement.as_ref(), event, config);
         self.settle();
         Some(verdict(judgement, seq))
@@ -228,7 +228,7 @@ impl Detector {
         let sum = run.standings.sum(&whose);
         let flow = run.workflow.flow(self.settings.graph.as_ref());
         let rules = standings(&self.settings, run, &whose, &flow);
-        let (loop_count, loop_reason) = run.rules.loops(whose.task);
+        let (loop_count, loop_reason) = run.rules.task_loop.loops(whose.task);
         let trend: Vec<String> = sum.trend.iter().map(ToString::to_string).collect();
         let whole = whose.task.is_none() && whose.agent.is_none();
         Status {
@@ -239,7 +239,7 @@ impl Detector {
             steps: if whole { run.steps() } else { sum.steps },
             rules,
             trend: (!trend.is_empty()).then(|| trend.join(" → ")),
-            attempts: of_task(run.rules.attempts(self.config(), run.now), scope),
+            attempts: of_task(run.rules.task_attempts.status(self.config(), run.now), scope),
             phases: of_task(run.rules.phases(), scope),
             cycles: cycles(&self.settings, run, scope),
             nodes: nodes(&self.settings, run, scope),
@@ -268,7 +268,7 @@ impl Detector {
             ResetReason::HumanIntervention => "Human intervention",
             ResetReason::Manual => "Manual reset",
         };
-        let cleared = run.rules.clear_loops(of, human);
+        let cleared = run.rules.task_loop.clear(of, human);
         match (reason, task) {
             (ResetReason::Manual, _) | (ResetReason::HumanIntervention, None) => run.restart(),
             (ResetReason::TaskCompleted, task) => run.start_over(task, false),
@@ -323,7 +323,7 @@ impl Detector {
                 let whose = Whose { task: scope.task.as_deref().map(task_key), ..Whose::default() };
                 metrics::resolve(metrics, &run.standings.sum(&whose), run.now);
                 run.stopped = false;
-                let cleared = run.rules.clear_loops(whose.task, true);
+                let cleared = run.rules.task_loop.clear(whose.task, true);
                 run.start_over(whose.task, true);
                 let records = metrics::set_back(metrics, cleared, true, "Human intervention", run.now);
                 self.settle();

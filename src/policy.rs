@@ -489,6 +489,7 @@ fn actions(finding: &Finding) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::json;
+    use crate::rules::testing::pair;
     use alloc::{string::String, vec::Vec};
 
     /// The guidance of the last event of `events`.
@@ -516,12 +517,8 @@ mod tests {
         let failed: Vec<String> = (0..10_usize)
             .flat_map(|n| {
                 let word = ["oak", "elm", "ash", "fir", "yew", "bay", "box", "fig", "nut", "tea"][n];
-                [
-                    alloc::format!(r#"{{"type":"tool-call","tool":"saw","args":{{"log":"{word}"}}}}"#),
-                    alloc::format!(
-                        r#"{{"type":"tool-result","tool":"saw","outcome":"error","output":"{word} {word} broke the {word}"}}"#
-                    ),
-                ]
+                let error = alloc::format!("{word} {word} broke the {word}");
+                pair("saw", &alloc::format!(r#"{{"log":"{word}"}}"#), "error", &error)
             })
             .collect();
         let failed = told(&failed.iter().map(String::as_str).collect::<Vec<_>>());

@@ -20,7 +20,7 @@ pub(crate) fn report(scope: &Scope, run: Option<&Run>) -> Report {
     let history = lead(&findings).map(|lead| run.rules.story(&lead.rule, &Whose::exactly(&lead.scope)));
     let looping = findings.iter().find(|finding| finding.rule == "task-attempts");
     let task = looping.map(|finding| finding.scope.task.as_deref().map_or(0, task_key));
-    let (attempts, log) = task.map(|task| run.rules.attempt_evidence(task)).unwrap_or_default();
+    let (attempts, log) = task.map(|task| run.rules.task_attempts.evidence(task)).unwrap_or_default();
     let options = lead(&findings).map(options).unwrap_or_default();
     let history = history.unwrap_or_default();
     Report { scope: scope.clone(), level, findings, history, attempts, log, options }

@@ -30,15 +30,6 @@ impl TryFrom<wit::Event> for model::Event {
     }
 }
 
-impl From<wit::Context> for model::Context {
-    fn from(context: wit::Context) -> Self {
-        let wit::Context { at, run, task, parent_task, agent, round, step, synthetic, tokens, cost_micros, labels } =
-            context;
-        let labels = labels.into_iter().collect();
-        Self { at, run, task, parent_task, agent, round, step, synthetic, tokens, cost_micros, labels }
-    }
-}
-
 impl TryFrom<wit::EventBody> for model::Body {
     type Error = model::Error;
 
@@ -63,63 +54,6 @@ impl TryFrom<wit::EventBody> for model::Body {
     }
 }
 
-impl TryFrom<wit::ToolCall> for model::ToolCall {
-    type Error = model::Error;
-
-    fn try_from(call: wit::ToolCall) -> Result<Self, Self::Error> {
-        let wit::ToolCall { tool, args, raw_args, call_id, target, identity, read_only, idempotent } = call;
-        let args = json_value(args, "args")?;
-        Ok(Self { tool, args, raw_args, call_id, target, identity, read_only, idempotent })
-    }
-}
-
-impl TryFrom<wit::ToolResult> for model::ToolResult {
-    type Error = model::Error;
-
-    fn try_from(result: wit::ToolResult) -> Result<Self, Self::Error> {
-        let wit::ToolResult { call_id, tool, outcome, output, digest, exit_code, error_class, details, state } = result;
-        let details = json_value(details, "details")?;
-        let outcome = outcome.into();
-        Ok(Self { call_id, tool, outcome, output, digest, exit_code, error_class, details, state })
-    }
-}
-
-impl From<wit::Message> for model::Message {
-    fn from(wit::Message { role, channel, text, digest }: wit::Message) -> Self {
-        Self { role: role.into(), channel: channel.map(Into::into), text, digest }
-    }
-}
-
-impl From<wit::Delta> for model::Delta {
-    fn from(wit::Delta { channel, text }: wit::Delta) -> Self {
-        Self { channel: channel.map(Into::into), text }
-    }
-}
-
-impl From<wit::Output> for model::Output {
-    fn from(wit::Output { text }: wit::Output) -> Self {
-        Self { text }
-    }
-}
-
-impl From<wit::Failure> for model::Failure {
-    fn from(wit::Failure { message, error_type, location, stack_trace, source }: wit::Failure) -> Self {
-        Self { message, error_type: error_type.map(Into::into), location, stack_trace, source }
-    }
-}
-
-impl From<wit::Tests> for model::Tests {
-    fn from(wit::Tests { failing, total, failing_ids, coverage }: wit::Tests) -> Self {
-        Self { failing, total, failing_ids, coverage }
-    }
-}
-
-impl From<wit::Checklist> for model::Checklist {
-    fn from(wit::Checklist { done, total }: wit::Checklist) -> Self {
-        Self { done, total }
-    }
-}
-
 impl From<wit::Marker> for model::Marker {
     fn from(marker: wit::Marker) -> Self {
         match marker {
@@ -130,194 +64,7 @@ impl From<wit::Marker> for model::Marker {
     }
 }
 
-impl From<wit::Progress> for model::Progress {
-    fn from(progress: wit::Progress) -> Self {
-        let wit::Progress { tests, diff, docs, checklist, files_created, dependencies_added, code_written, goal } =
-            progress;
-        Self {
-            tests: tests.map(Into::into),
-            diff,
-            docs,
-            checklist: checklist.map(Into::into),
-            files_created: files_created.map(Into::into),
-            dependencies_added: dependencies_added.map(Into::into),
-            code_written: code_written.map(Into::into),
-            goal,
-        }
-    }
-}
-
-impl From<wit::Evaluation> for model::Evaluation {
-    fn from(wit::Evaluation { verdict, reasoning, confidence }: wit::Evaluation) -> Self {
-        Self { verdict: verdict.into(), reasoning, confidence }
-    }
-}
-
-impl From<wit::Collaboration> for model::Collaboration {
-    fn from(wit::Collaboration { from, to, request, embedding }: wit::Collaboration) -> Self {
-        Self { from, to, request, embedding }
-    }
-}
-
-impl From<wit::Attempt> for model::Attempt {
-    fn from(wit::Attempt { status, blockers, completed_work, session }: wit::Attempt) -> Self {
-        Self { status: status.into(), blockers, completed_work, session }
-    }
-}
-
-impl From<wit::Transition> for model::Transition {
-    fn from(wit::Transition { from, to }: wit::Transition) -> Self {
-        Self { from, to }
-    }
-}
-
-impl TryFrom<wit::Turn> for model::Turn {
-    type Error = model::Error;
-
-    fn try_from(turn: wit::Turn) -> Result<Self, Self::Error> {
-        let wit::Turn { node, final_message, structured_output, duration_ms } = turn;
-        let structured_output = json_value(structured_output, "structuredOutput")?;
-        Ok(Self { node, final_message, structured_output, duration_ms })
-    }
-}
-
-impl From<wit::Delivery> for model::Delivery {
-    fn from(wit::Delivery { from, to, edge }: wit::Delivery) -> Self {
-        Self { from, to, edge }
-    }
-}
-
-impl From<wit::Host> for model::Host {
-    fn from(wit::Host { kind, name, detail }: wit::Host) -> Self {
-        Self { kind: kind.into(), name, detail }
-    }
-}
-
-impl From<wit::Custom> for model::Custom {
-    fn from(wit::Custom { name, key, outcome }: wit::Custom) -> Self {
-        Self { name, key, outcome }
-    }
-}
-
-impl From<wit::Scope> for model::Scope {
-    fn from(wit::Scope { run, task, parent_task, agent }: wit::Scope) -> Self {
-        Self { run, task, parent_task, agent }
-    }
-}
-
 // ------------------------------------------------------------------------------------------------------- verdicts
-
-impl From<model::Verdict> for wit::Verdict {
-    fn from(verdict: model::Verdict) -> Self {
-        let model::Verdict {
-            seq,
-            level,
-            would_be,
-            findings,
-            halt_reason,
-            recommendation,
-            guidance,
-            needs_evaluation,
-            question,
-            suggested_actions,
-            label,
-            recovery,
-            records,
-        } = verdict;
-        Self {
-            seq,
-            level: level.into(),
-            would_be: would_be.map(Into::into),
-            findings: findings.into_iter().map(Into::into).collect(),
-            halt_reason: halt_reason.map(Into::into),
-            recommendation: recommendation.into(),
-            guidance,
-            needs_evaluation,
-            question,
-            suggested_actions,
-            label,
-            recovery: recovery.map(Into::into),
-            records: records.iter().map(json::to_string).collect(),
-        }
-    }
-}
-
-impl From<model::Recovery> for wit::Recovery {
-    fn from(model::Recovery { topic, text, task, blockers }: model::Recovery) -> Self {
-        let topic = match topic {
-            model::RecoveryTopic::LoopRecovery => wit::RecoveryTopic::LoopRecovery,
-            model::RecoveryTopic::UnblockAuthority => wit::RecoveryTopic::UnblockAuthority,
-            model::RecoveryTopic::LoopEscalation => wit::RecoveryTopic::LoopEscalation,
-        };
-        Self { topic, text, task, blockers }
-    }
-}
-
-impl From<model::Finding> for wit::Finding {
-    fn from(finding: model::Finding) -> Self {
-        let model::Finding {
-            rule,
-            kind,
-            level,
-            scope,
-            count,
-            threshold,
-            period,
-            onset_seq,
-            onset_offset,
-            last_seq,
-            confidence,
-            signature,
-            evidence,
-            wasted,
-            message,
-            reasoning,
-            recommendation,
-            instead,
-        } = finding;
-        Self {
-            rule: rule.into(),
-            kind: kind.into(),
-            level: level.into(),
-            scope: Arc::unwrap_or_clone(scope).into(),
-            count,
-            threshold,
-            period,
-            onset_seq,
-            onset_offset,
-            last_seq,
-            confidence,
-            signature: signature.into(),
-            evidence: evidence.into_iter().map(Into::into).collect(),
-            wasted: wasted.into(),
-            message: message.into(),
-            reasoning,
-            recommendation: recommendation.into(),
-            instead: instead.into(),
-        }
-    }
-}
-
-impl From<model::Scope> for wit::Scope {
-    fn from(model::Scope { run, task, parent_task, agent }: model::Scope) -> Self {
-        Self { run, task, parent_task, agent }
-    }
-}
-
-impl From<model::Evidence> for wit::Evidence {
-    fn from(seen: model::Evidence) -> Self {
-        let model::Evidence { seq, step, digest, at, tool, args, outcome, excerpt } = seen;
-        let text = |text: model::SmolStr| String::from(text);
-        let (tool, args, excerpt) = (tool.map(text), args.map(text), excerpt.map(text));
-        Self { seq, step, digest: digest.into(), at, tool, args, outcome: outcome.map(Into::into), excerpt }
-    }
-}
-
-impl From<model::Wasted> for wit::Wasted {
-    fn from(model::Wasted { events, tokens, cost_micros, milliseconds }: model::Wasted) -> Self {
-        Self { events, tokens, cost_micros, milliseconds }
-    }
-}
 
 impl From<model::Error> for wit::DetectorError {
     fn from(model::Error { code, message, field, value }: model::Error) -> Self {
@@ -332,6 +79,87 @@ impl From<model::Error> for wit::DetectorError {
             model::ErrorCode::InvalidArgument => Self::InvalidArgument(problem),
         }
     }
+}
+
+// -------------------------------------------------------------------------------------------------------- records
+
+/// Records whose fields have the same names on both sides: a field is as it was, or what is made of it. `try`: that may fail.
+macro_rules! records {
+    ($($from:ident::$name:ident => $to:ident { $($field:ident $(: $made:expr)?),* $(,)? })*) => {
+        $(impl From<$from::$name> for $to::$name {
+            fn from($from::$name { $($field),* }: $from::$name) -> Self {
+                Self { $($field $(: $made)?),* }
+            }
+        })*
+    };
+    (try $($from:ident::$name:ident => $to:ident { $($field:ident $(: $made:expr)?),* $(,)? })*) => {
+        $(impl TryFrom<$from::$name> for $to::$name {
+            type Error = model::Error;
+
+            fn try_from($from::$name { $($field),* }: $from::$name) -> Result<Self, Self::Error> {
+                Ok(Self { $($field $(: $made)?),* })
+            }
+        })*
+    };
+}
+
+records! {
+    try
+    wit::ToolCall => model {
+        tool, args: json_value(args, "args")?, raw_args, call_id, target, identity, read_only, idempotent,
+    }
+    wit::ToolResult => model {
+        call_id, tool, outcome: outcome.into(), output, digest, exit_code, error_class,
+        details: json_value(details, "details")?, state,
+    }
+    wit::Turn => model {
+        node, final_message, structured_output: json_value(structured_output, "structuredOutput")?, duration_ms,
+    }
+}
+
+records! {
+    wit::Context => model {
+        at, run, task, parent_task, agent, round, step, synthetic, tokens, cost_micros,
+        labels: labels.into_iter().collect(),
+    }
+    wit::Message => model { role: role.into(), channel: channel.map(Into::into), text, digest }
+    wit::Delta => model { channel: channel.map(Into::into), text }
+    wit::Output => model { text }
+    wit::Failure => model { message, error_type: error_type.map(Into::into), location, stack_trace, source }
+    wit::Tests => model { failing, total, failing_ids, coverage }
+    wit::Checklist => model { done, total }
+    wit::Progress => model {
+        tests: tests.map(Into::into), diff, docs, checklist: checklist.map(Into::into),
+        files_created: files_created.map(Into::into), dependencies_added: dependencies_added.map(Into::into),
+        code_written: code_written.map(Into::into), goal,
+    }
+    wit::Evaluation => model { verdict: verdict.into(), reasoning, confidence }
+    wit::Collaboration => model { from, to, request, embedding }
+    wit::Attempt => model { status: status.into(), blockers, completed_work, session }
+    wit::Transition => model { from, to }
+    wit::Delivery => model { from, to, edge }
+    wit::Host => model { kind: kind.into(), name, detail }
+    wit::Custom => model { name, key, outcome }
+    wit::Scope => model { run, task, parent_task, agent }
+    model::Scope => wit { run, task, parent_task, agent }
+    model::Verdict => wit {
+        seq, level: level.into(), would_be: would_be.map(Into::into),
+        findings: findings.into_iter().map(Into::into).collect(), halt_reason: halt_reason.map(Into::into),
+        recommendation: recommendation.into(), guidance, needs_evaluation, question, suggested_actions, label,
+        recovery: recovery.map(Into::into), records: records.iter().map(json::to_string).collect(),
+    }
+    model::Recovery => wit { topic: topic.into(), text, task, blockers }
+    model::Finding => wit {
+        rule: rule.into(), kind: kind.into(), level: level.into(), scope: Arc::unwrap_or_clone(scope).into(), count,
+        threshold, period, onset_seq, onset_offset, last_seq, confidence, signature: signature.into(),
+        evidence: evidence.into_iter().map(Into::into).collect(), wasted: wasted.into(), message: message.into(), reasoning,
+        recommendation: recommendation.into(), instead: instead.into(),
+    }
+    model::Evidence => wit {
+        seq, step, digest: digest.into(), at, tool: tool.map(String::from), args: args.map(String::from),
+        outcome: outcome.map(Into::into), excerpt: excerpt.map(String::from),
+    }
+    model::Wasted => wit { events, tokens, cost_micros, milliseconds }
 }
 
 // ---------------------------------------------------------------------------------------------------------- enums
@@ -362,6 +190,7 @@ enums! {
     model::Outcome => wit { Ok, Error, Denied, Invalid, UnknownTool, NotExecuted, Timeout }
     wit::ResetReason => model { TaskCompleted, HumanIntervention, Manual }
     model::Level => wit { Continue, Observe, Nudge, Block, Gate, Halt }
+    model::RecoveryTopic => wit { LoopRecovery, UnblockAuthority, LoopEscalation }
     model::HaltReason => wit { BudgetExceeded, Stalled, Oscillating, RepeatedError, UserStop }
     model::Recommendation => wit {
         Continue, RetryWithBackoff, ChangeApproach, ForceNext, UnblockAuthority, Escalate, SwitchToInteractive,

@@ -5,7 +5,7 @@
 //! without halves of pairs, which is written down and read once more ([`event_of`]); if its fields make no event, that is what
 //! finds out which of them is wrong.
 
-use super::to_string;
+use super::{to_string, tree::Tree};
 use crate::model::{
     Attempt, Body, Checklist, Collaboration, Context, Custom, Delivery, Delta, Evaluation, Event, Failure, Host,
     Marker, Message, Output, Progress, Tests, ToolCall, ToolResult, Transition, Turn,
@@ -18,8 +18,8 @@ use alloc::{
 };
 use core::fmt;
 use serde::de::{
-    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor,
-    value::{MapAccessDeserializer, StrDeserializer},
+    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor,
+    value::StrDeserializer,
 };
 use serde_json::{Map, Value};
 
@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for AsText {
     }
 }
 
-/// An object or nothing: serde reads its fields from a list as well.
+/// An object or nothing, read as objects of a configuration are: serde reads its fields from a list as well.
 struct Nested<T>(Option<T>);
 
 impl<T> Default for Nested<T> {
@@ -260,25 +260,10 @@ impl<T> Default for Nested<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nested<T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Nested<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Self(None))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Nested<T> {
-    type Value = Self;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Some).map(Self)
+        let value = Value::deserialize(deserializer)?;
+        Option::deserialize(Tree(&value)).map(Self).map_err(D::Error::custom)
     }
 }
 

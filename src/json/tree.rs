@@ -4,11 +4,12 @@
 //! model, and which no schema allows.
 
 use alloc::string::String;
-use core::slice;
+use core::{fmt, slice};
 use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, Expected, MapAccess, SeqAccess, Unexpected, Visitor,
+    DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
     value::BorrowedStrDeserializer,
 };
+use serde::forward_to_deserialize_any;
 use serde_json::{Error, Map, Number, Value, map};
 
 /// A value to be read.
@@ -78,8 +79,21 @@ impl<'de> Deserializer<'de> for Tree<'de> {
             deserialize_byte_buf();
         Value::Array(items) => visit_items(items, visitor), visitor:
             deserialize_seq() deserialize_tuple(usize) deserialize_tuple_struct(&'static str, usize);
-        Value::Object(fields) => visit_fields(fields, visitor), visitor:
-            deserialize_map() deserialize_struct(&'static str, &'static [&'static str]);
+        Value::Object(fields) => visit_fields(fields, visitor), visitor: deserialize_map();
+    }
+
+    /// A struct's fields in its own order, as a list in which some may be absent: which of them an object has is found by code
+    /// that is here once, where a derive that is shown an object compares names for every struct anew.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        let Value::Object(fields) = self.0 else { return Err(self.instead_of(&visitor)) };
+        known(fields, name, names)?;
+        let mut fields = Struct { fields, names: names.iter(), absent: None };
+        visitor.visit_seq(&mut fields).map_err(|error| fields.absent.map_or(error, Error::missing_field))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -108,7 +122,10 @@ impl<'de> Deserializer<'de> for Tree<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.0 {
-            Value::String(text) => BorrowedStrDeserializer::new(text).deserialize_enum(name, variants, visitor),
+            Value::String(text) => {
+                let case = IntoDeserializer::<Error>::into_deserializer(case(text, variants)?);
+                case.deserialize_enum(name, variants, visitor)
+            }
             _ => Err(self.instead_of(&"a string")),
         }
     }
@@ -129,6 +146,91 @@ impl<'de> SeqAccess<'de> for Items<'de> {
 
     fn size_hint(&self) -> Option<usize> {
         Some(self.0.len())
+    }
+}
+
+/// Structs that are read of objects in which other things may stand.
+const AMONG_OTHERS: [&str; 2] = ["Labels", "Checkpoint"];
+
+/// Refuses a field that the struct of that name does not have.
+fn known(fields: &Map<String, Value>, name: &str, names: &'static [&'static str]) -> Result<(), Error> {
+    match fields.keys().find(|field| !names.contains(&field.as_str())) {
+        Some(unknown) if !AMONG_OTHERS.contains(&name) => Err(Error::unknown_field(unknown, names)),
+        _ => Ok(()),
+    }
+}
+
+/// Which of an enum's cases a text names.
+fn case(text: &str, variants: &'static [&'static str]) -> Result<u32, Error> {
+    let known = variants.iter().zip(0..).find(|(variant, _)| **variant == text);
+    known.map(|(_, index)| index).ok_or_else(|| Error::unknown_variant(text, variants))
+}
+
+struct Struct<'de> {
+    fields: &'de Map<String, Value>,
+    names: slice::Iter<'static, &'static str>,
+    /// The latest field, where the object does not have it.
+    absent: Option<&'static str>,
+}
+
+impl<'de> Struct<'de> {
+    #[inline(never)]
+    fn value(&mut self) -> Option<&'de Value> {
+        let name = self.names.next()?;
+        let value = self.fields.get(*name);
+        self.absent = if value.is_none() { Some(name) } else { None };
+        value
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Struct<'de> {
+    type Error = Error;
+
+    /// Once for a type, however many structs have a field of it. What is absent is nothing, if nothing can be there, and else
+    /// what it is by default; where it is nothing by default either, the derive ends with an error.
+    #[inline(never)]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        match self.value() {
+            Some(value) => seed.deserialize(Tree(value)).map(Some),
+            None => Ok(seed.deserialize(Absent).ok()),
+        }
+    }
+}
+
+/// A value that is not there: an `Option` without one, and nothing else.
+struct Absent;
+
+impl<'de> Deserializer<'de> for Absent {
+    type Error = NotThere;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NotThere> {
+        Err(NotThere)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, NotThere> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct newtype_struct seq
+        tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+#[derive(Debug)]
+struct NotThere;
+
+impl fmt::Display for NotThere {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+impl core::error::Error for NotThere {}
+
+impl serde::de::Error for NotThere {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
     }
 }
 

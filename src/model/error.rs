@@ -23,21 +23,11 @@ pub enum ErrorCode {
     InvalidArgument,
 }
 
-impl ErrorCode {
-    /// The kebab-case name used in JSON, WIT and JavaScript.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::InvalidJson => "invalid-json",
-            Self::InvalidEvent => "invalid-event",
-            Self::UnknownEvent => "unknown-event",
-            Self::InvalidConfig => "invalid-config",
-            Self::InvalidSnapshot => "invalid-snapshot",
-            Self::SnapshotVersion => "snapshot-version",
-            Self::InvalidArgument => "invalid-argument",
-        }
-    }
-}
+names!(ErrorCode {
+    InvalidJson = "invalid-json", InvalidEvent = "invalid-event", UnknownEvent = "unknown-event",
+    InvalidConfig = "invalid-config", InvalidSnapshot = "invalid-snapshot", SnapshotVersion = "snapshot-version",
+    InvalidArgument = "invalid-argument",
+});
 
 /// Why an input was refused. The state is as it was before the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

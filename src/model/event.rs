@@ -171,25 +171,10 @@ pub enum Outcome {
     Timeout,
 }
 
-impl Outcome {
-    /// Every outcome, in the order of their numbers.
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Ok, Self::Error, Self::Denied, Self::Invalid, Self::UnknownTool, Self::NotExecuted, Self::Timeout];
-
-    /// The kebab-case name used in JSON and WIT.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Denied => "denied",
-            Self::Invalid => "invalid",
-            Self::UnknownTool => "unknown-tool",
-            Self::NotExecuted => "not-executed",
-            Self::Timeout => "timeout",
-        }
-    }
-}
+names!(Outcome {
+    Ok = "ok", Error = "error", Denied = "denied", Invalid = "invalid", UnknownTool = "unknown-tool",
+    NotExecuted = "not-executed", Timeout = "timeout",
+});
 
 /// The result of a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -503,6 +488,8 @@ pub enum AttemptStatus {
     /// Finished.
     Done,
 }
+
+names!(AttemptStatus { Pending = "pending", InProgress = "in-progress", Blocked = "blocked", Done = "done" });
 
 /// An orchestrator's attempt at a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -20,23 +20,9 @@ pub enum Level {
     Halt,
 }
 
-impl Level {
-    /// Every level, weakest first.
-    pub const ALL: [Self; 6] = [Self::Continue, Self::Observe, Self::Nudge, Self::Block, Self::Gate, Self::Halt];
-
-    /// The kebab-case name used in JSON and WIT.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Continue => "continue",
-            Self::Observe => "observe",
-            Self::Nudge => "nudge",
-            Self::Block => "block",
-            Self::Gate => "gate",
-            Self::Halt => "halt",
-        }
-    }
-}
+names!(Level {
+    Continue = "continue", Observe = "observe", Nudge = "nudge", Block = "block", Gate = "gate", Halt = "halt",
+});
 
 impl core::fmt::Display for Level {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -1,5 +1,24 @@
 //! What comes in and what goes out: plain serde data, no logic beyond (de)serialisation and lookups.
 
+/// What the cases of an enum are called in JSON, WIT and JavaScript.
+macro_rules! names {
+    ($enum:ident { $($case:ident = $name:literal),* $(,)? }) => {
+        impl $enum {
+            /// Every one, in the order of their numbers.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$case),*];
+
+            /// The name used in JSON, WIT and JavaScript.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$case => $name),*
+                }
+            }
+        }
+    };
+}
+pub(crate) use names;
+
 mod attempts;
 mod config;
 mod conventions;

@@ -15,17 +15,9 @@ pub enum ResetReason {
     Manual,
 }
 
-impl ResetReason {
-    /// The kebab-case name used in JSON and WIT.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TaskCompleted => "task-completed",
-            Self::HumanIntervention => "human-intervention",
-            Self::Manual => "manual",
-        }
-    }
-}
+names!(ResetReason {
+    TaskCompleted = "task-completed", HumanIntervention = "human-intervention", Manual = "manual",
+});
 
 /// A human's answer at a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

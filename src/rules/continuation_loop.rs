@@ -7,7 +7,7 @@
 use crate::codec::codec;
 use crate::model::{Body, Channel, Event, HaltReason, HostKind, Recommendation, Role};
 use crate::rules::news::{Heard, rests};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Latest, Onset, Sighting};
 use crate::text::{key, mark, said};
 use alloc::format;
@@ -106,26 +106,20 @@ impl Rule for ContinuationLoop {
             return None;
         }
         let message = format!("{count} prompts of the host were answered by text alone, without a call");
-        Some(Signal {
-            kind: "text-alone",
-            identity,
-            count,
-            scale: 1,
-            period: None,
-            onset: state.onset,
-            sightings: state.sightings.iter().copied().collect(),
-            confidence: u16::try_from(650 + count.min(10) * 30).unwrap_or(1000),
-            signature: SmolStr::new_static(Self::ID),
-            advice: Advice {
-                what: None,
+        Some(
+            Told {
+                kind: "text-alone",
+                identity,
+                count,
+                confidence: u16::try_from(650 + count.min(10) * 30).unwrap_or(1000),
+                signature: SmolStr::new_static(Self::ID),
+                message,
                 instead: "Make the next call, or say plainly which decision or information is missing.",
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::Stalled,
-            },
-            ask: None,
-            extra: Extra::default(),
-            message,
-        })
+            }
+            .signal(state.onset, state.sightings.iter().copied().collect()),
+        )
     }
 
     fn standing(state: &State) -> u32 {

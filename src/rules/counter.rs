@@ -7,8 +7,8 @@
 
 use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Call, Onset, Ring, Sighting, Step, agent};
 use crate::text::{Key, Refusal, combine, key, mark, ordered, printable, salted};
 use alloc::{format, string::String, vec::Vec};
@@ -423,11 +423,6 @@ impl Rule for Counters {
     const IN_LANE: bool = true;
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HEARD);
     type State = State;
-
-    /// Each counter has thresholds of its own.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         if cx.config.conventions.counters.is_empty() {

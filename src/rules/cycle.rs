@@ -9,7 +9,7 @@ mod long;
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
 use crate::state::{Call, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, ordered, printable};
 use alloc::{boxed::Box, format, vec::Vec};
@@ -268,24 +268,21 @@ impl Walk {
         let message =
             format!("The same {period} steps, `{tool}` among them, were repeated {laps} times with {outcomes}");
         let signal = Signal {
-            kind: "repeated-lap",
-            identity,
-            count: laps,
             scale,
             period: Some(period),
-            onset,
-            sightings: lap.iter().map(|seen| seen.at.sighting()).collect(),
-            confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
-            signature: cx.named(&format!("cycle:{period}"), '#', shown),
-            advice: Advice {
-                what: None,
+            extra: Extra { each: Some(1), ..Extra::default() },
+            ..Told {
+                kind: "repeated-lap",
+                identity,
+                count: laps,
+                confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
+                signature: cx.named(&format!("cycle:{period}"), '#', shown),
+                message,
                 instead: "Decide which of the steps should have had another outcome, and change what feeds it.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,
-            },
-            ask: None,
-            extra: Extra { each: Some(1), ..Extra::default() },
-            message,
+            }
+            .signal(onset, lap.iter().map(|seen| seen.at.sighting()).collect())
         };
         Some(if counts { only_told(signal, cx) } else { signal })
     }

@@ -7,7 +7,7 @@ use crate::model::{Body, Budgets};
 use crate::rules::node_budget::{Budget, spent};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
 use crate::state::{Cycle, Flow, Graph, Onset, Task, Whose};
-use crate::text::{Key, combine};
+use crate::text::combine;
 use alloc::{string::String, vec, vec::Vec};
 
 /// Iterations of a cycle, where the host sets nothing.
@@ -30,18 +30,12 @@ impl Rule for CycleBudget {
     const ID: &'static str = "cycle-budget";
     const ABOUT: &'static str = "A cycle of the workflow has used up its iterations, its time or its money.";
     const UNIT: &'static str = "of the budget";
-    const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+    const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
-    /// Most iterations of a cycle seen, for `standing`.
     const SEES: Facts = Facts::REPORT;
-    type State = u32;
+    type State = ();
 
-    /// Thresholds are set under `budgets`.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
-
-    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+    fn observe(_: &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(event) = fact else { return None };
         if !matches!(event.body, Body::Turn(_) | Body::Delivery(_)) {
             return None;
@@ -51,7 +45,6 @@ impl Rule for CycleBudget {
         let budgets = &cx.config.budgets;
         let laps = task.laps(cycle);
         let iterations = laps.map_or(0, |laps| laps.iterations);
-        *state = (*state).max(iterations);
         let turns = task.spent(cycle);
         let begun = laps.map(|laps| laps.onset).into_iter().chain((turns.latest.key != 0).then_some(turns.onset));
         let onset = begun.min_by_key(|onset| onset.seq).unwrap_or(cx.onset);
@@ -68,20 +61,8 @@ impl Rule for CycleBudget {
         Some(Signal { onset, sightings: vec![latest], ..signal })
     }
 
-    fn forget_task(state: &mut u32, _task: Key) {
-        *state = 0;
-    }
-
-    fn standing(state: &u32) -> u32 {
-        *state
-    }
-
-    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
+    fn standing_of((): &(), whose: &Whose, flow: &Flow<'_>) -> u32 {
         flow.most(whose, Task::most_laps)
-    }
-
-    fn fits(_: &u32) -> bool {
-        true
     }
 }
 

@@ -5,8 +5,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::Ring;
 use crate::text::{Asks, Goal, Key, combine, delegated, salted};
 use crate::tuned;

@@ -12,9 +12,9 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told};
+use crate::rules::streak::Streak;
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Occurrence, Ring, Step, agent};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};

@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Level, Outcome, Recommendation, Role};
 use crate::rules::task_loop::reasoning;
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, Told};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{FAILURE_SIGNATURE, FailureFacts, Key, combine};
 use alloc::{format, string::String};
@@ -38,26 +38,8 @@ struct Outage {
 codec!(struct Outage { task, agent, count, before, onset, sightings, signature });
 
 impl State {
-    /// Bytes it takes at most.
-    pub(crate) fn weight(&self) -> usize {
-        let task = |streak: &Outage| {
-            let sightings: usize = streak.sightings.iter().map(Sighting::weight).sum();
-            2 * KEY_BYTES + streak.onset.weight() + sightings + streak.signature.len() + 4
-        };
-        self.tasks.iter().map(task).sum()
-    }
-
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.tasks.retain(|streak| streak.task != task);
-    }
-
-    fn take(&mut self, task: Key) -> Option<Outage> {
-        let at = self.tasks.iter().position(|streak| streak.task == task)?;
-        self.tasks.remove(at)
-    }
-
     fn failed(&mut self, task: Key, signature: &str, external: bool, key: Key, cx: &Cx<'_>) -> Option<Signal> {
-        let mut streak = self.take(task).unwrap_or_else(|| Outage {
+        let mut streak = self.tasks.take(|streak| streak.task == task).unwrap_or_else(|| Outage {
             task,
             agent: cx.agent,
             count: 0,
@@ -92,31 +74,22 @@ impl Outage {
         let escalate = cx.limits.reached(count, 1);
         let message = format!("External failure {count} in a row, not counted against the agent");
         Signal {
-            kind: "external",
-            identity: combine("external-failure", &[self.task]),
-            count,
-            scale: 1,
-            period: None,
-            onset: self.onset,
-            sightings: self.sightings.iter().copied().collect(),
-            confidence: 900,
-            signature: self.signature.clone().into(),
-            advice: Advice {
-                what: Some(
-                    format!(
-                        "Something outside of the agent's work failed {count} times in a row, `{}`.",
-                        self.signature
-                    )
-                    .into(),
-                ),
-                instead: "Pause this task until what it depends on is back, and work on what does not need it.",
-                recommendation: if escalate { Recommendation::Escalate } else { Recommendation::RetryWithBackoff },
-                halt_reason: HaltReason::RepeatedError,
-            },
-            message,
             // No finding: this is no loop of the agent's.
             ask: (!escalate).then_some(Level::Continue),
             extra: Extra { recommend: true, ..Extra::default() },
+            ..Told {
+                kind: "external",
+                identity: combine("external-failure", &[self.task]),
+                count,
+                confidence: 900,
+                signature: self.signature.clone().into(),
+                message,
+                instead: "Pause this task until what it depends on is back, and work on what does not need it.",
+                recommendation: if escalate { Recommendation::Escalate } else { Recommendation::RetryWithBackoff },
+                halt_reason: HaltReason::RepeatedError,
+            }
+            .signal(self.onset, self.sightings.iter().copied().collect())
+            .what(format!("Something outside of the agent's work failed {count} times in a row, `{}`.", self.signature))
         }
     }
 }
@@ -125,7 +98,7 @@ impl Rule for ExternalFailure {
     const ID: &'static str = "external-failure";
     const ABOUT: &'static str = "A dependency, network or account that keeps failing; never counted against the agent.";
     const UNIT: &'static str = "external failures in a row";
-    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 5, halt: 0, window: 0 };
+    const LIMITS: Limits = Limits::gate(5);
     const OUTLIVES_EVIDENCE: bool = true;
     const SEES: Facts = Facts::REPORT.and(Facts::MESSAGE).and(Facts::OUTPUT).and(Facts::STEP);
     type State = State;
@@ -170,12 +143,16 @@ impl Rule for ExternalFailure {
         None
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.tasks.retain(|streak| !forgets(task, streak.task));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.tasks.retain(|streak| !gone(streak.task));
     }
 
-    fn standing(state: &State) -> u32 {
-        state.tasks.iter().map(|streak| streak.count).max().unwrap_or(0)
+    fn weight(state: &State) -> usize {
+        let task = |streak: &Outage| {
+            let sightings: usize = streak.sightings.iter().map(Sighting::weight).sum();
+            2 * KEY_BYTES + streak.onset.weight() + sightings + streak.signature.len() + 4
+        };
+        state.tasks.iter().map(task).sum()
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {

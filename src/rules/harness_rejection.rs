@@ -7,8 +7,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Ring, agent};
 use crate::text::{Goal, Key, combine, mistake};
 use crate::tuned;

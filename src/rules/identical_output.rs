@@ -4,73 +4,35 @@
 //! Idea: the seed document on loop safety, the first signal of a stall. It stands on its own: whether there is a new patch is
 //! what its second signal asks.
 
-use crate::model::{Body, HaltReason};
-use crate::rules::stall::{self, Stall, stalled};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
-use crate::state::{Flow, Task, Whose};
+use crate::model::Body;
+use crate::rules::stall::{Row, Stall};
+use crate::state::Task;
 use crate::text::printable;
 use alloc::format;
 
-pub(crate) struct IdenticalOutput;
-
-impl Rule for IdenticalOutput {
-    const ID: &'static str = "identical-output";
-    const ABOUT: &'static str =
-        "A node of the workflow ends turn after turn with the same message or structured output.";
-    const UNIT: &'static str = "turns in a row";
-    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 0 };
-    const OUTLIVES_EVIDENCE: bool = true;
-    /// Evidence at the latest turn, for `standing`.
-    const SEES: Facts = Facts::REPORT;
-    type State = u32;
-
-    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Event(event) = fact else { return None };
-        let Body::Turn(turn) = &event.body else { return None };
-        let task = cx.flow.task()?;
+pub(super) const IDENTICAL_OUTPUT: Row = Row {
+    id: "identical-output",
+    about: "A node of the workflow ends turn after turn with the same message or structured output.",
+    unit: "turns in a row",
+    gate: 3,
+    most: Task::most_identical,
+    see: |body, task, _| {
+        let Body::Turn(turn) = body else { return None };
         let voice = task.voice(&turn.node)?;
         let spoke = turn.final_message.as_deref().is_some_and(|text| !text.trim().is_empty());
         let message = (&voice.message, "final message", spoke);
         let structured = (&voice.structured, "structured output", turn.structured_output.is_some());
         let now = [message, structured].into_iter().filter(|(_, _, here)| *here);
         let (streak, what, _) = now.max_by_key(|(streak, _, _)| streak.count)?;
-        *state = streak.count;
         let node = printable(&turn.node, 48);
-        let stall = Stall {
-            kind: "identical-output",
-            key: streak.key,
-            count: streak.count,
-            period: None,
-            onset: streak.onset,
-            sightings: &streak.sightings,
+        Some(Stall {
             signature: format!("{node}:{}", what.replace(' ', "-")).into(),
             message: format!("The last {} turns of `{node}` ended with the same {what}", streak.count),
             instead: "Say what the last turn changed in what the others can see, or what keeps it from changing.",
-            reason: HaltReason::Stalled,
-        };
-        stalled(stall, task, cx)
-    }
-
-    fn forget_task(state: &mut u32, _task: crate::text::Key) {
-        *state = 0;
-    }
-
-    fn standing(state: &u32) -> u32 {
-        *state
-    }
-
-    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
-        flow.most(whose, Task::most_identical)
-    }
-
-    fn outlook_of(state: &u32, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
-        stall::outlook(Self::standing_of(state, whose, flow), view)
-    }
-
-    fn fits(_: &u32) -> bool {
-        true
-    }
-}
+            ..Stall::of("identical-output", streak)
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {

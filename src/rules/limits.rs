@@ -20,6 +20,11 @@ impl Limits {
         Self { enabled: true, nudge, block, gate: 0, halt, window }
     }
 
+    /// A threshold for a gate alone.
+    pub(crate) const fn gate(gate: u32) -> Self {
+        Self { gate, ..Self::configured() }
+    }
+
     /// No thresholds: the rule's own section of the configuration decides.
     pub(crate) const fn configured() -> Self {
         Self::ladder(0, 0, 0, 0)

@@ -67,8 +67,8 @@ pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::codec::{Codec, Reader};
 use crate::model::{
-    AttemptEvidence, AttemptStanding, Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome,
-    PhaseStanding, Recommendation, Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
+    Body, Budgets, Config, Event, HaltReason, Host, Level, Message, Metrics, Outcome, PhaseStanding, Recommendation,
+    Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
 use crate::text::{Digests, Goal, Key, Named, printable, request_goal, shown};
@@ -368,7 +368,49 @@ pub(crate) struct Extra {
     pub(crate) only_told: bool,
 }
 
+/// What a rule says of a loop, in its own words.
+pub(crate) struct Told {
+    pub(crate) kind: &'static str,
+    pub(crate) identity: Key,
+    pub(crate) count: u32,
+    pub(crate) confidence: u16,
+    pub(crate) signature: SmolStr,
+    pub(crate) message: String,
+    pub(crate) instead: &'static str,
+    pub(crate) recommendation: Recommendation,
+    pub(crate) halt_reason: HaltReason,
+}
+
+impl Told {
+    /// That as a signal, with nothing more to say. Once in the program, for it is large.
+    #[inline(never)]
+    pub(crate) fn signal(self, onset: Onset, sightings: Vec<Sighting>) -> Signal {
+        let Self { kind, identity, count, confidence, signature, message, instead, recommendation, halt_reason } = self;
+        Signal {
+            kind,
+            identity,
+            count,
+            scale: 1,
+            period: None,
+            onset,
+            sightings,
+            confidence,
+            signature,
+            message,
+            advice: Advice { what: None, instead, recommendation, halt_reason },
+            ask: None,
+            extra: Extra::default(),
+        }
+    }
+}
+
 impl Signal {
+    /// The same, with what repeated and what came of it told in other words than the message.
+    pub(crate) fn what(mut self, what: impl Into<Cow<'static, str>>) -> Self {
+        self.advice.what = Some(what.into());
+        self
+    }
+
     /// Adds that calls of the loop were refused `before`, and with this one made `again` although they were.
     pub(crate) fn insist(&mut self, before: u32, again: u32, each: u32) {
         if before == 0 {
@@ -452,9 +494,11 @@ pub(crate) trait Rule: Sized {
     /// The rule's memory of a run, bounded.
     type State: Clone + core::fmt::Debug + Default + Codec;
 
-    /// The most evidence the rule can ever hold with a window; thresholds above it are unreachable.
+    /// The most evidence the rule can ever hold with a window; thresholds above it are unreachable. 0 where
+    /// they are set elsewhere: in a section of the configuration, under `budgets`, by each counter.
     fn reach(_window: u32) -> u32 {
-        u32::MAX
+        let configured = matches!(Self::LIMITS, Limits { nudge: 0, block: 0, gate: 0, halt: 0, .. });
+        if configured && Self::BUDGET.is_none() { 0 } else { u32::MAX }
     }
 
     /// Takes any event at all in, for rules that see [`Facts::TICK`], and tells whether there may be something to be said of it:
@@ -474,12 +518,36 @@ pub(crate) trait Rule: Sized {
     /// Notes a call that is about to run, for rules that [`Self::LOOKS_AHEAD`].
     fn called(_state: &mut Self::State, _call: &Call, _payload: &Payload<'_>) {}
 
-    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none in
-    /// particular. For rules
-    /// with [`Self::OUTLIVES_EVIDENCE`].
-    fn forget_task(_state: &mut Self::State, _task: Key) {}
+    /// Drops what it keeps of tasks that are `gone`, where it keeps tasks apart itself.
+    fn drop_tasks(_state: &mut Self::State, _gone: &dyn Fn(Key) -> bool) {}
 
-    /// The most evidence held now. A rule says this, or [`Self::outlook`].
+    /// Forgets what is kept about one task, which is done or in a human's hands; 0 is the task without a name, or none in
+    /// particular.
+    fn forget_task(state: &mut Self::State, task: Key) {
+        Self::drop_tasks(state, &|own| forgets(task, own));
+    }
+
+    /// Drops one task to make room.
+    fn drop_task(state: &mut Self::State, task: Key) {
+        Self::drop_tasks(state, &|own| own == task);
+    }
+
+    /// Bytes that it takes at most of what is kept per task, where that is bounded for all rules together.
+    fn weight(_state: &Self::State) -> usize {
+        0
+    }
+
+    /// Drops the older half of what it keeps about the parts of tasks; says how many those were.
+    fn shed(_state: &mut Self::State) -> u64 {
+        0
+    }
+
+    /// Parts of tasks that were dropped at their caps since this was last asked.
+    fn take_lost(_state: &mut Self::State) -> u64 {
+        0
+    }
+
+    /// The most evidence held now, by a rule that keeps it in lanes or of the run. It says this, or [`Self::outlook`].
     fn standing(_state: &Self::State) -> u32 {
         0
     }
@@ -500,8 +568,11 @@ pub(crate) trait Rule: Sized {
         view.of(Self::standing_of(state, whose, flow))
     }
 
-    /// Whether a restored state is within its caps.
-    fn fits(state: &Self::State) -> bool;
+    /// Whether a restored state is within its caps. A rule that keeps no more than a number has none.
+    fn fits(_state: &Self::State) -> bool {
+        const { assert!(size_of::<Self::State>() <= size_of::<u32>(), "a memory with room for more has caps") };
+        true
+    }
 
     /// The latest occurrences in words, where the rule keeps them, of one task and agent: lines for a report.
     fn story(_state: &Self::State, _whose: &Whose) -> Vec<String> {
@@ -596,7 +667,7 @@ macro_rules! registry {
         /// Every rule's memory of a run.
         #[derive(Debug, Default)]
         pub(crate) struct States {
-            $($name: <$rule as Rule>::State),*
+            $(pub(crate) $name: <$rule as Rule>::State),*
         }
 
         impl Clone for States {
@@ -780,6 +851,27 @@ macro_rules! registry {
                 $(<$rule>::forget_task(&mut self.$name, task);)*
             }
 
+            /// Drops all that is kept about one task and nothing else.
+            pub(crate) fn drop_task(&mut self, task: Key) {
+                $(<$rule>::drop_task(&mut self.$name, task);)*
+            }
+
+            /// Bytes that the rules about tasks keep at most of what they keep per task.
+            pub(crate) fn weight(&self) -> usize {
+                0 $(+ <$rule>::weight(&self.$name))*
+            }
+
+            /// Drops the older half of what is kept about the parts of tasks; says how many those were.
+            pub(crate) fn shed(&mut self) -> u64 {
+                0 $(+ <$rule>::shed(&mut self.$name))*
+            }
+
+            /// Parts of tasks that were dropped at their caps since this was last asked.
+            pub(crate) fn take_lost(&mut self) -> u64 {
+                // Of a snapshot that somebody else has written they may be as large as numbers are.
+                0_u64 $(.saturating_add(<$rule>::take_lost(&mut self.$name)))*
+            }
+
             /// Where each rule stands with a scope, lanes apart.
             pub(crate) fn outlooks(
                 &self,
@@ -851,10 +943,10 @@ registry! {
     phase_transitions: phase_transitions::PhaseTransitions,
     phase_cycle: phase_cycle::PhaseCycle,
     output_similarity: output_similarity::OutputSimilarity,
-    oscillation: oscillation::Oscillation,
-    identical_output: identical_output::IdenticalOutput,
-    unchanged_diff: unchanged_diff::UnchangedDiff,
-    unchanged_failures: unchanged_failures::UnchangedFailures,
+    oscillation: stall::Oscillation,
+    identical_output: stall::IdenticalOutput,
+    unchanged_diff: stall::UnchangedDiff,
+    unchanged_failures: stall::UnchangedFailures,
     task_loop: task_loop::TaskLoop,
     external_failure: external_failure::ExternalFailure,
     repeated_failure: repeated_failure::RepeatedFailure,
@@ -863,53 +955,11 @@ registry! {
 }
 
 impl States {
-    /// Whether a judge was asked about the calls of the lane at hand and has not answered.
-    pub(crate) fn asks(&self) -> bool {
-        self.empty_handed.asks()
-    }
-
-    /// Attempts per task, as far as they are within the window that ends `now`.
-    pub(crate) fn attempts(&self, config: &Config, now: Option<i64>) -> BTreeMap<String, AttemptStanding> {
-        self.task_attempts.status(config, now)
-    }
-
-    /// The latest attempts at a task, and what is logged of their loop.
-    pub(crate) fn attempt_evidence(&self, task: Key) -> (Vec<AttemptEvidence>, Vec<String>) {
-        self.task_attempts.evidence(task)
-    }
-
     /// Visits and the latest phases per task.
     pub(crate) fn phases(&self) -> BTreeMap<String, PhaseStanding> {
         let mut standings = self.phase_visits.status();
         self.phase_cycle.add_walks(&mut standings);
         standings
-    }
-
-    /// The loops counted for a task, or the most of any, and what was said of the latest.
-    pub(crate) fn loops(&self, task: Option<Key>) -> (u32, Option<String>) {
-        self.task_loop.loops(task)
-    }
-
-    /// Tasks so far, and those with a loop.
-    pub(crate) fn task_totals(&self) -> task_loop::Totals {
-        self.task_loop.totals()
-    }
-
-    /// Sets counters of loops back: [`task_loop::State::clear`].
-    pub(crate) fn clear_loops(&mut self, task: Option<Key>, human: bool) -> Vec<Cleared> {
-        self.task_loop.clear(task, human)
-    }
-
-    /// Bytes that the rules about tasks keep at most of what they keep per task.
-    pub(crate) fn weight(&self) -> usize {
-        self.task_loop.weight()
-            + self.task_attempts.weight()
-            + self.phase_visits.weight()
-            + self.phase_transitions.weight()
-            + self.phase_cycle.weight()
-            + self.external_failure.weight()
-            + self.no_tests.weight()
-            + self.output_signature.weight()
     }
 
     /// What [`Self::weight`] estimates.
@@ -924,36 +974,6 @@ impl States {
         self.external_failure.put(&mut bytes);
         self.no_tests.put(&mut bytes);
         bytes.len()
-    }
-
-    /// Drops all that is kept about one task and nothing else.
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.task_loop.drop_task(task);
-        self.task_attempts.drop_task(task);
-        self.phase_visits.drop_task(task);
-        self.phase_transitions.drop_task(task);
-        self.phase_cycle.drop_task(task);
-        self.external_failure.drop_task(task);
-        self.no_tests.drop_task(task);
-        self.repeated_failure.drop_task(task);
-        self.task_cycle.drop_task(task);
-        self.output_signature.drop_task(task);
-        self.output_similarity.drop_task(task);
-    }
-
-    /// Drops the older half of what is kept about the parts of tasks; says how many those were.
-    pub(crate) fn shed(&mut self) -> u64 {
-        self.task_loop.shed() + self.phase_visits.shed() + self.phase_transitions.shed() + self.output_signature.shed()
-    }
-
-    /// Parts of tasks that were dropped at their caps since this was last asked.
-    pub(crate) fn take_lost(&mut self) -> u64 {
-        // Of a snapshot that somebody else has written they may be as large as numbers are.
-        self.task_loop
-            .take_lost()
-            .saturating_add(self.phase_visits.take_lost())
-            .saturating_add(self.phase_transitions.take_lost())
-            .saturating_add(self.output_signature.take_lost())
     }
 }
 

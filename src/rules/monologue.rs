@@ -12,7 +12,7 @@
 use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::{Heard, rests};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, only_told};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
 use crate::state::{Latest, Onset, Ring, Sighting, agent};
 use crate::text::{Key, combine, said};
 use alloc::{boxed::Box, format};
@@ -167,26 +167,18 @@ impl Rule for Monologue {
                 ("around-work", text.times, "whatever came back in between")
             };
             let message = format!("The agent said the same {times} times; {between}");
-            let signal = Signal {
+            let signal = Told {
                 kind,
                 identity: key,
                 count,
-                scale: 1,
-                period: None,
-                onset: if idle { text.idle_onset } else { text.onset },
-                sightings: text.sightings.iter().copied().collect(),
                 confidence: u16::try_from(if idle { 700 } else { 600 } + count.min(9) * 30).unwrap_or(1000),
                 signature: cx.named("said", '#', said.key),
-                advice: Advice {
-                    what: None,
-                    instead: "Do the next thing instead of announcing it, or say what keeps it from being done.",
-                    recommendation: Recommendation::ChangeApproach,
-                    halt_reason: HaltReason::Stalled,
-                },
-                ask: None,
-                extra: Extra::default(),
                 message,
-            };
+                instead: "Do the next thing instead of announcing it, or say what keeps it from being done.",
+                recommendation: Recommendation::ChangeApproach,
+                halt_reason: HaltReason::Stalled,
+            }
+            .signal(if idle { text.idle_onset } else { text.onset }, text.sightings.iter().copied().collect());
             if refrain { only_told(signal, cx) } else { signal }
         });
         state.keep(text);

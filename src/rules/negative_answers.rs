@@ -5,9 +5,9 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Fact, Facts, Limits, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Signal, Told};
 use crate::state::{Occurrence, Ring};
 use crate::text::{Asks, Key, combine, mark, named_things, printable};
 use alloc::{boxed::Box, format, vec::Vec};
@@ -190,8 +190,8 @@ fn see(
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::{Script, events};
-    use alloc::{format, vec::Vec};
+    use crate::rules::testing::{Script, events, pair};
+    use alloc::format;
 
     const RULE: &str = "negative-answers";
 
@@ -213,17 +213,9 @@ mod tests {
     #[test]
     fn one_thing_denied_by_name() {
         let asked = |answers: &[&str]| {
-            let lines: Vec<_> = answers
-                .iter()
-                .enumerate()
-                .flat_map(|(at, answer)| {
-                    [
-                        format!(r#"{{"type":"tool-call","tool":"python","args":{{"code":"look(way={at})"}}}}"#),
-                        format!(r#"{{"type":"tool-result","tool":"python","outcome":"ok","output":"{answer}"}}"#),
-                    ]
-                })
-                .collect();
-            events("{}", &lines)
+            let look =
+                |(at, answer): (usize, &&str)| pair("python", &format!(r#"{{"code":"look(way={at})"}}"#), "ok", answer);
+            events("{}", answers.iter().enumerate().flat_map(look))
         };
         let one = ["Could not find data/quay_plan.csv", "Paths with quay_plan.csv: []", "no quay_plan.csv found"];
         asked(&one).expect(RULE, &[(5, Nudge)]);

@@ -6,9 +6,9 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Signal, Told};
 use crate::state::{Call, Onset, Sighting, Step};
 use crate::text::{Asks, Effect, Key, Moved, combine, enters, mark, printable, progress};
 use alloc::{format, vec::Vec};
@@ -134,23 +134,16 @@ fn signal(step: &Step, newest: &Seen, mut same: Vec<(Sighting, Onset)>, count: u
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Nudge, Observe};
-    use crate::rules::testing::{Played, events};
-    use alloc::{format, string::String, vec::Vec};
+    use crate::rules::testing::{Played, events, pair};
+    use alloc::{format, string::String};
 
     const RULE: &str = "no-effect";
 
     fn clicks(results: impl IntoIterator<Item = String>) -> Played {
-        let lines: Vec<String> = results
-            .into_iter()
-            .enumerate()
-            .flat_map(|(at, result)| {
-                [
-                    format!(r##"{{"type":"tool-call","tool":"click","args":{{"selector":"#add","try":{at}}}}}"##),
-                    format!(r#"{{"type":"tool-result","tool":"click","outcome":"ok","output":"{result}"}}"#),
-                ]
-            })
-            .collect();
-        events("{}", &lines)
+        let click = |(at, result): (usize, String)| {
+            pair("click", &format!(r##"{{"selector":"#add","try":{at}}}"##), "ok", &result)
+        };
+        events("{}", results.into_iter().enumerate().flat_map(click))
     }
 
     #[test]

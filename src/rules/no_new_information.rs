@@ -8,8 +8,8 @@ mod looks;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::Ring;
 use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
 use alloc::{format, vec, vec::Vec};
@@ -164,7 +164,7 @@ impl Rule for NoNewInformation {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::{Played, Script, events};
+    use crate::rules::testing::{Played, Script, events, pair};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "no-new-information";
@@ -191,10 +191,8 @@ mod tests {
     fn read(tool: &str, from: usize, to: usize) -> [String; 2] {
         let lines: Vec<String> =
             (from..to).map(|at| format!("{at}: pile {} stands in {} fathoms", at * 7, at * 31 % 17)).collect();
-        [
-            format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"path":"survey.txt","from":{from},"to":{to}}}}}"#),
-            format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"{}"}}"#, lines.join("\\n")),
-        ]
+        let args = format!(r#"{{"path":"survey.txt","from":{from},"to":{to}}}"#);
+        pair(tool, &args, "ok", &lines.join("\\n"))
     }
 
     fn reading(parts: impl IntoIterator<Item = (usize, usize)>) -> Played {
@@ -219,10 +217,8 @@ mod tests {
             events("{}", parts(40).flat_map(look)).expect(RULE, &[]);
         }
         let mended = parts(40).flat_map(|(from, to)| {
-            let call =
-                format!(r#"{{"type":"tool-call","tool":"edit_file","args":{{"path":"survey.txt","line":{from}}}}}"#);
-            let result = r#"{"type":"tool-result","tool":"edit_file","outcome":"ok","output":"done"}"#.into();
-            [&read("read_file", from, to)[..], &[call, result]].concat()
+            let args = format!(r#"{{"path":"survey.txt","line":{from}}}"#);
+            [read("read_file", from, to), pair("edit_file", &args, "ok", "done")].concat()
         });
         events("{}", mended).expect(RULE, &[]);
     }

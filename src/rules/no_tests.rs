@@ -8,7 +8,7 @@
 use crate::codec::codec;
 use crate::model::{Body, EvaluationVerdict, Event, HaltReason, Recommendation};
 use crate::rules::task_loop::marked;
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, forgets};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASKS, Told};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, document, patch};
 use alloc::format;
@@ -40,26 +40,6 @@ struct Blind {
 }
 codec!(struct Blind { task, failures, tests, checklist, artifacts, onset, sightings });
 
-impl State {
-    /// Bytes it takes at most.
-    pub(crate) fn weight(&self) -> usize {
-        let task = |blind: &Blind| {
-            let sightings: usize = blind.sightings.iter().map(Sighting::weight).sum();
-            KEY_BYTES * (2 + blind.artifacts.len()) + blind.onset.weight() + sightings + 4
-        };
-        self.tasks.iter().map(task).sum()
-    }
-
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.tasks.retain(|blind| blind.task != task);
-    }
-
-    fn take(&mut self, task: Key) -> Option<Blind> {
-        let at = self.tasks.iter().position(|blind| blind.task == task)?;
-        self.tasks.remove(at)
-    }
-}
-
 impl Rule for NoTests {
     const ID: &'static str = "no-tests";
     const ABOUT: &'static str = "One task failing again and again without tests or measured progress.";
@@ -76,7 +56,10 @@ impl Rule for NoTests {
             Body::Evaluation(evaluation) if evaluation.verdict == EvaluationVerdict::Progressing => {}
             _ => return None,
         }
-        let mut blind = state.take(cx.task).unwrap_or_else(|| Blind { task: cx.task, ..Blind::default() });
+        let mut blind = state
+            .tasks
+            .take(|blind| blind.task == cx.task)
+            .unwrap_or_else(|| Blind { task: cx.task, ..Blind::default() });
         let mut signal = None;
         match body {
             Body::Progress(progress) => {
@@ -121,12 +104,16 @@ impl Rule for NoTests {
         signal
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.tasks.retain(|blind| !forgets(task, blind.task));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.tasks.retain(|blind| !gone(blind.task));
     }
 
-    fn standing(state: &State) -> u32 {
-        state.tasks.iter().filter(|blind| !blind.tests).map(|blind| blind.failures).max().unwrap_or(0)
+    fn weight(state: &State) -> usize {
+        let task = |blind: &Blind| {
+            let sightings: usize = blind.sightings.iter().map(Sighting::weight).sum();
+            KEY_BYTES * (2 + blind.artifacts.len()) + blind.onset.weight() + sightings + 4
+        };
+        state.tasks.iter().map(task).sum()
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
@@ -143,26 +130,20 @@ impl Rule for NoTests {
 impl Blind {
     fn signal(&self) -> Signal {
         let message = format!("{} failures without tests or measured progress", self.failures);
-        Signal {
+        let what = format!("{message}: nothing tells whether the task gets any nearer to its goal.");
+        Told {
             kind: "unmeasured",
             identity: combine("no-tests", &[self.task]),
             count: self.failures,
-            scale: 1,
-            period: None,
-            onset: self.onset,
-            sightings: self.sightings.iter().copied().collect(),
             confidence: 700,
             signature: SmolStr::new_static(NoTests::ID),
-            advice: Advice {
-                what: Some(format!("{message}: nothing tells whether the task gets any nearer to its goal.").into()),
-                instead: "Write a small test that fails for the reason at hand, and work until it passes.",
-                recommendation: Recommendation::RequestTests,
-                halt_reason: HaltReason::Stalled,
-            },
             message,
-            ask: None,
-            extra: Extra::default(),
+            instead: "Write a small test that fails for the reason at hand, and work until it passes.",
+            recommendation: Recommendation::RequestTests,
+            halt_reason: HaltReason::Stalled,
         }
+        .signal(self.onset, self.sightings.iter().copied().collect())
+        .what(what)
     }
 }
 

@@ -7,7 +7,7 @@
 //! is refused is the seventh.
 
 use crate::model::{Body, Budgets, HaltReason, Level, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, stall};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, Told, stall};
 use crate::state::{Flow, Task, Whose, node_key};
 use crate::text::{Key, combine, key, printable};
 use alloc::{format, string::String, vec, vec::Vec};
@@ -43,26 +43,12 @@ pub(super) fn spent(all: &[Budget], what: &str, name: &str, identity: Key, cx: &
         spent.map(|budget| format!("{} of {} {} ({})", budget.used, budget.limit, budget.unit, budget.field)).collect();
     let name = printable(name, 48);
     let message = format!("{what} `{name}` has used {}", figures.join(", "));
+    let said = format!("{message}, which is all it was given.");
     let mut actions = vec![format!("raise budgets.{}", first.field)];
     actions.extend(stall::actions());
     let reason = HaltReason::BudgetExceeded;
     let records = cx.flow.task().map(|task| task.record(reason, &actions, cx.run.now)).into_iter().collect();
     Some(Signal {
-        kind: first.kind,
-        identity: combine("budget", &[identity, key("kind", first.kind.as_bytes())]),
-        count: u32::try_from(first.used).unwrap_or(u32::MAX),
-        scale: 1,
-        period: None,
-        onset: cx.onset,
-        sightings: Vec::new(),
-        confidence: 1000,
-        signature: format!("{}:{name}", first.kind).into(),
-        advice: Advice {
-            what: Some(format!("{message}, which is all it was given.").into()),
-            instead: "Report what is finished and what is not.",
-            recommendation: Recommendation::Escalate,
-            halt_reason: reason,
-        },
         ask: Some(Level::Halt),
         extra: Extra {
             threshold: Some(u32::try_from(first.limit).unwrap_or(u32::MAX)),
@@ -70,7 +56,19 @@ pub(super) fn spent(all: &[Budget], what: &str, name: &str, identity: Key, cx: &
             records,
             ..Extra::default()
         },
-        message,
+        ..Told {
+            kind: first.kind,
+            identity: combine("budget", &[identity, key("kind", first.kind.as_bytes())]),
+            count: u32::try_from(first.used).unwrap_or(u32::MAX),
+            confidence: 1000,
+            signature: format!("{}:{name}", first.kind).into(),
+            message,
+            instead: "Report what is finished and what is not.",
+            recommendation: Recommendation::Escalate,
+            halt_reason: reason,
+        }
+        .signal(cx.onset, Vec::new())
+        .what(said)
     })
 }
 
@@ -83,16 +81,11 @@ impl Rule for NodeBudget {
     const ID: &'static str = "node-budget";
     const ABOUT: &'static str = "A node has used up its turns or its time.";
     const UNIT: &'static str = "of the budget";
-    const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+    const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
-    /// Most turns of a node seen, for `standing`.
     const SEES: Facts = Facts::REPORT;
+    /// Most turns of a node seen, for the run as a whole.
     type State = u32;
-
-    /// Thresholds are set under `budgets`.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
 
     fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(event) = fact else { return None };
@@ -128,10 +121,6 @@ impl Rule for NodeBudget {
 
     fn standing_of(state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
         if whose.task.is_some() { flow.most(whose, Task::most_turns) } else { *state }
-    }
-
-    fn fits(_: &u32) -> bool {
-        true
     }
 }
 

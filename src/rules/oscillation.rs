@@ -3,29 +3,20 @@
 //! Idea: the seed document on loop safety, the fourth signal of a stall.
 
 use crate::model::{Body, HaltReason};
-use crate::rules::stall::{self, Stall, stalled};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
-use crate::state::{Flow, Task, Whose};
+use crate::rules::stall::{Row, Stall};
+use crate::state::Task;
 use crate::text::printable;
 use alloc::format;
 
-pub(crate) struct Oscillation;
-
-impl Rule for Oscillation {
-    const ID: &'static str = "oscillation";
-    const ABOUT: &'static str = "A node's output or a task's patch goes back and forth between two states.";
-    const UNIT: &'static str = "laps of both states";
-    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 2, halt: 0, window: 0 };
-    const OUTLIVES_EVIDENCE: bool = true;
-    /// Evidence at the latest turn or reading, for `standing`.
-    const SEES: Facts = Facts::REPORT;
-    type State = u32;
-
-    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Event(event) = fact else { return None };
-        let (flips, what, task) = match &event.body {
+pub(super) const OSCILLATION: Row = Row {
+    id: "oscillation",
+    about: "A node's output or a task's patch goes back and forth between two states.",
+    unit: "laps of both states",
+    gate: 2,
+    most: Task::most_flips,
+    see: |body, task, _| {
+        let (flips, what) = match body {
             Body::Turn(turn) => {
-                let task = cx.flow.task()?;
                 let voice = task.voice(&turn.node)?;
                 let spoke = turn.final_message.as_deref().is_some_and(|text| !text.trim().is_empty());
                 let message = spoke.then_some((&voice.message_flips, "final message"));
@@ -33,19 +24,17 @@ impl Rule for Oscillation {
                     turn.structured_output.is_some().then_some((&voice.structured_flips, "structured output"));
                 let both = structured.into_iter().chain(message);
                 let (flips, what) = both.max_by_key(|(flips, _)| flips.laps())?;
-                (flips, format!("The {what} of `{}`", printable(&turn.node, 48)), task)
+                (flips, format!("The {what} of `{}`", printable(&turn.node, 48)))
             }
-            Body::Progress(progress) if progress.diff.is_some() || progress.docs.is_some() => {
-                let task = cx.flow.task()?;
+            Body::Progress(progress) => {
                 let diff = progress.diff.is_some().then_some((&task.diff.flips, "The patch"));
                 let docs = progress.docs.is_some().then_some((&task.docs.flips, "The text of the documents"));
                 let (flips, what) = diff.into_iter().chain(docs).max_by_key(|(flips, _)| flips.laps())?;
-                (flips, format!("{what} of the iterations"), task)
+                (flips, format!("{what} of the iterations"))
             }
             _ => return None,
         };
-        *state = flips.laps();
-        let stall = Stall {
+        Some(Stall {
             kind: "oscillating",
             key: flips.pair(),
             count: flips.laps(),
@@ -56,30 +45,9 @@ impl Rule for Oscillation {
             message: format!("{what} has gone back and forth between two states {} times", flips.laps()),
             instead: "Say what speaks for each of the two states, decide for one, and keep it.",
             reason: HaltReason::Oscillating,
-        };
-        stalled(stall, task, cx)
-    }
-
-    fn forget_task(state: &mut u32, _task: crate::text::Key) {
-        *state = 0;
-    }
-
-    fn standing(state: &u32) -> u32 {
-        *state
-    }
-
-    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
-        flow.most(whose, Task::most_flips)
-    }
-
-    fn outlook_of(state: &u32, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
-        stall::outlook(Self::standing_of(state, whose, flow), view)
-    }
-
-    fn fits(_: &u32) -> bool {
-        true
-    }
-}
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, salted};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -73,29 +73,6 @@ impl Window {
     }
 }
 
-impl State {
-    /// Bytes it takes at most.
-    pub(crate) fn weight(&self) -> usize {
-        let iteration = |iteration: &Iteration| {
-            KEY_BYTES + 16 + iteration.line.len() + iteration.sighting.weight() + iteration.onset.weight()
-        };
-        let window = |window: &Window| 2 * KEY_BYTES + 12 + window.latest.iter().map(iteration).sum::<usize>();
-        self.windows.iter().map(window).sum()
-    }
-
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.windows.retain(|window| window.task != task);
-    }
-
-    pub(crate) fn shed(&mut self) -> u64 {
-        self.windows.iter_mut().map(|window| window.latest.halve()).sum()
-    }
-
-    pub(crate) fn take_lost(&mut self) -> u64 {
-        core::mem::take(&mut self.lost)
-    }
-}
-
 impl Rule for OutputSignature {
     const ID: &'static str = "output-signature";
     const ABOUT: &'static str = "Iterations whose whole outputs boil down to the same action or error.";
@@ -105,7 +82,7 @@ impl Rule for OutputSignature {
         ("Cancel", "Stop task"),
     ];
     const UNIT: &'static str = "outputs in a row";
-    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 5 };
+    const LIMITS: Limits = Limits { window: 5, ..Limits::gate(3) };
     const MAX_WINDOW: u32 = MAX_WINDOW;
     const IN_LANE: bool = false;
     const SEES: Facts = Facts::OUTPUT;
@@ -136,12 +113,24 @@ impl Rule for OutputSignature {
         signal
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.windows.retain(|window| !forgets(task, window.task));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.windows.retain(|window| !gone(window.task));
     }
 
-    fn standing(state: &State) -> u32 {
-        state.windows.iter().map(Window::count).max().unwrap_or(0)
+    fn weight(state: &State) -> usize {
+        let iteration = |iteration: &Iteration| {
+            KEY_BYTES + 16 + iteration.line.len() + iteration.sighting.weight() + iteration.onset.weight()
+        };
+        let window = |window: &Window| 2 * KEY_BYTES + 12 + window.latest.iter().map(iteration).sum::<usize>();
+        state.windows.iter().map(window).sum()
+    }
+
+    fn shed(state: &mut State) -> u64 {
+        state.windows.iter_mut().map(|window| window.latest.halve()).sum()
+    }
+
+    fn take_lost(state: &mut State) -> u64 {
+        core::mem::take(&mut state.lost)
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
@@ -168,26 +157,22 @@ impl Window {
     fn signal(&self, count: u32, signature: &str) -> Signal {
         let message = format!("Same output signature repeated {count} times");
         let what = self.latest.last().map_or(0, |iteration| iteration.signature);
-        Signal {
+        Told {
             kind: "unchanged-signature",
             identity: combine("output-signature", &[self.task, self.agent, what]),
             count,
-            scale: 1,
-            period: None,
-            onset: self.streak().next().map(|iteration| iteration.onset).unwrap_or_default(),
-            sightings: self.streak().map(|iteration| iteration.sighting).collect(),
             confidence: u16::try_from(750 + count.min(5) * 40).unwrap_or(1000),
             signature: signature.to_string().into(),
-            advice: Advice {
-                what: Some(format!("The last {count} outputs all came down to the same action or error.").into()),
-                instead: "Name the assumption that all of them share, and test that assumption first.",
-                recommendation: Recommendation::Escalate,
-                halt_reason: HaltReason::Stalled,
-            },
-            ask: None,
-            extra: Extra::default(),
             message,
+            instead: "Name the assumption that all of them share, and test that assumption first.",
+            recommendation: Recommendation::Escalate,
+            halt_reason: HaltReason::Stalled,
         }
+        .signal(
+            self.streak().next().map(|iteration| iteration.onset).unwrap_or_default(),
+            self.streak().map(|iteration| iteration.sighting).collect(),
+        )
+        .what(format!("The last {count} outputs all came down to the same action or error."))
     }
 }
 

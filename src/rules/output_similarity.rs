@@ -7,7 +7,7 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Flow, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, Pattern, combine, gist, is_gist, salted};
 use alloc::{format, string::String, vec::Vec};
@@ -39,10 +39,6 @@ struct Window {
 codec!(struct Window { task, agent, latest, count });
 
 impl State {
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.windows.retain(|window| window.task != task);
-    }
-
     /// Makes room for another output.
     fn trim(&mut self) {
         while self.windows.iter().map(|window| window.latest.len()).sum::<usize>() > HELD {
@@ -103,34 +99,25 @@ impl Rule for OutputSimilarity {
         state.trim();
         let (onset, identity) = first.filter(|_| cx.limits.reached(count, 1))?;
         let message = format!("{count} of the last outputs are alike, the latest two to {most} %");
-        Some(Signal {
-            kind: "similar-output",
-            identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
-            count,
-            scale: 1,
-            period: None,
-            onset,
-            sightings,
-            confidence: u16::try_from(600 + count.min(6) * 50).unwrap_or(1000),
-            signature: SmolStr::new_static(Self::ID),
-            advice: Advice {
-                what: Some(format!("{count} of the last outputs say the same in nearly the same words.").into()),
+        Some(
+            Told {
+                kind: "similar-output",
+                identity: combine("output-similarity", &[cx.task, cx.agent, identity]),
+                count,
+                confidence: u16::try_from(600 + count.min(6) * 50).unwrap_or(1000),
+                signature: SmolStr::new_static(Self::ID),
+                message,
                 instead: "Name what differs between these outputs, and work on that alone.",
                 recommendation: Recommendation::Escalate,
                 halt_reason: HaltReason::Stalled,
-            },
-            ask: None,
-            extra: Extra::default(),
-            message,
-        })
+            }
+            .signal(onset, sightings)
+            .what(format!("{count} of the last outputs say the same in nearly the same words.")),
+        )
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.windows.retain(|window| !forgets(task, window.task));
-    }
-
-    fn standing(state: &State) -> u32 {
-        state.windows.iter().map(|window| window.count).max().unwrap_or(0)
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.windows.retain(|window| !gone(window.task));
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {

@@ -6,9 +6,9 @@
 //! refuse the first honest rework; what its examples have in common is a lap that is walked twice.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Metrics, PhaseStanding};
-use crate::rules::phases::{Found, left, name_fits, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
+use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
+use crate::rules::phases::{left, name_fits, phase_key, phase_name, refused, transition};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, ordered};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
@@ -75,7 +75,7 @@ impl Walk {
         })
     }
 
-    fn found(&mut self, cx: &Cx<'_>) -> Option<Found> {
+    fn found(&mut self, cx: &Cx<'_>) -> Option<Signal> {
         let lap = self.lap(cx.config.phases.cycle_detection_length as usize);
         let Some((period, entries)) = lap else {
             self.cycle = None;
@@ -87,20 +87,19 @@ impl Walk {
         let onset = *self.cycle.get_or_insert(walk.clone().nth(1)?.onset);
         let message = format!("Oscillating cycle detected: {}", names.join("→"));
         let signature = lap_name(names.get(..period)?);
-        Some(Found {
+        let told = Told {
             kind: "oscillation",
             identity: combine("oscillation", &[cx.task, key("lap", signature.as_bytes())]),
             count: 2,
-            period: u32::try_from(period).ok(),
-            onset,
-            sightings: walk.skip(1).map(|entered| entered.sighting).collect(),
             confidence: 900,
             signature: signature.into(),
-            what: None,
             message,
             instead: "Settle what each phase hands to the next, so that one of them can end otherwise than before.",
+            recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Oscillating,
-        })
+        };
+        let sightings = walk.skip(1).map(|entered| entered.sighting).collect();
+        Some(Signal { period: u32::try_from(period).ok(), ..told.signal(onset, sightings) })
     }
 }
 
@@ -117,21 +116,6 @@ fn lap_name(lap: &[&str]) -> String {
 }
 
 impl State {
-    /// Bytes it takes at most.
-    pub(crate) fn weight(&self) -> usize {
-        let entered =
-            |entered: &Entered| KEY_BYTES + entered.name.len() + 2 + entered.sighting.weight() + entered.onset.weight();
-        let walk = |walk: &Walk| {
-            let phases: usize = walk.phases.iter().map(entered).sum();
-            KEY_BYTES + walk.task_name.len() + walk.cycle.map_or(0, |onset| onset.weight()) + 6 + phases
-        };
-        self.walks.iter().map(walk).sum()
-    }
-
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.walks.retain(|walk| walk.task != task);
-    }
-
     pub(crate) fn add_walks(&self, standings: &mut BTreeMap<String, PhaseStanding>) {
         for walk in self.walks.iter() {
             let names: Vec<&str> = walk.phases.iter().map(|entered| entered.name.as_str()).collect();
@@ -150,16 +134,10 @@ impl Rule for PhaseCycle {
     const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = Some(|metrics| &mut metrics.cycles_detected);
     type State = State;
 
-    /// The thresholds are those of the `phases` section.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
-
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let transition = transition(fact, cx)?;
         let Fact::Event(event) = fact else { return None };
-        let known = state.walks.iter().position(|walk| walk.task == cx.task);
-        let mut walk = known.and_then(|index| state.walks.remove(index)).unwrap_or_else(|| Walk {
+        let mut walk = state.walks.take(|walk| walk.task == cx.task).unwrap_or_else(|| Walk {
             task: cx.task,
             task_name: task_name(event.context.task.as_deref().unwrap_or_default()),
             phases: Ring::default(),
@@ -178,15 +156,21 @@ impl Rule for PhaseCycle {
         }
         let found = (cx.config.phases.cycle_detection_enabled && !retried).then(|| walk.found(cx)).flatten();
         state.walks.push(walk, TASKS);
-        found.map(|found| found.refused(&cx.config.phases))
+        found.map(|found| refused(found, &cx.config.phases))
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.walks.retain(|walk| !forgets(task, walk.task));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.walks.retain(|walk| !gone(walk.task));
     }
 
-    fn standing(state: &State) -> u32 {
-        if state.walks.iter().any(|walk| walk.cycle.is_some()) { 2 } else { 0 }
+    fn weight(state: &State) -> usize {
+        let entered =
+            |entered: &Entered| KEY_BYTES + entered.name.len() + 2 + entered.sighting.weight() + entered.onset.weight();
+        let walk = |walk: &Walk| {
+            let phases: usize = walk.phases.iter().map(entered).sum();
+            KEY_BYTES + walk.task_name.len() + walk.cycle.map_or(0, |onset| onset.weight()) + 6 + phases
+        };
+        state.walks.iter().map(walk).sum()
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {

@@ -8,9 +8,9 @@
 //! lead into a phase that can only be left by a refused transition is refused already.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Metrics};
-use crate::rules::phases::{Found, Tally, left, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
+use crate::model::{HaltReason, Metrics, Recommendation};
+use crate::rules::phases::{Tally, left, phase_key, phase_name, refused, transition, warned};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::format;
@@ -28,25 +28,6 @@ pub(crate) struct State {
     lost: u64,
 }
 codec!(struct State { made, lost });
-
-impl State {
-    /// Bytes it takes at most.
-    pub(crate) fn weight(&self) -> usize {
-        self.made.iter().map(|made| 3 * KEY_BYTES + made.times.weight()).sum()
-    }
-
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.made.retain(|made| made.task != task);
-    }
-
-    pub(crate) fn shed(&mut self) -> u64 {
-        self.made.halve()
-    }
-
-    pub(crate) fn take_lost(&mut self) -> u64 {
-        core::mem::take(&mut self.lost)
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Made {
@@ -67,19 +48,14 @@ impl Rule for PhaseTransitions {
     const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = Some(|metrics| &mut metrics.transitions_blocked);
     type State = State;
 
-    /// The thresholds are those of the `phases` section.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
-
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let transition = transition(fact, cx)?;
         let name = left(transition)?;
         let (from, to) = (phase_key(name), phase_key(&transition.to));
         let before = state.made.iter().rev().find(|made| made.task == cx.task).copied();
-        let known = state.made.iter().position(|made| made.task == cx.task && made.from == from && made.to == to);
+        let known = state.made.take(|made| made.task == cx.task && made.from == from && made.to == to);
         let fresh = Made { task: cx.task, from, to, times: Tally::default() };
-        let mut made = known.and_then(|index| state.made.remove(index)).unwrap_or(fresh);
+        let mut made = known.unwrap_or(fresh);
         made.times.add(Sighting { key: combine("transition", &[from, to]), ..cx.here }, cx.onset);
         state.lost = state.lost.saturating_add(state.made.push_counted(made, TRANSITIONS));
 
@@ -90,37 +66,43 @@ impl Rule for PhaseTransitions {
             return None;
         }
         let used_up = |made: &Made| made.from == to && made.to == from && made.times.count >= max;
-        let refused = count > max || before.as_ref().is_some_and(used_up);
+        let over = count > max || before.as_ref().is_some_and(used_up);
         let occurrences = count.saturating_sub(1).max(max);
         let pair = format!("{}→{}", phase_name(name), phase_name(&transition.to));
-        let message = if refused {
+        let message = if over {
             format!("Transition {pair} exceeded max_transitions ({max}) with {occurrences} occurrences")
         } else {
             format!("Transition {pair} has had all of its max_transitions ({max}): the next one will be refused")
         };
-        let found = Found {
+        let told = Told {
             kind: "transition-limit",
             identity: combine("transitions", &[cx.task, from, to]),
             count,
-            period: None,
-            onset: made.times.onset,
-            sightings: made.times.sightings(),
             confidence: 1000,
             signature: pair.into(),
-            what: None,
             message,
             instead: "Take another way out of this phase, or change what makes it end like this every time.",
+            recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::BudgetExceeded,
         };
-        Some(if refused { found.refused(phases) } else { found.warned() })
+        let signal = told.signal(made.times.onset, made.times.sightings());
+        Some(if over { refused(signal, phases) } else { warned(signal) })
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.made.retain(|made| !forgets(task, made.task));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.made.retain(|made| !gone(made.task));
     }
 
-    fn standing(state: &State) -> u32 {
-        state.made.iter().map(|made| made.times.count).max().unwrap_or(0)
+    fn weight(state: &State) -> usize {
+        state.made.iter().map(|made| 3 * KEY_BYTES + made.times.weight()).sum()
+    }
+
+    fn shed(state: &mut State) -> u64 {
+        state.made.halve()
+    }
+
+    fn take_lost(state: &mut State) -> u64 {
+        core::mem::take(&mut state.lost)
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {

@@ -4,9 +4,9 @@
 //! Idea: the visit limits of the document about loop prevention, with its per-phase overrides and its message.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Metrics, PhaseStanding};
-use crate::rules::phases::{Found, Tally, name_fits, phase_key, phase_name, transition};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, forgets, task_name};
+use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
+use crate::rules::phases::{Tally, name_fits, phase_key, phase_name, refused, transition, warned};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Ring, Sighting, Whose};
 use crate::text::{Key, combine};
 use alloc::{collections::BTreeMap, format, string::String};
@@ -36,25 +36,6 @@ struct Phase {
 codec!(struct Phase { task, phase, task_name, name, visits });
 
 impl State {
-    /// Bytes it takes at most.
-    pub(crate) fn weight(&self) -> usize {
-        let phase =
-            |phase: &Phase| 2 * KEY_BYTES + phase.task_name.len() + phase.name.len() + 4 + phase.visits.weight();
-        self.phases.iter().map(phase).sum()
-    }
-
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.phases.retain(|phase| phase.task != task);
-    }
-
-    pub(crate) fn shed(&mut self) -> u64 {
-        self.phases.halve()
-    }
-
-    pub(crate) fn take_lost(&mut self) -> u64 {
-        core::mem::take(&mut self.lost)
-    }
-
     pub(crate) fn status(&self) -> BTreeMap<String, PhaseStanding> {
         let mut standings: BTreeMap<String, PhaseStanding> = BTreeMap::new();
         for phase in self.phases.iter() {
@@ -75,17 +56,12 @@ impl Rule for PhaseVisits {
     const REFUSED: Option<fn(&mut Metrics) -> &mut u64> = Some(|metrics| &mut metrics.phase_visits_blocked);
     type State = State;
 
-    /// The thresholds are those of the `phases` section.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
-
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let transition = transition(fact, cx)?;
         let Fact::Event(event) = fact else { return None };
         let key = phase_key(&transition.to);
-        let known = state.phases.iter().position(|known| known.task == cx.task && known.phase == key);
-        let mut phase = known.and_then(|index| state.phases.remove(index)).unwrap_or_else(|| Phase {
+        let known = state.phases.take(|known| known.task == cx.task && known.phase == key);
+        let mut phase = known.unwrap_or_else(|| Phase {
             task: cx.task,
             phase: key,
             task_name: task_name(event.context.task.as_deref().unwrap_or_default()),
@@ -104,35 +80,43 @@ impl Rule for PhaseVisits {
             return None;
         }
         let before = visits.count.saturating_sub(1);
-        let refused = visits.count > max;
-        let message = if refused {
+        let over = visits.count > max;
+        let message = if over {
             format!("Phase '{name}' exceeded max_visits ({max}) with {before} visits")
         } else {
             format!("Phase '{name}' has had all of its max_visits ({max}): the next entry will be refused")
         };
-        let found = Found {
+        let told = Told {
             kind: "visit-limit",
             identity: combine("visits", &[cx.task, key]),
             count: visits.count,
-            period: None,
-            onset: visits.onset,
-            sightings: visits.sightings(),
             confidence: 1000,
             signature: name.into(),
-            what: None,
             message,
             instead: "Find out what every visit of this phase left undone, and change that before it is entered again.",
+            recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::BudgetExceeded,
         };
-        Some(if refused { found.refused(phases) } else { found.warned() })
+        let signal = told.signal(visits.onset, visits.sightings());
+        Some(if over { refused(signal, phases) } else { warned(signal) })
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.phases.retain(|phase| !forgets(task, phase.task));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.phases.retain(|phase| !gone(phase.task));
     }
 
-    fn standing(state: &State) -> u32 {
-        state.phases.iter().map(|phase| phase.visits.count).max().unwrap_or(0)
+    fn weight(state: &State) -> usize {
+        let phase =
+            |phase: &Phase| 2 * KEY_BYTES + phase.task_name.len() + phase.name.len() + 4 + phase.visits.weight();
+        state.phases.iter().map(phase).sum()
+    }
+
+    fn shed(state: &mut State) -> u64 {
+        state.phases.halve()
+    }
+
+    fn take_lost(state: &mut State) -> u64 {
+        core::mem::take(&mut state.lost)
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {

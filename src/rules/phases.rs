@@ -9,12 +9,11 @@
 //! retries of `test` as visits and as nothing else, and its transitions are pairs of two phases.
 
 use crate::codec::codec;
-use crate::model::{Body, Error, ErrorCode, HaltReason, Level, Phases, Recommendation, Transition};
-use crate::rules::{Advice, Cx, Extra, Fact, LONGEST_NAME, RULES, Signal, index_of};
+use crate::model::{Body, Error, ErrorCode, Level, Phases, Recommendation, Transition};
+use crate::rules::{Cx, Fact, LONGEST_NAME, RULES, Signal, index_of};
 use crate::state::{Onset, Sighting};
 use crate::text::{Key, key, printable};
-use alloc::{borrow::Cow, format, string::String, vec::Vec};
-use smol_str::SmolStr;
+use alloc::{format, string::String, vec::Vec};
 
 /// Characters of a phase's name in messages: what is accepted is never cut.
 const NAME: usize = LONGEST_NAME;
@@ -73,54 +72,19 @@ pub(super) fn name_fits(name: &str) -> bool {
     name.len() <= NAME * 4
 }
 
-/// What a rule about phases has found.
-pub(super) struct Found {
-    pub(super) kind: &'static str,
-    pub(super) identity: Key,
-    pub(super) count: u32,
-    pub(super) period: Option<u32>,
-    pub(super) onset: Onset,
-    pub(super) sightings: Vec<Sighting>,
-    pub(super) confidence: u16,
-    pub(super) signature: SmolStr,
-    pub(super) message: String,
-    pub(super) what: Option<Cow<'static, str>>,
-    pub(super) instead: &'static str,
-    pub(super) halt_reason: HaltReason,
+/// The transition is allowed, the next one of its kind will not be.
+pub(super) fn warned(found: Signal) -> Signal {
+    Signal { ask: Some(Level::Nudge), ..found }
 }
 
-impl Found {
-    /// The transition is allowed, the next one of its kind will not be.
-    pub(super) fn warned(self) -> Signal {
-        self.signal(Level::Nudge, Recommendation::ChangeApproach, None)
+/// The transition is refused, and put before a human where that is configured.
+pub(super) fn refused(mut found: Signal, phases: &Phases) -> Signal {
+    found.ask = Some(if phases.trigger_hitl { Level::Gate } else { Level::Block });
+    if phases.trigger_hitl {
+        found.advice.recommendation = Recommendation::Escalate;
+        found.extra.label = Some(phases.hitl_label.clone());
     }
-
-    /// The transition is refused, and put before a human where that is configured.
-    pub(super) fn refused(self, phases: &Phases) -> Signal {
-        if phases.trigger_hitl {
-            self.signal(Level::Gate, Recommendation::Escalate, Some(phases.hitl_label.clone()))
-        } else {
-            self.signal(Level::Block, Recommendation::ChangeApproach, None)
-        }
-    }
-
-    fn signal(self, level: Level, recommendation: Recommendation, label: Option<String>) -> Signal {
-        Signal {
-            kind: self.kind,
-            identity: self.identity,
-            count: self.count,
-            scale: 1,
-            period: self.period,
-            onset: self.onset,
-            sightings: self.sightings,
-            confidence: self.confidence,
-            signature: self.signature,
-            message: self.message,
-            advice: Advice { what: self.what, instead: self.instead, recommendation, halt_reason: self.halt_reason },
-            ask: Some(level),
-            extra: Extra { label, ..Extra::default() },
-        }
-    }
+    found
 }
 
 /// How often something happened, and when: at most the latest three as evidence.

@@ -5,9 +5,9 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::streak::{Streak, confidence};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, elsewhere, only_told};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere, only_told};
 use crate::state::{Call, Occurrence, Ring, Step};
 use crate::text::{Key, Refusal, combine, mark, printable};
 use alloc::format;

@@ -15,7 +15,7 @@
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, outcome_words};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
 use crate::text::{Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, printable, transient};
 use alloc::{boxed::Box, format, vec::Vec};
@@ -406,30 +406,27 @@ impl Entry {
         };
         let nudge = cx.limits.nudge.saturating_mul(scale);
         let told = self.is_told(loose, cx.limits);
-        Some(Signal {
+        let words = Told {
             kind: "unchanged-outcome",
             identity: combine("repeated-call", &[self.call, self.agent]),
             count: self.points.all,
-            scale,
-            period: None,
-            onset: self.onset,
-            sightings: self.sightings.iter().copied().collect(),
             confidence: confidence(self.points.all),
             signature: cx.named(&tool, '#', self.call),
-            advice: Advice {
-                what: None,
-                instead: if custom {
-                    "Find out what keeps it as it is and change that, or reach the goal in another way."
-                } else if scale > 1 && !self.came.failed() {
-                    "Wait longer between looks, or find out whether what is waited for is still alive."
-                } else if self.came.failed() {
-                    "Read what the outcome says and change what it complains about, or reach the goal with another tool."
-                } else {
-                    "Use the answer that is already there, or ask for something it does not contain."
-                },
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
+            message,
+            instead: if custom {
+                "Find out what keeps it as it is and change that, or reach the goal in another way."
+            } else if scale > 1 && !self.came.failed() {
+                "Wait longer between looks, or find out whether what is waited for is still alive."
+            } else if self.came.failed() {
+                "Read what the outcome says and change what it complains about, or reach the goal with another tool."
+            } else {
+                "Use the answer that is already there, or ask for something it does not contain."
             },
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },
+        };
+        Some(Signal {
+            scale,
             ask: (told && self.points.all >= nudge).then_some(Level::Nudge),
             extra: Extra {
                 each: (!told).then_some(ADJACENT),
@@ -437,7 +434,7 @@ impl Entry {
                 threshold: told.then_some(nudge),
                 ..Extra::default()
             },
-            message,
+            ..words.signal(self.onset, self.sightings.iter().copied().collect())
         })
     }
 }
@@ -550,12 +547,8 @@ impl Rule for RepeatedCall {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge, Observe};
-    use crate::rules::testing::{Script, events};
-    use alloc::{
-        format,
-        string::{String, ToString},
-        vec::Vec,
-    };
+    use crate::rules::testing::{Script, events, pair};
+    use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "repeated-call";
 
@@ -621,16 +614,7 @@ mod tests {
 
     /// Calls with their answers: tool, arguments, answer.
     fn calls(calls: impl IntoIterator<Item = (&'static str, String, String)>) -> crate::rules::testing::Played {
-        let lines: Vec<String> = calls
-            .into_iter()
-            .flat_map(|(tool, args, answer)| {
-                [
-                    format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
-                    format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"{answer}"}}"#),
-                ]
-            })
-            .collect();
-        events("{}", &lines)
+        events("{}", calls.into_iter().flat_map(|(tool, args, answer)| pair(tool, &args, "ok", &answer)))
     }
 
     #[test]
@@ -795,11 +779,9 @@ mod tests {
             told.expect(rule, &[]);
         }
         // Reports between the calls neither part them nor push them out.
-        let call = r#"{"type":"tool-call","tool":"read","args":{"path":"a"}}"#;
-        let result = r#"{"type":"tool-result","tool":"read","outcome":"ok","output":"the same text"}"#;
         let mut mixed = Vec::new();
         for lap in 0..3 {
-            mixed.extend([call.to_string(), result.to_string()]);
+            mixed.extend(pair("read", r#"{"path":"a"}"#, "ok", "the same text"));
             mixed.extend((0..40).map(|n| custom(&format!("page-{lap}-{n}"), "read")));
         }
         events("{}", mixed).expect(RULE, &[(85, Nudge)]);

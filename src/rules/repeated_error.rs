@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Signal, elsewhere};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, backoff, combine, mark, printable};
 use alloc::format;
@@ -115,26 +115,22 @@ impl Window<Outing> {
         };
         let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.seen.sighting()).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
-        Some(Signal {
+        let told = Told {
             kind: if different { "changing-arguments" } else { "same-arguments" },
             identity,
             count,
-            scale: 1,
-            period: None,
-            onset: first.seen.onset(),
-            sightings,
             confidence: u16::try_from(650 + count.min(8) * 40).unwrap_or(1000),
             signature: cx.named(&tool, '!', class),
-            advice: Advice {
-                what: None,
-                instead: if batch {
-                    "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
-                } else {
-                    "Look at the current state of what the call is about before trying again, or take another way to the goal."
-                },
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::RepeatedError,
+            message,
+            instead: if batch {
+                "Check one thing that all of them have in common, or leave the rest of the batch: one more will fail alike."
+            } else {
+                "Look at the current state of what the call is about before trying again, or take another way to the goal."
             },
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::RepeatedError,
+        };
+        Some(Signal {
             ask: (batch && cx.limits.nudge != 0 && count >= cx.limits.nudge).then_some(Level::Nudge),
             extra: Extra {
                 each: (!batch).then_some(1),
@@ -142,7 +138,7 @@ impl Window<Outing> {
                 threshold: batch.then_some(cx.limits.nudge),
                 ..Extra::default()
             },
-            message,
+            ..told.signal(first.seen.onset(), sightings)
         })
     }
 
@@ -262,7 +258,7 @@ fn see(
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::{Script, events};
+    use crate::rules::testing::{Script, events, pair};
     use alloc::{format, vec::Vec};
 
     const RULE: &str = "repeated-error";
@@ -306,10 +302,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_a_target() {
         let step = |tool: &str, name: &str, text: &str, error: &str| {
-            [
-                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"{name}":"{text}"}}}}"#),
-                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"error","output":"{error}"}}"#),
-            ]
+            pair(tool, &format!(r#"{{"{name}":"{text}"}}"#), "error", error)
         };
         let words = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "juniper"];
         let all = |one: &dyn Fn(&str) -> [alloc::string::String; 2]| words.iter().flat_map(|word| one(word)).collect();
@@ -331,26 +324,16 @@ mod tests {
     #[test]
     fn a_batch_that_changes_things_is_one_as_well() {
         let each = |tool: &str, name: &str, error: &str| {
-            let step = |at: usize| {
-                [
-                    format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"{name}":"{}-{at}"}}}}"#, "berth"),
-                    format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"error","output":"{error}"}}"#),
-                ]
-            };
-            events("{}", (0..12).flat_map(step).collect::<Vec<_>>())
+            let step = |at| pair(tool, &format!(r#"{{"{name}":"berth-{at}"}}"#), "error", error);
+            events("{}", (0..12).flat_map(step))
         };
         each("cancel_order", "orderId", "the order is shipped").strongest(RULE, Nudge);
         each("send_mail", "to", "550 mailbox unavailable").strongest(RULE, Nudge);
         // What is written is no target: one more wording of a message is one more try.
         each("commit", "message", "nothing to commit").strongest(RULE, Halt);
         let shell = |line: &dyn Fn(usize) -> alloc::string::String, error: &str| {
-            let step = |at: usize| {
-                [
-                    format!(r#"{{"type":"tool-call","tool":"bash","args":{{"command":"{}"}}}}"#, line(at)),
-                    format!(r#"{{"type":"tool-result","tool":"bash","outcome":"error","output":"{error}"}}"#),
-                ]
-            };
-            events("{}", (0..12).flat_map(step).collect::<Vec<_>>())
+            let step = |at| pair("bash", &format!(r#"{{"command":"{}"}}"#, line(at)), "error", error);
+            events("{}", (0..12).flat_map(step))
         };
         shell(&|at| format!("ssh root@web{at} uptime"), "Connection refused").strongest(RULE, Nudge);
         shell(&|at| format!("nc -zv -w1 10.0.4.7 {}", 80 + at), "Connection refused").strongest(RULE, Nudge);
@@ -395,12 +378,8 @@ mod tests {
     fn a_look_settles_no_change_that_failed() {
         // An editor that views and edits by one name.
         let step = |command: &str, text: &str, outcome: &str, output: &str| {
-            [
-                format!(
-                    r#"{{"type":"tool-call","tool":"file_editor","args":{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}}}"#
-                ),
-                format!(r#"{{"type":"tool-result","tool":"file_editor","outcome":"{outcome}","output":"{output}"}}"#),
-            ]
+            let args = format!(r#"{{"command":"{command}","path":"/w/a.py","old_str":"{text}"}}"#);
+            pair("file_editor", &args, outcome, output)
         };
         let fails = |n: usize| step("str_replace", &"x".repeat(n + 1), "error", "No match of the old text was found");
         let looks = |n: usize| step("view", "", "ok", &format!("1: def f(): return {}", "y".repeat(n)));

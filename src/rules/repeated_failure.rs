@@ -7,9 +7,9 @@
 
 use crate::codec::codec;
 use crate::model::{Body, Event, HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
+use crate::rules::streak::{Streak, confidence};
 use crate::rules::task_loop::Reading;
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, forgets};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Flow, Ring, Whose};
 use crate::text::{FailureFacts, Key, Nature, combine, mistake, nature};
 use alloc::format;
@@ -28,10 +28,6 @@ pub(crate) struct State {
 codec!(struct State { tasks });
 
 impl State {
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.tasks.retain(|known| known.task != task);
-    }
-
     fn take(&mut self, task: Key) -> Task {
         self.tasks.take(|known| known.task == task).unwrap_or_else(|| Task { task, ..Task::default() })
     }
@@ -166,12 +162,8 @@ impl Rule for RepeatedFailure {
         }
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.tasks.retain(|known| !forgets(task, known.task));
-    }
-
-    fn standing(state: &State) -> u32 {
-        state.tasks.iter().map(Task::count).max().unwrap_or(0)
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.tasks.retain(|known| !gone(known.task));
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {

@@ -7,8 +7,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
 use crate::state::{Call, Step};
 use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, root_line, trimmed};
 use crate::tuned;
@@ -266,22 +266,14 @@ impl Rule for Resubmission {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Nudge};
-    use crate::rules::testing::{Played, Script, events};
-    use alloc::{format, string::String, vec::Vec};
+    use crate::rules::testing::{Played, Script, events, pair};
+    use alloc::format;
 
     const RULE: &str = "resubmission";
 
     fn cells(cells: &[(&str, &str)]) -> Played {
-        let lines: Vec<String> = cells
-            .iter()
-            .flat_map(|(code, output)| {
-                [
-                    format!(r#"{{"type":"tool-call","tool":"run_cell","args":{{"code":"{code}"}}}}"#),
-                    format!(r#"{{"type":"tool-result","tool":"run_cell","outcome":"ok","output":"{output}"}}"#),
-                ]
-            })
-            .collect();
-        events("{}", &lines)
+        let cell = |(code, output): &(&str, &str)| pair("run_cell", &format!(r#"{{"code":"{code}"}}"#), "ok", output);
+        events("{}", cells.iter().flat_map(cell))
     }
 
     #[test]

@@ -9,8 +9,8 @@ mod chain;
 
 use crate::codec::codec;
 use crate::model::{Body, HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Call, Onset, Ring, Sighting};
 use crate::text::{Asks, Goal, Key, beside, combine, printable, reads_as_prose, salted};
 use alloc::{boxed::Box, format};
@@ -202,8 +202,8 @@ impl Rule for RewordedRequest {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::{Played, Script, events};
-    use alloc::{format, vec::Vec};
+    use crate::rules::testing::{Played, Script, events, pair};
+    use alloc::format;
 
     const RULE: &str = "reworded-request";
 
@@ -224,17 +224,11 @@ mod tests {
 
     /// Programs that print the texts, each with `print` for the code around it.
     fn printed(texts: &[&str], print: &str) -> Played {
-        let lines: Vec<_> = texts
-            .iter()
-            .flat_map(|text| {
-                let code = format!(r#"task = ('{text}')\\n{print}(task)"#);
-                [
-                    format!(r#"{{"type":"tool-call","tool":"python","args":{{"code":"{code}"}}}}"#),
-                    format!(r#"{{"type":"tool-result","tool":"python","outcome":"ok","output":"Logs: {text}"}}"#),
-                ]
-            })
-            .collect();
-        events("{}", &lines)
+        let program = |text: &&str| {
+            let args = format!(r#"{{"code":"task = ('{text}')\\n{print}(task)"}}"#);
+            pair("python", &args, "ok", &format!("Logs: {text}"))
+        };
+        events("{}", texts.iter().flat_map(program))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The budgets of a run as a whole: iterations and event time. A rule is a row; nothing is found unless its budget is set.
 
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Budget, Cx, Extra, Fact, Facts, Limits, Rule, RunView, Signal};
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Rule, RunView, Signal, Told};
 use crate::state::Onset;
 use crate::text::key;
 use alloc::{format, string::String, vec};
@@ -59,26 +59,20 @@ impl Row {
         }
         let message = (self.says)(*state);
         let is_last = cx.limits.halt != 0 && *state >= cx.limits.halt;
-        Some(Signal {
+        let what = format!("{message}{}.", if is_last { ", which is all it was given" } else { "" });
+        let told = Told {
             kind: "budget",
             identity: key("rule", self.id.as_bytes()),
             count: *state,
-            scale: 1,
-            period: None,
-            onset: Onset { at: cx.run.started.into(), ..Onset::default() },
-            sightings: vec![cx.here],
             confidence: 1000,
             signature: SmolStr::new_static(self.id),
-            advice: Advice {
-                what: Some(format!("{message}{}.", if is_last { ", which is all it was given" } else { "" }).into()),
-                instead: "Report what is finished and what is not.",
-                recommendation: Recommendation::Escalate,
-                halt_reason: HaltReason::BudgetExceeded,
-            },
-            ask: None,
-            extra: Extra::default(),
             message,
-        })
+            instead: "Report what is finished and what is not.",
+            recommendation: Recommendation::Escalate,
+            halt_reason: HaltReason::BudgetExceeded,
+        };
+        let onset = Onset { at: cx.run.started.into(), ..Onset::default() };
+        Some(told.signal(onset, vec![cx.here]).what(what))
     }
 }
 
@@ -90,7 +84,7 @@ macro_rules! rows {
             const ID: &'static str = $row.id;
             const ABOUT: &'static str = $row.about;
             const UNIT: &'static str = $row.unit;
-            const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+            const LIMITS: Limits = Limits::configured();
             const OUTLIVES_EVIDENCE: bool = true;
             const SEES: Facts = Facts::TICK;
             const BUDGET: Option<Budget> = Some($row.budget);

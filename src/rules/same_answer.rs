@@ -10,8 +10,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Key, combine, enters, printable};
 use alloc::format;

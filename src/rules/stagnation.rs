@@ -16,8 +16,8 @@ mod views;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, only_told};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, only_told};
 use crate::state::{Call, Kin, Ring, Step, Time, head};
 use crate::text::{
     Edit, Figures, Left, Words, combine, down, first_mark, frame, mark, mistake, printable, progress, root_line,
@@ -518,7 +518,7 @@ impl Rule for Stagnation {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Nudge, Observe};
-    use crate::rules::testing::{Played, events};
+    use crate::rules::testing::{Played, events, pair};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stagnation";
@@ -527,13 +527,11 @@ mod tests {
     fn play(steps: impl IntoIterator<Item = (&'static str, String, &'static str, String)>) -> Played {
         let line = |(tool, args, outcome, output): (&str, String, &str, String)| {
             let output = serde_json::to_string(&output).unwrap();
+            let output = output.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap();
             if matches!(tool, "user" | "assistant") {
-                return Vec::from([format!(r#"{{"type":"message","role":"{tool}","text":{output}}}"#)]);
+                return Vec::from([format!(r#"{{"type":"message","role":"{tool}","text":"{output}"}}"#)]);
             }
-            Vec::from([
-                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
-                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":{output}}}"#),
-            ])
+            Vec::from(pair(tool, &args, outcome, output))
         };
         let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
         events("{}", &lines)

@@ -15,8 +15,8 @@ mod values;
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, Role};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Goal, Key, Vocabulary, combine, figures, plain_words};
 use crate::tuned;
@@ -373,7 +373,7 @@ impl Rule for StaleTalk {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::{Played, events, says};
+    use crate::rules::testing::{Played, events, pair, says};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stale-talk";
@@ -462,10 +462,8 @@ mod tests {
         handed("handoff", &["rigging", "loft", "office"], &EXCUSES, nothing).strongest(RULE, Nudge);
         // Who only looks at the same card again is no further, however its counters move.
         let looks = |at: usize| {
-            let call = r#"{"type":"tool-call","tool":"get_card","args":{"case":77}}"#.into();
             let card = format!("case 77 open, read {at} times, last at 10:{:02}", at + 20);
-            let result = format!(r#"{{"type":"tool-result","tool":"get_card","outcome":"ok","output":"{card}"}}"#);
-            Vec::from([call, result])
+            Vec::from(pair("get_card", r#"{"case":77}"#, "ok", &card))
         };
         handed("handoff", &["rigging", "loft"], &EXCUSES, looks).strongest(RULE, Nudge);
     }
@@ -475,21 +473,12 @@ mod tests {
         const STAGES: [&str; 9] =
             ["measured", "ordered", "delivered", "trimmed", "pinned", "sewn", "pressed", "hoisted", "signed"];
         let expect_none = |between: &dyn Fn(usize) -> String| {
-            let call = r#"{"type":"tool-call","tool":"get_card","args":{"case":77}}"#;
-            let result = |at| {
-                let card = between(at);
-                let result = format!(r#"{{"type":"tool-result","tool":"get_card","outcome":"ok","output":"{card}"}}"#);
-                Vec::from([call.into(), result])
-            };
+            let result = |at| Vec::from(pair("get_card", r#"{"case":77}"#, "ok", &between(at)));
             handed("handoff", &["rigging", "loft"], &EXCUSES, result).expect(RULE, &[]);
         };
         // Another stage each time; something new was looked at, changed, named by one of them, reported by the user.
         expect_none(&|at| format!("the sail is {}", STAGES[at]));
-        let call = |tool: &str, at: usize| {
-            let call = format!(r#"{{"type":"tool-call","tool":"{tool}","args":{{"seam":{at}}}}}"#);
-            let result = format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":"seam done"}}"#);
-            Vec::from([call, result])
-        };
+        let call = |tool: &str, at: usize| Vec::from(pair(tool, &format!(r#"{{"seam":{at}}}"#), "ok", "seam done"));
         handed("handoff", &["rigging", "loft"], &EXCUSES, |at| call("inspect", at)).expect(RULE, &[]);
         handed("handoff", &["rigging", "loft"], &EXCUSES, |_| call("update_card", 1)).expect(RULE, &[]);
         handed("handoff", &["rigging", "loft"], &EXCUSES, |at| {
@@ -518,10 +507,8 @@ mod tests {
             let mut lines = Vec::new();
             for (at, asks) in asks.iter().cycle().take(8).enumerate() {
                 let user = r#"{"type":"message","role":"user","text":"SE-4471"}"#.into();
-                let call = r#"{"type":"tool-call","tool":"boats","args":{"plate":"SE-4471"}}"#.into();
-                let answer = answer(at);
-                let result = format!(r#"{{"type":"tool-result","tool":"boats","outcome":"ok","output":"{answer}"}}"#);
-                lines.extend([says(asks), user, call, result]);
+                lines.extend([says(asks), user]);
+                lines.extend(pair("boats", r#"{"plate":"SE-4471"}"#, "ok", &answer(at)));
             }
             events("{}", &lines)
         };

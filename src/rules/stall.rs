@@ -1,8 +1,13 @@
-//! What the rules about stalls share: the halt record, the policy and the document's suggestions.
+//! The family of stalls: turns and iterations that change nothing. A rule is a [`Row`] in a file of its own; what is counted is
+//! in `state/workflow.rs`, and what a stall does (the halt record, the policy, the document's suggestions) is here, once.
 
-use crate::model::{Config, HaltReason, Level, OnStall, Recommendation};
-use crate::rules::{Advice, Cx, Extra, Outlook, Signal, View};
-use crate::state::{Onset, Ring, Sighting, Task};
+use crate::model::{Body, Config, HaltReason, Level, OnStall, Recommendation};
+use crate::rules::identical_output::IDENTICAL_OUTPUT;
+use crate::rules::oscillation::OSCILLATION;
+use crate::rules::unchanged_diff::UNCHANGED_DIFF;
+use crate::rules::unchanged_failures::UNCHANGED_FAILURES;
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
+use crate::state::{Flow, Onset, Ring, Sighting, Task, Unchanged, Whose};
 use crate::text::{Key, combine, key};
 use alloc::{string::String, string::ToString, vec::Vec};
 use smol_str::SmolStr;
@@ -13,6 +18,18 @@ const ACTIONS: [&str; 4] =
 
 pub(super) fn actions() -> impl Iterator<Item = String> {
     ACTIONS.iter().map(ToString::to_string)
+}
+
+/// A rule about stalls.
+pub(super) struct Row {
+    pub(super) id: &'static str,
+    pub(super) about: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) gate: u32,
+    /// The evidence that is kept of a task, in the run's [`Workflow`](crate::state::Workflow).
+    pub(super) most: fn(&Task) -> u32,
+    /// What a turn, delivery or reading of progress, which the task has counted in, says of it.
+    pub(super) see: for<'t> fn(&Body, &'t Task, &Cx<'_>) -> Option<Stall<'t>>,
 }
 
 /// What one of the signals of a stall has found.
@@ -32,6 +49,61 @@ pub(super) struct Stall<'a> {
     pub(super) reason: HaltReason,
 }
 
+impl<'a> Stall<'a> {
+    /// One of what stays as it is, still without its words.
+    pub(super) fn of(kind: &'static str, same: &'a Unchanged) -> Self {
+        Self {
+            kind,
+            key: same.key,
+            count: same.count,
+            period: None,
+            onset: same.onset,
+            sightings: &same.sightings,
+            signature: SmolStr::default(),
+            message: String::new(),
+            instead: "",
+            reason: HaltReason::Stalled,
+        }
+    }
+}
+
+impl Row {
+    fn observe(&self, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        let Fact::Event(event) = fact else { return None };
+        let task = cx.flow.task()?;
+        stalled((self.see)(&event.body, task, cx)?, task, cx)
+    }
+}
+
+macro_rules! rows {
+    ($($name:ident = $row:expr),*) => {$(
+        pub(crate) struct $name;
+
+        impl Rule for $name {
+            const ID: &'static str = $row.id;
+            const ABOUT: &'static str = $row.about;
+            const UNIT: &'static str = $row.unit;
+            const LIMITS: Limits = Limits::gate($row.gate);
+            const OUTLIVES_EVIDENCE: bool = true;
+            const SEES: Facts = Facts::REPORT;
+            type State = ();
+
+            fn observe((): &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+                $row.observe(fact, cx)
+            }
+
+            fn outlook_of((): &(), whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
+                outlook(flow.most(whose, $row.most), view)
+            }
+        }
+    )*};
+}
+
+rows! {
+    IdenticalOutput = IDENTICAL_OUTPUT, Oscillation = OSCILLATION, UnchangedDiff = UNCHANGED_DIFF,
+    UnchangedFailures = UNCHANGED_FAILURES
+}
+
 /// The level that a stall gets where its rung is a gate: what `onStall` says, or what a gate is.
 const fn instead(gate: Level, config: &Config) -> Level {
     match config.on_stall {
@@ -41,7 +113,7 @@ const fn instead(gate: Level, config: &Config) -> Level {
 }
 
 /// Where a stall stands.
-pub(super) fn outlook(count: u32, view: &View<'_>) -> Outlook {
+fn outlook(count: u32, view: &View<'_>) -> Outlook {
     let outlook = view.of(count);
     let next = view.limits.next(count).map(|(level, _)| level);
     let gated = |level| if next == Some(Level::Gate) { instead(level, view.config) } else { level };
@@ -49,7 +121,7 @@ pub(super) fn outlook(count: u32, view: &View<'_>) -> Outlook {
 }
 
 /// The signal of a stall, where its count reaches a threshold. A gate becomes what `onStall` says.
-pub(super) fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
+fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
     let (level, threshold) = cx.limits.level(stall.count, 1)?;
     let recommendation = match cx.config.on_stall {
         OnStall::Pause => Recommendation::Escalate,
@@ -62,19 +134,21 @@ pub(super) fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Sign
     // A nudge is advice; from a block on the loop is halted, if only for someone to look at it.
     let halted = level >= Level::Block;
     let records = halted.then(|| task.record(stall.reason, &actions, cx.run.now)).into_iter().collect();
-    Some(Signal {
+    let told = Told {
         kind: stall.kind,
         identity: combine("stall", &[key("kind", stall.kind.as_bytes()), stall.key, task.key()]),
         count: stall.count,
-        scale: 1,
-        period: stall.period,
-        onset: stall.onset,
-        sightings: stall.sightings.iter().copied().collect(),
         confidence: u16::try_from(700 + stall.count.min(6) * 45).unwrap_or(1000),
         signature: stall.signature,
-        advice: Advice { what: None, instead: stall.instead, recommendation, halt_reason: stall.reason },
+        message: stall.message,
+        instead: stall.instead,
+        recommendation,
+        halt_reason: stall.reason,
+    };
+    Some(Signal {
+        period: stall.period,
         ask: (asked != level).then_some(asked),
         extra: Extra { threshold: Some(threshold), actions, records, ..Extra::default() },
-        message: stall.message,
+        ..told.signal(stall.onset, stall.sightings.iter().copied().collect())
     })
 }

@@ -1,12 +1,8 @@
 //! What most rules keep of a loop: when it began, how often it was seen, the latest occurrences.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
-use crate::rules::{Advice, Extra, Signal};
+use crate::rules::{Signal, Told};
 use crate::state::{Onset, Seen, Sighting};
-use crate::text::Key;
-use alloc::string::String;
-use smol_str::SmolStr;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streak {
@@ -14,20 +10,6 @@ pub(super) struct Streak {
     seen: Seen,
 }
 codec!(struct Streak { times, seen });
-
-/// What a rule says of a streak.
-pub(super) struct Told {
-    pub(super) kind: &'static str,
-    pub(super) identity: Key,
-    /// The evidence, in the rule's unit.
-    pub(super) count: u32,
-    pub(super) confidence: u16,
-    pub(super) signature: SmolStr,
-    pub(super) message: String,
-    pub(super) instead: &'static str,
-    pub(super) recommendation: Recommendation,
-    pub(super) halt_reason: HaltReason,
-}
 
 impl Streak {
     pub(super) fn add(&mut self, sighting: Sighting, onset: Onset) {
@@ -59,26 +41,7 @@ impl Streak {
     }
 
     pub(super) fn signal(&self, told: Told) -> Signal {
-        Signal {
-            kind: told.kind,
-            identity: told.identity,
-            count: told.count,
-            scale: 1,
-            period: None,
-            onset: self.seen.onset(),
-            sightings: self.seen.latest(),
-            confidence: told.confidence,
-            signature: told.signature,
-            advice: Advice {
-                what: None,
-                instead: told.instead,
-                recommendation: told.recommendation,
-                halt_reason: told.halt_reason,
-            },
-            ask: None,
-            extra: Extra::default(),
-            message: told.message,
-        }
+        told.signal(self.seen.onset(), self.seen.latest())
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) use turns::{BlankTurns, CompactionLoop, HookLoop};
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, View, only_told};
+use crate::rules::streak::Streak;
+use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, Told, View, only_told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::Key;
 use alloc::{borrow::Cow, string::String};

@@ -5,7 +5,7 @@
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::Sighting;
 use crate::text::{BLOCK_WORDS, Novelty, combine, key};
 use alloc::{format, vec};
@@ -41,25 +41,20 @@ impl Rule for StreamNovelty {
         let identity = combine("stream-novelty", &[began, heard.agent, key("channel", channel.as_bytes())]);
         let words = drift.blocks.saturating_mul(BLOCK_WORDS);
         let message = format!("The last {words} words of the {channel} say little that was not said in it before");
-        Some(Signal {
+        let told = Told {
             kind: "few-new-words",
             identity,
             count: drift.points,
-            scale: 1,
-            period: None,
-            onset: heard.onset,
-            sightings: vec![Sighting { key: began, ..cx.here }],
             confidence: u16::try_from(700 + drift.points.min(40) * 5).unwrap_or(1000),
             signature: cx.named(channel, '%', began),
-            advice: Advice {
-                what: None,
-                instead: "Write down in one sentence what is decided and what is open, and act on the first open point.",
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::Stalled,
-            },
-            ask: None,
-            extra: Extra { onset_offset: Some(drift.offset), ..Extra::default() },
             message,
+            instead: "Write down in one sentence what is decided and what is open, and act on the first open point.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Stalled,
+        };
+        Some(Signal {
+            extra: Extra { onset_offset: Some(drift.offset), ..Extra::default() },
+            ..told.signal(heard.onset, vec![Sighting { key: began, ..cx.here }])
         })
     }
 

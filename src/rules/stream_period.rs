@@ -7,7 +7,7 @@
 
 use crate::model::{Conventions, HaltReason, Level, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, View, rungs};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, rungs};
 use crate::state::Sighting;
 use crate::text::{Periods, Repetition, combine};
 use alloc::{format, vec};
@@ -111,24 +111,20 @@ impl Rule for StreamPeriod {
         );
         let unit = found.unit ^ cx.salt;
         Some(Signal {
-            kind: "exact-period",
-            identity: combine("stream-period", &[found.unit, heard.agent]),
-            count,
-            scale: 1,
             period: Some(found.period),
-            onset: heard.onset,
-            sightings: vec![Sighting { key: unit, ..cx.here }],
-            confidence: u16::try_from(800 + copies.min(19) * 10).unwrap_or(1000),
-            signature: cx.named(channel, '~', unit),
-            advice: Advice {
-                what: None,
+            extra: Extra { onset_offset: Some(found.offset), ..Extra::default() },
+            ..Told {
+                kind: "exact-period",
+                identity: combine("stream-period", &[found.unit, heard.agent]),
+                count,
+                confidence: u16::try_from(800 + copies.min(19) * 10).unwrap_or(1000),
+                signature: cx.named(channel, '~', unit),
+                message,
                 instead: "Cut the text where it starts to repeat, and go on with what has not been said yet.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
-            },
-            ask: None,
-            extra: Extra { onset_offset: Some(found.offset), ..Extra::default() },
-            message,
+            }
+            .signal(heard.onset, vec![Sighting { key: unit, ..cx.here }])
         })
     }
 

@@ -138,8 +138,7 @@ impl<L: Listener> Streams<L> {
     }
 
     fn take(&mut self, agent: Key, channel: Channel) -> Option<Stream<L>> {
-        let known = self.open.iter().position(|stream| stream.agent == agent && stream.channel == channel);
-        known.and_then(|index| self.open.remove(index))
+        self.open.take(|stream| stream.agent == agent && stream.channel == channel)
     }
 
     /// What listens to the streams that are not over.

@@ -17,7 +17,7 @@ use crate::model::{
     Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
     Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, forgets, task_name};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, ordered, printable, salted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
@@ -92,7 +92,7 @@ codec!(struct Seen { at, status, blocked, blockers, worked, work, sighting, onse
 impl Seen {
     /// What a report says of it.
     fn line(&self) -> String {
-        let mut line = format!("{}, ", status_name(self.status).replace('-', " "));
+        let mut line = format!("{}, ", self.status.name().replace('-', " "));
         if let Some(session) = &self.session {
             line += &format!("{session}, ");
         }
@@ -126,15 +126,6 @@ impl Seen {
     }
 }
 
-const fn status_name(status: AttemptStatus) -> &'static str {
-    match status {
-        AttemptStatus::Pending => "pending",
-        AttemptStatus::InProgress => "in-progress",
-        AttemptStatus::Blocked => "blocked",
-        AttemptStatus::Done => "done",
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     CompletedTaskRevisit,
@@ -149,15 +140,6 @@ impl Kind {
             Self::CompletedTaskRevisit => "completed-task-revisit",
             Self::BlockedTaskSpin => "blocked-task-spin",
             Self::NoProgressRepeat => "no-progress-repeat",
-        }
-    }
-
-    /// As the document's log lines have it.
-    const fn logged(self) -> &'static str {
-        match self {
-            Self::CompletedTaskRevisit => "completed_task_revisit",
-            Self::BlockedTaskSpin => "blocked_task_spin",
-            Self::NoProgressRepeat => "no_progress_repeat",
         }
     }
 }
@@ -481,24 +463,6 @@ fn named(blockers: &[String]) -> String {
 }
 
 impl State {
-    /// Bytes it takes at most.
-    pub(crate) fn weight(&self) -> usize {
-        let seen = |seen: &Seen| {
-            let texts = seen.named.iter().chain(&seen.session).map(|text| text.len() + 2).sum::<usize>();
-            3 * KEY_BYTES + seen.sighting.weight() + seen.onset.weight() + texts + 20
-        };
-        let task = |task: &Task| {
-            let recent: usize = task.recent.iter().map(seen).sum();
-            let going = task.going.map_or(0, |(_, onset)| onset.weight());
-            3 * KEY_BYTES + task.name.len() + 16 * task.times.len() + going + 24 + recent
-        };
-        self.tasks.iter().map(task).sum()
-    }
-
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.tasks.retain(|known| known.key != task);
-    }
-
     /// The latest attempts at a task, oldest first, and what the document logs about their loop.
     pub(crate) fn evidence(&self, task: Key) -> (Vec<AttemptEvidence>, Vec<String>) {
         let Some(task) = self.tasks.iter().find(|known| known.key == task) else { return Default::default() };
@@ -536,20 +500,15 @@ impl Rule for TaskAttempts {
     const SEES: Facts = Facts::REPORT;
     type State = State;
 
-    /// The thresholds are those of the `attempts` section.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
-
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(event) = fact else { return None };
         let Body::Attempt(attempt) = &event.body else { return None };
         let policy = Policy::of(&cx.config.attempts);
-        let known = state.tasks.iter().position(|task| task.key == cx.task);
+        let known = state.tasks.take(|task| task.key == cx.task);
         if known.is_none() {
             state.tasks.iter_mut().filter(|task| task.forced && task.agent == cx.agent).for_each(Task::clear);
         }
-        let mut task = known.and_then(|index| state.tasks.remove(index)).unwrap_or_else(|| Task {
+        let mut task = known.unwrap_or_else(|| Task {
             key: cx.task,
             name: task_name(event.context.task.as_deref().unwrap_or_default()),
             ..Task::default()
@@ -561,13 +520,21 @@ impl Rule for TaskAttempts {
         signal
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.tasks.retain(|known| !forgets(task, known.key));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.tasks.retain(|known| !gone(known.key));
     }
 
-    fn standing(state: &State) -> u32 {
-        let attempts = |task: &Task| task.times.iter().fold(0, |sum: u32, times| sum.saturating_add(times.count));
-        state.tasks.iter().map(attempts).max().unwrap_or(0)
+    fn weight(state: &State) -> usize {
+        let seen = |seen: &Seen| {
+            let texts = seen.named.iter().chain(&seen.session).map(|text| text.len() + 2).sum::<usize>();
+            3 * KEY_BYTES + seen.sighting.weight() + seen.onset.weight() + texts + 20
+        };
+        let task = |task: &Task| {
+            let recent: usize = task.recent.iter().map(seen).sum();
+            let going = task.going.map_or(0, |(_, onset)| onset.weight());
+            3 * KEY_BYTES + task.name.len() + 16 * task.times.len() + going + 24 + recent
+        };
+        state.tasks.iter().map(task).sum()
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {
@@ -611,23 +578,7 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
     let name = &task.name;
     let records = records(task, event, kind, attempts, &recovered, &message);
     Some(Signal {
-        kind: kind.name(),
-        identity: combine("task-attempts", &[cx.task, key("kind", kind.name().as_bytes())]),
-        count: attempts,
-        scale: 1,
-        period: None,
-        onset,
-        sightings,
-        confidence: 900,
-        signature: format!("{}:{name}", kind.name()).into(),
-        message,
         ask: Some(recovered.level()),
-        advice: Advice {
-            what: Some(recovered.what.into()),
-            instead: recovered.instead,
-            recommendation: recovered.recommendation,
-            halt_reason: HaltReason::Stalled,
-        },
         extra: Extra {
             records,
             recovery: Some(Recovery {
@@ -639,6 +590,19 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
             actions: recovered.actions.iter().map(ToString::to_string).collect(),
             ..Extra::default()
         },
+        ..Told {
+            kind: kind.name(),
+            identity: combine("task-attempts", &[cx.task, key("kind", kind.name().as_bytes())]),
+            count: attempts,
+            confidence: 900,
+            signature: format!("{}:{name}", kind.name()).into(),
+            message,
+            instead: recovered.instead,
+            recommendation: recovered.recommendation,
+            halt_reason: HaltReason::Stalled,
+        }
+        .signal(onset, sightings)
+        .what(recovered.what)
     })
 }
 
@@ -646,7 +610,7 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
 fn detected(kind: Kind, task: &str, attempts: u32, recommendation: Recommendation) -> String {
     format!(
         "Loop detected: {}, taskId={task}, attemptCount={attempts}, recommendation={}",
-        kind.logged(),
+        kind.name().replace('-', "_"),
         logged(recommendation)
     )
 }

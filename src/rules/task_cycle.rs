@@ -7,7 +7,7 @@
 use crate::codec::codec;
 use crate::model::{AttemptStatus, Body, HaltReason, Recommendation};
 use crate::rules::task_attempts::{Policy, set_key};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, forgets};
+use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting};
 use crate::text::{Key, combine, ordered};
 use alloc::{format, vec::Vec};
@@ -40,10 +40,6 @@ struct Seen {
 codec!(struct Seen { at, task, agent, came, status, blocked, new, sighting, onset });
 
 impl State {
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.attempts.retain(|seen| seen.task != task);
-    }
-
     /// Whether the latest attempts at a task are a loop of their own.
     fn loops_alone(&self, task: Key, size: usize) -> bool {
         let latest = || self.attempts.iter().rev().filter(|seen| seen.task == task).take(size);
@@ -121,30 +117,11 @@ impl Rule for TaskCycle {
         let tasks: Vec<Key> = ordered(round.iter().map(|seen| seen.task).collect());
         let identity = combine("task-cycle", &tasks);
         let message = format!("The same {period} tasks were attempted in turns {laps} times, with nothing new");
-        Some(Signal {
-            kind: "task-round",
-            identity,
-            count: laps,
-            scale: 1,
-            period: u32::try_from(period).ok(),
-            onset,
-            sightings: round.iter().map(|seen| seen.sighting).collect(),
-            confidence: 800,
-            signature: cx.named(&format!("task-cycle:{period}"), '#', identity),
-            advice: Advice {
-                what: None,
-                instead: "Find out what these tasks wait for in each other, and do that first, or take a task outside the round.",
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::Oscillating,
-            },
-            ask: None,
-            extra: Extra::default(),
-            message,
-        })
+        Some(Signal { period: u32::try_from(period).ok(), ..Told { kind: "task-round", identity, count: laps, confidence: 800, signature: cx.named(&format!("task-cycle:{period}"), '#', identity), message, instead: "Find out what these tasks wait for in each other, and do that first, or take a task outside the round.", recommendation: Recommendation::ChangeApproach, halt_reason: HaltReason::Oscillating }.signal(onset, round.iter().map(|seen| seen.sighting).collect()) })
     }
 
-    fn forget_task(state: &mut State, task: Key) {
-        state.attempts.retain(|seen| !forgets(task, seen.task));
+    fn drop_tasks(state: &mut State, gone: &dyn Fn(Key) -> bool) {
+        state.attempts.retain(|seen| !gone(seen.task));
     }
 
     fn standing(state: &State) -> u32 {

@@ -19,7 +19,7 @@ use self::requests::{Again, Chain};
 use self::tracker::{Counter, Judged, Tracker};
 use crate::codec::codec;
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, Told};
 use crate::state::{Flow, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -117,14 +117,13 @@ impl State {
         {
             self.tasks.push(whole, TASKS);
         }
-        let known = self.tasks.iter().position(|tracker| tracker.task == cx.task);
-        let mut tracker = known.and_then(|at| self.tasks.remove(at)).unwrap_or_else(|| Tracker::new(cx.task));
+        let known = self.tasks.take(|tracker| tracker.task == cx.task);
+        let mut tracker = known.unwrap_or_else(|| Tracker::new(cx.task));
         tracker.at = cx.run.now;
         tracker.parent = cx.parent_task.filter(|parent| *parent != cx.task).or(tracker.parent);
         self.tasks.push(tracker, TASKS);
         let root = self.root(cx.task);
-        let known = self.counters.iter().position(|counter| counter.task == root);
-        let mut counter = known.and_then(|at| self.counters.remove(at)).unwrap_or_else(|| {
+        let mut counter = self.counters.take(|counter| counter.task == root).unwrap_or_else(|| {
             self.totals.tasks = self.totals.tasks.saturating_add(1);
             Counter::new(root)
         });
@@ -155,30 +154,6 @@ impl State {
                 self.lost = self.lost.saturating_add(1);
             }
         }
-    }
-
-    pub(crate) fn weight(&self) -> usize {
-        let trackers: usize = self.tasks.iter().map(Tracker::weight).sum();
-        let counters: usize = self.counters.iter().map(Counter::weight).sum();
-        trackers + counters + self.chain.weight()
-    }
-
-    /// Drops a task; its counter and requests too, where no other task counts for it.
-    pub(crate) fn drop_task(&mut self, task: Key) {
-        self.tasks.retain(|tracker| tracker.task != task);
-        if !self.tasks.iter().any(|tracker| self.root(tracker.task) == task) {
-            self.counters.retain(|counter| counter.task != task);
-            self.chain.forget(task);
-        }
-    }
-
-    pub(crate) fn shed(&mut self) -> u64 {
-        let failures: u64 = self.tasks.iter_mut().map(|tracker| tracker.failures.halve()).sum();
-        failures + self.chain.shed()
-    }
-
-    pub(crate) fn take_lost(&mut self) -> u64 {
-        core::mem::take(&mut self.lost).saturating_add(self.chain.take_lost())
     }
 
     fn failure(&mut self, facts: &FailureFacts, event: &Event, cx: &Cx<'_>) -> Option<Signal> {
@@ -228,24 +203,20 @@ impl State {
         }
         let ask = question.is_some();
         ask.then(|| Signal {
-            kind: "unclear",
-            identity: combine("task-loop", &[root]),
-            count: 0,
-            scale: 1,
-            period: None,
-            onset: cx.onset,
-            sightings: Vec::new(),
-            confidence: 0,
-            signature: facts.signature.clone().into(),
-            message: String::new(),
-            advice: Advice {
-                what: None,
+            ask: Some(Level::Continue),
+            extra: Extra { question, ..Extra::default() },
+            ..Told {
+                kind: "unclear",
+                identity: combine("task-loop", &[root]),
+                count: 0,
+                confidence: 0,
+                signature: facts.signature.clone().into(),
+                message: String::new(),
                 instead: "",
                 recommendation: Recommendation::Continue,
                 halt_reason: HaltReason::Stalled,
-            },
-            ask: Some(Level::Continue),
-            extra: Extra { question, ..Extra::default() },
+            }
+            .signal(cx.onset, Vec::new())
         })
     }
 
@@ -454,8 +425,7 @@ impl State {
                 kept.cloned().for_each(|tracker| tasks.push(tracker, TASKS));
                 self.tasks = tasks;
                 self.chain.forget(root);
-                let at = self.counters.iter().position(|counter| counter.task == root);
-                at.and_then(|at| self.counters.remove(at)).into_iter().collect()
+                self.counters.take(|counter| counter.task == root).into_iter().collect()
             }
             None => {
                 let State { counters, .. } = core::mem::take(self);
@@ -601,8 +571,28 @@ impl Rule for TaskLoop {
         state.clear(Some(task), false);
     }
 
-    fn standing(state: &State) -> u32 {
-        state.counters.iter().map(|counter| counter.count).max().unwrap_or(0)
+    fn weight(state: &State) -> usize {
+        let trackers: usize = state.tasks.iter().map(Tracker::weight).sum();
+        let counters: usize = state.counters.iter().map(Counter::weight).sum();
+        trackers + counters + state.chain.weight()
+    }
+
+    /// Drops a task; its counter and requests too, where no other task counts for it.
+    fn drop_task(state: &mut State, task: Key) {
+        state.tasks.retain(|tracker| tracker.task != task);
+        if !state.tasks.iter().any(|tracker| state.root(tracker.task) == task) {
+            state.counters.retain(|counter| counter.task != task);
+            state.chain.forget(task);
+        }
+    }
+
+    fn shed(state: &mut State) -> u64 {
+        let failures: u64 = state.tasks.iter_mut().map(|tracker| tracker.failures.halve()).sum();
+        failures + state.chain.shed()
+    }
+
+    fn take_lost(state: &mut State) -> u64 {
+        core::mem::take(&mut state.lost).saturating_add(state.chain.take_lost())
     }
 
     fn standing_of(state: &State, whose: &Whose, _flow: &Flow<'_>) -> u32 {

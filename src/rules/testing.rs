@@ -272,6 +272,14 @@ pub(crate) fn events<S: AsRef<str>>(config: &str, events: impl IntoIterator<Item
     Played { verdicts: verdicts.collect() }
 }
 
+/// A call with these arguments and what came of it, both as they stand in JSON.
+pub(crate) fn pair(tool: &str, args: &str, outcome: &str, output: &str) -> [String; 2] {
+    [
+        format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
+        format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"{outcome}","output":"{output}"}}"#),
+    ]
+}
+
 /// A streamed piece of an answer.
 pub(crate) fn delta(text: &str) -> String {
     serde_json::json!({"type": "delta", "text": text}).to_string()

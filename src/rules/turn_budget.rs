@@ -18,15 +18,10 @@ impl Rule for TurnBudget {
     const ID: &'static str = "turn-budget";
     const ABOUT: &'static str = "One turn of a node took longer or more tokens than a turn may.";
     const UNIT: &'static str = "of the budget";
-    const LIMITS: Limits = Limits::ladder(0, 0, 0, 0);
+    const LIMITS: Limits = Limits::configured();
     const OUTLIVES_EVIDENCE: bool = true;
     const SEES: Facts = Facts::REPORT;
     type State = ();
-
-    /// Thresholds are set under `budgets`.
-    fn reach(_window: u32) -> u32 {
-        0
-    }
 
     fn observe(_: &mut (), fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Event(event) = fact else { return None };
@@ -40,10 +35,6 @@ impl Rule for TurnBudget {
         ];
         let signal = spent(&all, "A turn of", &turn.node, node, cx)?;
         Some(Signal { onset: cx.onset, sightings: vec![Sighting { key: node, ..cx.here }], ..signal })
-    }
-
-    fn fits((): &()) -> bool {
-        true
     }
 }
 

@@ -3,71 +3,30 @@
 //! the same patch with other times in it counted as another.
 //! Idea: the seed document on loop safety, the second signal of a stall.
 
-use crate::model::{Body, HaltReason};
-use crate::rules::stall::{self, Stall, stalled};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
-use crate::state::{Flow, Whose};
+use crate::model::Body;
+use crate::rules::stall::{Row, Stall};
 use alloc::format;
 
-pub(crate) struct UnchangedDiff;
-
-impl Rule for UnchangedDiff {
-    const ID: &'static str = "unchanged-diff";
-    const ABOUT: &'static str = "Iterations that leave the same patch or documents behind.";
-    const UNIT: &'static str = "iterations in a row";
-    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 2, halt: 0, window: 0 };
-    const OUTLIVES_EVIDENCE: bool = true;
-    /// Evidence at the latest reading, for `standing`.
-    const SEES: Facts = Facts::REPORT;
-    type State = u32;
-
-    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Event(event) = fact else { return None };
-        let Body::Progress(progress) = &event.body else { return None };
-        if progress.diff.is_none() && progress.docs.is_none() {
-            return None;
-        }
-        let task = cx.flow.task()?;
+pub(super) const UNCHANGED_DIFF: Row = Row {
+    id: "unchanged-diff",
+    about: "Iterations that leave the same patch or documents behind.",
+    unit: "iterations in a row",
+    gate: 2,
+    most: |task| task.diff.streak.count.max(task.docs.streak.count),
+    see: |body, task, cx| {
+        let Body::Progress(progress) = body else { return None };
         // Where an event carries both, something came of the iteration unless both are unchanged.
         let diff = progress.diff.is_some().then_some((&task.diff.streak, "patch"));
         let docs = progress.docs.is_some().then_some((&task.docs.streak, "documents"));
         let (streak, what) = diff.into_iter().chain(docs).min_by_key(|(streak, _)| streak.count)?;
-        *state = streak.count;
-        let stall = Stall {
-            kind: "unchanged-diff",
-            key: streak.key,
-            count: streak.count,
-            period: None,
-            onset: streak.onset,
-            sightings: &streak.sightings,
+        Some(Stall {
             signature: cx.named(what, '#', streak.key),
             message: format!("The last {} iterations left the same {what} behind", streak.count),
             instead: "Name the change that was meant to be made, and the step at which it was lost.",
-            reason: HaltReason::Stalled,
-        };
-        stalled(stall, task, cx)
-    }
-
-    fn forget_task(state: &mut u32, _task: crate::text::Key) {
-        *state = 0;
-    }
-
-    fn standing(state: &u32) -> u32 {
-        *state
-    }
-
-    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
-        flow.most(whose, |task| task.diff.streak.count.max(task.docs.streak.count))
-    }
-
-    fn outlook_of(state: &u32, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
-        stall::outlook(Self::standing_of(state, whose, flow), view)
-    }
-
-    fn fits(_: &u32) -> bool {
-        true
-    }
-}
+            ..Stall::of("unchanged-diff", streak)
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {

@@ -4,71 +4,34 @@
 //! Idea: the seed document on loop safety, the third signal of a stall. A fall back to a number that was there before
 //! is a swing, no progress: 4, 5, 4 has come to nothing.
 
-use crate::model::{Body, HaltReason};
-use crate::rules::stall::{self, Stall, stalled};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, View};
-use crate::state::{Flow, Whose};
+use crate::model::Body;
+use crate::rules::stall::{Row, Stall};
 use alloc::format;
 
-pub(crate) struct UnchangedFailures;
-
-impl Rule for UnchangedFailures {
-    const ID: &'static str = "unchanged-failures";
-    const ABOUT: &'static str = "Iterations in which the same tests fail, or no fewer of them.";
-    const UNIT: &'static str = "iterations in a row";
-    const LIMITS: Limits = Limits { enabled: true, nudge: 0, block: 0, gate: 3, halt: 0, window: 0 };
-    const OUTLIVES_EVIDENCE: bool = true;
-    /// Evidence at the latest reading, for `standing`.
-    const SEES: Facts = Facts::REPORT;
-    type State = u32;
-
-    fn observe(state: &mut u32, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        let Fact::Event(event) = fact else { return None };
-        let Body::Progress(progress) = &event.body else { return None };
+pub(super) const UNCHANGED_FAILURES: Row = Row {
+    id: "unchanged-failures",
+    about: "Iterations in which the same tests fail, or no fewer of them.",
+    unit: "iterations in a row",
+    gate: 3,
+    most: |task| task.failing.streak.count,
+    see: |body, task, _| {
+        let Body::Progress(progress) = body else { return None };
         progress.tests.as_ref().filter(|tests| tests.failing.is_some() || tests.failing_ids.is_some())?;
-        let task = cx.flow.task()?;
         let failing = &task.failing;
-        *state = failing.streak.count;
-        let (kind, what) = if failing.same {
-            ("same-failures", "the same tests failing")
+        let (kind, key, what) = if failing.same {
+            ("same-failures", failing.streak.key, "the same tests failing")
         } else {
-            ("failures-not-falling", "no fewer tests failing")
+            ("failures-not-falling", 0, "no fewer tests failing")
         };
-        let stall = Stall {
-            kind,
-            key: if failing.same { failing.streak.key } else { 0 },
-            count: failing.streak.count,
-            period: None,
-            onset: failing.streak.onset,
-            sightings: &failing.streak.sightings,
+        Some(Stall {
+            key,
             signature: format!("failing-tests:{}", failing.latest).into(),
             message: format!("The last {} iterations left {what}: {}", failing.streak.count, failing.latest),
             instead: "Take one failing test and find out why its failure does not move.",
-            reason: HaltReason::Stalled,
-        };
-        stalled(stall, task, cx)
-    }
-
-    fn forget_task(state: &mut u32, _task: crate::text::Key) {
-        *state = 0;
-    }
-
-    fn standing(state: &u32) -> u32 {
-        *state
-    }
-
-    fn standing_of(_state: &u32, whose: &Whose, flow: &Flow<'_>) -> u32 {
-        flow.most(whose, |task| task.failing.streak.count)
-    }
-
-    fn outlook_of(state: &u32, whose: &Whose, flow: &Flow<'_>, view: &View<'_>) -> Outlook {
-        stall::outlook(Self::standing_of(state, whose, flow), view)
-    }
-
-    fn fits(_: &u32) -> bool {
-        true
-    }
-}
+            ..Stall::of(kind, &failing.streak)
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {

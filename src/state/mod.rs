@@ -36,7 +36,7 @@ pub(crate) use snapshot::{open, seal};
 pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, task_key};
 pub(crate) use store::{Forgotten, Store};
 pub(crate) use tight::{Occurrence, Seen};
-pub(crate) use workflow::{Flow, Moment, Taken, Task, Workflow, is_of_a_workflow};
+pub(crate) use workflow::{Flow, Moment, Taken, Task, Unchanged, Workflow, is_of_a_workflow};
 
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
@@ -384,7 +384,8 @@ impl Run {
     /// another that waits for an answer, what names no task first.
     pub(crate) fn asked(&self, task: Key) -> Key {
         let lanes = self.lanes.evidence(&self.rules, &self.counted);
-        let waiting: Vec<Key> = lanes.filter(|(.., rules, _)| rules.asks()).map(|(task, ..)| task).collect();
+        let waiting: Vec<Key> =
+            lanes.filter(|(.., rules, _)| rules.empty_handed.asks()).map(|(task, ..)| task).collect();
         let which = if waiting.contains(&task) { Some(&task) } else { waiting.iter().find(|task| **task == 0) };
         which.or(waiting.last().filter(|_| task == 0)).copied().unwrap_or(task)
     }

@@ -428,9 +428,8 @@ impl Task {
             (Some(message), Some(structured)) => combine("output", &[message, structured]),
         };
         self.outputs.push(output, EVIDENCE);
-        let known = self.voices.iter().position(|voice| voice.node == name);
-        let mut voice = (known.and_then(|index| self.voices.remove(index)))
-            .unwrap_or_else(|| Voice { node: name, ..Voice::default() });
+        let known = self.voices.take(|voice| voice.node == name);
+        let mut voice = known.unwrap_or_else(|| Voice { node: name, ..Voice::default() });
         if let Some(message) = message {
             voice.message.see(0, moment, message);
             voice.message_flips.see(moment, message);
@@ -517,8 +516,7 @@ impl Task {
     }
 
     fn take(&mut self, cycle: Key) -> Option<Laps> {
-        let known = self.cycles.iter().position(|laps| laps.key == cycle);
-        known.and_then(|index| self.cycles.remove(index))
+        self.cycles.take(|laps| laps.key == cycle)
     }
 
     pub(crate) fn key(&self) -> Key {
@@ -744,9 +742,8 @@ impl Workflow {
         if matches!(event.body, Body::Collaboration(_)) {
             return false;
         }
-        let known = self.tasks.iter().position(|task| task.key == moment.task);
-        let mut task = (known.and_then(|index| self.tasks.remove(index)))
-            .unwrap_or_else(|| Task { key: moment.task, ..Task::default() });
+        let known = self.tasks.take(|task| task.key == moment.task);
+        let mut task = known.unwrap_or_else(|| Task { key: moment.task, ..Task::default() });
         let flow = self.flow(configured);
         let cycle = flow.cycle(event);
         let (mut lost, mut forward) = (0, false);

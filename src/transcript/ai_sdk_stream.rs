@@ -90,21 +90,17 @@ impl Stream {
                     before.push_str(piece);
                 }
             }
-            "tool-input-available" | "tool-call" => {
+            "tool-input-available" | "tool-call" | "tool-input-error" => {
                 self.whole(out);
                 let called = call_id();
                 self.inputs.retain(|(known, ..)| *known != called);
                 context.round = Some(out.round());
                 out.call(&context, name(), given(), call_id());
-            }
-            "tool-input-error" => {
-                self.whole(out);
-                let called = call_id();
-                self.inputs.retain(|(known, ..)| *known != called);
-                context.round = Some(out.round());
-                out.call(&context, name(), given(), call_id());
-                context.round = None;
-                out.result(&context, answer(Outcome::Invalid, text(map, "errorText").unwrap_or_default().to_owned()));
+                if kind == "tool-input-error" {
+                    context.round = None;
+                    let error = text(map, "errorText").unwrap_or_default();
+                    out.result(&context, answer(Outcome::Invalid, error.to_owned()));
+                }
             }
             "tool-output-available" | "tool-result" if !flag(map, "preliminary") => {
                 self.called(out);

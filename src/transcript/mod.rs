@@ -31,7 +31,7 @@ mod time;
 mod trace;
 mod usage;
 
-use crate::model::{Error, ErrorCode, TraceEvent};
+use crate::model::{Error, ErrorCode, TraceEvent, names};
 use alloc::{format, string::String, vec::Vec};
 use serde::Serialize;
 use serde_json::Value;
@@ -64,38 +64,13 @@ pub enum Format {
     OpenTelemetry,
 }
 
+names!(Format {
+    Trace = "trace", ClaudeCode = "claude-code", OpenAi = "openai", Anthropic = "anthropic", AiSdk = "ai-sdk",
+    LangChain = "langchain", SweAgent = "swe-agent", OpenHands = "openhands", GeminiCli = "gemini-cli",
+    OpenTelemetry = "opentelemetry",
+});
+
 impl Format {
-    /// Every format.
-    pub const ALL: [Self; 10] = [
-        Self::Trace,
-        Self::ClaudeCode,
-        Self::OpenAi,
-        Self::Anthropic,
-        Self::AiSdk,
-        Self::LangChain,
-        Self::SweAgent,
-        Self::OpenHands,
-        Self::GeminiCli,
-        Self::OpenTelemetry,
-    ];
-
-    /// The name by which the format is asked for.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Trace => "trace",
-            Self::ClaudeCode => "claude-code",
-            Self::OpenAi => "openai",
-            Self::Anthropic => "anthropic",
-            Self::AiSdk => "ai-sdk",
-            Self::LangChain => "langchain",
-            Self::SweAgent => "swe-agent",
-            Self::OpenHands => "openhands",
-            Self::GeminiCli => "gemini-cli",
-            Self::OpenTelemetry => "opentelemetry",
-        }
-    }
-
     /// The format of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

@@ -11,8 +11,8 @@
 
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told, confidence};
-use crate::rules::{Cx, Outlook, Signal, View, only_told};
+use crate::rules::streak::{Streak, confidence};
+use crate::rules::{Cx, Outlook, Signal, Told, View, only_told};
 use crate::state::{Call, Latest, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, printable};
 use crate::tuned;

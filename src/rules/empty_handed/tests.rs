@@ -1,7 +1,7 @@
 use super::EmptyHanded;
 use crate::model::Level::Nudge;
 use crate::rules::Rule;
-use crate::rules::testing::{Script, events};
+use crate::rules::testing::{Script, events, pair};
 use alloc::{format, vec::Vec};
 
 const RULE: &str = EmptyHanded::ID;
@@ -116,11 +116,7 @@ fn its_own_words_back_are_nothing() {
         let call = |at: usize| {
             let code =
                 format!("plan{at} = 'ask the librarian for the old map of the harbour, page {at}'; print(plan{at})");
-            let answer = answer(at);
-            [
-                format!(r#"{{"type":"tool-call","tool":"python","args":{{"code":"{code}"}}}}"#),
-                format!(r#"{{"type":"tool-result","tool":"python","outcome":"ok","output":"{answer}"}}"#),
-            ]
+            pair("python", &format!(r#"{{"code":"{code}"}}"#), "ok", answer(at))
         };
         (0..4).flat_map(call).collect()
     };

@@ -3,8 +3,8 @@
 use super::{WELL_ELSE, confidence};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Signal};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
 use crate::state::{Call, Step};
 use crate::text::{Asks, combine, keeps_notes, mark};
 use alloc::{boxed::Box, format};

@@ -6,8 +6,8 @@
 use super::{TROUBLE, confidence};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Signal};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
 use crate::state::{Call, Step};
 use crate::text::{Edit, combine, key, mark};
 use alloc::{boxed::Box, format, string::String};

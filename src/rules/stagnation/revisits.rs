@@ -4,8 +4,8 @@
 use super::{FULL, confidence};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Signal};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
 use crate::state::{Call, Recent, Step};
 use crate::text::{Asks, combine, mark};
 use alloc::{boxed::Box, format};

@@ -6,8 +6,8 @@
 use super::{TROUBLE, TROUBLE_CHANGED, UNMOVED, WELL_CHANGED, confidence};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Signal};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
 use crate::state::{Call, Recent, Ring, Step};
 use crate::text::{Empty, combine, mark, printable};
 use alloc::{boxed::Box, format};

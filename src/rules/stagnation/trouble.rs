@@ -3,8 +3,8 @@
 use super::{INSTEAD, TROUBLE, TROUBLE_CHANGED, confidence};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Signal};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
 use crate::state::{Call, Step};
 use crate::text::{Edit, Key, combine, first_mark, frame, mark, root_line, told};
 use alloc::{boxed::Box, format};

@@ -4,8 +4,8 @@
 use super::{FULL, confidence, trouble};
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation, ToolResult};
-use crate::rules::streak::{Streak, Told};
-use crate::rules::{Cx, Signal};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal, Told};
 use crate::state::{Call, Recent, Ring, Step};
 use crate::text::{Asks, Edit, Empty, Key, Words, combine, mark, scrolls};
 use alloc::{boxed::Box, format};

@@ -166,24 +166,17 @@ const REMADE_CHANGE: Row = Row {
 mod tests {
     mod remade_change {
         use crate::model::Level::Nudge;
-        use crate::rules::testing::{Played, events};
-        use alloc::{format, string::String, vec::Vec};
+        use crate::rules::testing::{Played, events, pair};
+        use alloc::format;
 
         const RULE: &str = "remade-change";
 
         fn edits(edits: &[(&str, &str, &str)]) -> Played {
-            let lines: Vec<String> = edits
-                .iter()
-                .flat_map(|(old, new, outcome)| {
-                    [
-                        format!(
-                            r#"{{"type":"tool-call","tool":"edit_file","args":{{"path":"src/rates.rs","old":"{old}","new":"{new}"}}}}"#
-                        ),
-                        format!(r#"{{"type":"tool-result","tool":"edit_file","outcome":"{outcome}","output":"edited"}}"#),
-                    ]
-                })
-                .collect();
-            events("{}", &lines)
+            let edit = |(old, new, outcome): &(&str, &str, &str)| {
+                let args = format!(r#"{{"path":"src/rates.rs","old":"{old}","new":"{new}"}}"#);
+                pair("edit_file", &args, outcome, "edited")
+            };
+            events("{}", edits.iter().flat_map(edit))
         }
 
         #[test]

@@ -122,7 +122,7 @@ const CONSECUTIVE_ERRORS: Row = Row {
     id: "consecutive-errors",
     about: "Failures in a row, of whatever kind.",
     unit: "failures in a row",
-    limits: Limits::ladder(0, 0, 0, 0),
+    limits: Limits::configured(),
     budget: Some(Budget { field: "consecutiveErrors", of: |budgets| budgets.consecutive_errors.into() }),
     sees: Facts::REPORT.and(Facts::STEP).and(Facts::OUTPUT),
     kept: 1,

@@ -207,18 +207,14 @@ mod tests {
 
     mod compaction_loop {
         use crate::model::Level::{Block, Halt, Nudge};
-        use crate::rules::testing::events;
+        use crate::rules::testing::{events, pair};
         use alloc::{format, string::String, vec::Vec};
 
         const RULE: &str = "compaction-loop";
         const COMPACTION: &str = r#"{"type":"host","kind":"compaction"}"#;
 
         fn with_steps(compactions: usize, steps: usize) -> Vec<String> {
-            let step = |n: usize| {
-                let call = format!(r#"{{"type":"tool-call","tool":"read","args":{{"path":"{n}"}}}}"#);
-                let result = format!(r#"{{"type":"tool-result","tool":"read","outcome":"ok","output":"{n}"}}"#);
-                [call, result]
-            };
+            let step = |n: usize| pair("read", &format!(r#"{{"path":"{n}"}}"#), "ok", &format!("{n}"));
             (0..compactions)
                 .flat_map(|n| [COMPACTION.into()].into_iter().chain((0..steps).flat_map(move |m| step(n * 100 + m))))
                 .collect()

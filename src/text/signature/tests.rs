@@ -30,25 +30,6 @@ fn groups(groups: &[&[&str]]) {
 }
 
 #[test]
-fn golden() {
-    table(&[
-        (
-            "Running tests... 2 failed: auth.test.ts - login test timeout, logout test assertion",
-            "auth.test.ts:login-timeout,logout-assertion",
-        ),
-        ("Modified auth.ts line 45-52, added null check for user.profile", "auth.ts:null-check"),
-        ("Fixed auth.ts - added null check", "auth.ts:null-check"),
-        ("Fixed auth.ts - updated validation", "auth.ts:validation"),
-        ("Fixed auth.ts - refactored handler", "auth.ts:handler"),
-        ("Searched GitHub for 'oauth2 refresh token', found 3 patterns...", "search:oauth2-refresh-token"),
-        ("Error: TypeError - Cannot read property 'id' of null at auth.ts:45", "error:TypeError-null-auth.ts"),
-        ("3 tests failing - auth, login, logout", "test-fail:3-auth,login"),
-        ("2 tests failing - auth, login", "test-fail:2-auth,login"),
-        ("1 test failing - auth", "test-fail:1-auth"),
-    ]);
-}
-
-#[test]
 fn anything_else_is_its_first_fifty_characters() {
     table(&[
         ("", ""),
@@ -79,23 +60,6 @@ fn anything_else_is_its_first_fifty_characters() {
         &["step 3 of 9 done"],
         &["step 4 of 9 done"],
     ]);
-}
-
-/// The three worked examples of the document.
-#[test]
-fn worked_examples() {
-    let sign = |outputs: [&str; 3]| outputs.map(signature);
-    let [a, b, c] = sign(["Fixed auth.ts - added null check"; 3]);
-    assert!(a == b && b == c, "a true loop");
-    let [a, b, c] = sign([
-        "Fixed auth.ts - added null check",
-        "Fixed auth.ts - updated validation",
-        "Fixed auth.ts - refactored handler",
-    ]);
-    assert!(a != b && b != c && a != c, "progress on one file");
-    let [a, b, c] =
-        sign(["3 tests failing - auth, login, logout", "2 tests failing - auth, login", "1 test failing - auth"]);
-    assert!(a != b && b != c && a != c, "fewer failures each time");
 }
 
 #[test]
