@@ -233,8 +233,17 @@ fn goes_on(line: &str, after: &str) -> bool {
         }
     }
     let Some(next) = after.lines().find(|line| !line.trim().is_empty()) else { return false };
-    // No text goes over a line, and after a comma in an object there is a key.
-    !scan.in_text() && (!next.starts_with('{') || line.starts_with('[') || last == b'[')
+    // Behind a whole value there is a comma or a bracket; words of a log are neither. No text goes over a line, and after a comma in an
+    // object there is a key.
+    let expects_more = line.ends_with(['{', '[', ',', ':']);
+    let begins = next.trim_start();
+    let fits = if expects_more {
+        begins.starts_with(|char: char| char.is_ascii_digit() || r#"{["-}]"#.contains(char))
+            || ["true", "false", "null"].iter().any(|literal| begins.starts_with(literal))
+    } else {
+        begins.starts_with([',', '}', ']'])
+    };
+    !scan.in_text() && fits && (!next.starts_with('{') || line.starts_with('[') || last == b'[')
 }
 
 fn line_ends(text: &str) -> u32 {

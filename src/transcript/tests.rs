@@ -292,6 +292,34 @@ fn broken_lines_are_numbered_and_the_rest_goes_on() {
     assert!(transcript.errors.iter().all(|found| !found.error.message.contains("line 1")), "{:?}", transcript.errors);
 }
 
+/// A line that lacks its last bracket, whatever the harness or the shell wrote behind it.
+#[test]
+fn what_stands_behind_a_cut_line_goes_on() {
+    let user = |text: &str| format!(r#"{{"type":"message","role":"user","text":"{text}"}}"#);
+    let cut = |line: &str| line.strip_suffix('}').unwrap().to_owned();
+    let call = r#"{"type":"tool-call","tool":"ls","args":{"all":true}}"#;
+    for broken in [cut(&user("a")), cut(call), "[1,2".into(), r#"{"type":"message","synthetic":tru"#.into()] {
+        for words in ["Killed", "npm warn deprecated", "node:internal/process", "  at line 3", "Terminated: 15", ""] {
+            let text = [&*user("x"), &broken, words, &user("y"), &user("z")].join("\n");
+            let transcript = read(&text, Some(Format::Trace));
+            assert_eq!(transcript.events.len(), 3, "{text}");
+            assert_eq!(transcript.lines, [1, 4, 5], "{text}");
+            assert!(transcript.errors.iter().all(|found| matches!(found.line, 2 | 3)), "{text}");
+            assert!(transcript.errors.len() > usize::from(!words.is_empty()), "{text}: {:?}", transcript.errors);
+        }
+    }
+    // What is written over several lines is one document, however it is laid out.
+    for whole in [
+        "{\n\"type\":\"message\"\n,\n\"role\":\n\"user\",\"text\":\"x\"\n}",
+        "{\"type\":\"message\",\"role\":\"user\"\n,\"text\":\"x\"}",
+        "{\"type\":\"message\",\"role\":\"user\",\n  \"text\": \"x\"\n}",
+        "{\"type\":\"message\",\"role\":\"user\",\"text\":\"x\"\n}",
+    ] {
+        let text = [whole, &user("y")].join("\n");
+        assert_eq!(read(&text, Some(Format::Trace)).events.len(), 2, "{text}");
+    }
+}
+
 #[test]
 fn wrong_types_are_named() {
     let rows: [(&str, &[&str]); 15] = [
