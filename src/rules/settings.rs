@@ -211,7 +211,7 @@ const AGAIN: [(&str, u32); 9] = [
     ("repeated-error", 1),
     ("resubmission", 1),
     ("same-answer", 1),
-    ("stagnation", 8),
+    ("stagnation", 4),
 ];
 
 /// Raises the thresholds of rules by what is ordered.

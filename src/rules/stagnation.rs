@@ -7,6 +7,7 @@
 //! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that reached their goal
 //! hardly one sees a kind of call come to the same trouble for the fourth time.
 
+mod agents;
 mod plans;
 mod rederived;
 mod revisits;
@@ -20,16 +21,14 @@ use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, only_told};
 use crate::state::{Call, Kin, Ring, Step, Time, head};
 use crate::text::{
-    Edit, Figures, Left, Words, combine, down, first_mark, frame, mark, mistake, printable, progress, root_line,
+    Edit, Figures, Key, Left, Words, combine, down, first_mark, frame, mark, mistake, printable, progress, root_line,
     tells_trouble, told,
 };
-use alloc::{boxed::Box, format};
-use plans::Plans;
+use agents::Agents;
+use alloc::{boxed::Box, format, string::String};
 use rederived::Rederived;
-use revisits::Revisits;
 use things::{Outcome, Things};
-use trouble::Troubles;
-use views::{Beside, Views};
+use views::Beside;
 
 /// Kinds of calls that came again, and are followed.
 const KINDS: usize = 6;
@@ -54,7 +53,38 @@ const ROW: u32 = 5;
 
 const INSTEAD: &str = "Look for what has not been looked at yet, or say what is missing and who can give it: more of the same will come to the same.";
 
+const ANSWERED: &str = "Work with the answers that are there, or call something that was not called yet.";
+
 pub(crate) struct Stagnation;
+
+/// What is said of one way to get nowhere.
+struct Found<'a> {
+    kind: &'static str,
+    name: &'a str,
+    identity: Key,
+    points: u32,
+    message: String,
+    instead: &'static str,
+    halt_reason: HaltReason,
+}
+
+impl Found<'_> {
+    fn told(self, seen: &Streak, cx: &Cx<'_>) -> Signal {
+        let Self { kind, name, identity, points, message, instead, halt_reason } = self;
+        let signal = seen.signal(Told {
+            kind,
+            identity,
+            count: points,
+            confidence: confidence(400, 14, points),
+            signature: cx.named(name, '=', identity),
+            message,
+            instead,
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason,
+        });
+        only_told(signal, cx)
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
@@ -75,12 +105,10 @@ pub(crate) struct State {
     spoke: bool,
     heard: bool,
     things: Things,
-    troubles: Troubles,
+    agents: Agents,
     rederived: Rederived,
-    views: Views,
-    plans: Plans,
 }
-codec!(struct State { again, at, changes, mutations, news, waited, waits, spoke, heard, things, troubles, rederived, views, plans });
+codec!(struct State { again, at, changes, mutations, news, waited, waits, spoke, heard, things, agents, rederived });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -89,9 +117,8 @@ struct Again {
     kinds: Ring<Kind>,
     /// Steps in a row that were made before with the same answer.
     row: Streak,
-    revisits: Revisits,
 }
-codec!(struct Again { kinds, row, revisits });
+codec!(struct Again { kinds, row });
 
 /// A kind of call that came again.
 #[derive(Clone, Debug)]
@@ -212,17 +239,9 @@ impl Kind {
         } else {
             ("same-trouble", "the same trouble", HaltReason::RepeatedError)
         };
-        self.seen.signal(Told {
-            kind,
-            identity,
-            count: self.points,
-            confidence: confidence(400, 14, self.points),
-            signature: cx.named(&name, '=', identity),
-            message: format!("`{name}` came to {what} {times} times, figures aside, whatever was done in between"),
-            instead: INSTEAD,
-            recommendation: Recommendation::ChangeApproach,
-            halt_reason,
-        })
+        let message = format!("`{name}` came to {what} {times} times, figures aside, whatever was done in between");
+        Found { kind, name: &name, identity, points: self.points, message, instead: INSTEAD, halt_reason }
+            .told(&self.seen, cx)
     }
 
     /// What `next` is beside this.
@@ -379,21 +398,19 @@ impl Again {
     }
 
     fn told(&self, row: u32, cx: &Cx<'_>) -> Signal {
-        let identity = combine("stagnation/row", &[cx.agent]);
         let times = self.row.times;
-        self.row.signal(Told {
+        let found = Found {
             kind: "nothing-new",
-            identity,
-            count: row,
-            confidence: confidence(400, 14, row),
-            signature: cx.named("calls", '=', identity),
+            name: "calls",
+            identity: combine("stagnation/row", &[cx.agent]),
+            points: row,
             message: format!(
                 "the last {times} calls were all made before and got the answers that they had got before"
             ),
-            instead: "Work with the answers that are there, or call something that was not called yet.",
-            recommendation: Recommendation::ChangeApproach,
+            instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
-        })
+        };
+        found.told(&self.row, cx)
     }
 }
 
@@ -412,57 +429,52 @@ impl Rule for Stagnation {
             Fact::Step(step, result) => {
                 let call = step.call.as_ref()?;
                 let thought = call.is_thought(step, result);
-                let planned = state.plans.took(step, call, thought);
-                if planned && cx.limits.reached(state.plans.points(), 1) {
-                    return state.plans.told(cx).map(|signal| only_told(signal, cx));
+                let reached = |points: u32| cx.limits.reached(points, 1);
+                let own = state.agents.of(step.agent);
+                if own.plans.took(step, call, thought) && reached(own.plans.points()) {
+                    return own.plans.told(cx);
                 }
                 if thought {
                     return None;
                 }
                 state.spoke = false;
-                let own = state.troubles.of(step.agent);
-                let listed = own.follows(step, call);
-                let back = step
-                    .root(result, cx.salt)
-                    .is_some_and(|root| own.took(root, step, call, &result.output, listed, cx.salt));
+                let listed = own.follows(step);
+                let back = own.trouble.took(step, call, result, listed, cx.salt);
                 let before = state.changes;
                 let came = state.step(step, call, result, listed, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
-                let again = state.again.as_deref_mut();
-                let revisited = again.is_some_and(|again| {
-                    again.revisits.took(step, call, result, listed || waits, changes != before && call.edit != Edit::No)
-                });
                 let thing = state.things.took(step, call, || {
                     let line = root_line(&result.output).map_or(mark(step.facts.light), |line| told(line, cx.salt));
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
                     Outcome { trouble, line, length, changes, waits }
                 });
                 let derived = state.rederived.took(step, call, &result.output, cx.salt);
+                let own = state.agents.of(step.agent);
+                let edited = changes != before && call.edit != Edit::No;
+                let revisited = state.again.is_some() && own.revisits.took(step, call, result, listed || waits, edited);
                 let idle = waits || listed && !call.asks.shows();
-                let seen = state.views.took(step, call, result, Beside { changes, idle }, cx.salt);
-                if let Some(thing) = thing.filter(|thing| cx.limits.reached(thing.points(), 1)) {
-                    return Some(only_told(thing.told(&call.name, cx), cx));
+                let seen = own.views.took(step, call, result, Beside { changes, idle }, cx.salt);
+                if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
+                    return Some(thing.told(&call.name, cx));
                 }
-                if derived && cx.limits.reached(state.rederived.points(), 1) {
-                    return state.rederived.told(cx).map(|signal| only_told(signal, cx));
+                if derived && reached(state.rederived.points()) {
+                    return state.rederived.told(cx);
                 }
-                if back && cx.limits.reached(state.troubles.latest().points(), 1) {
-                    return state.troubles.latest().told(cx).map(|signal| only_told(signal, cx));
+                if back && reached(own.trouble.points()) {
+                    return own.trouble.told(cx);
                 }
                 if let Some(again) = &state.again {
                     let kind = again.kinds.last().filter(|_| came);
                     let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
-                    if cx.limits.reached(points.max(row), 1) {
+                    if reached(points.max(row)) {
                         let kind = kind.filter(|kind| kind.points >= row);
-                        let told = kind.map_or_else(|| again.told(row, cx), |kind| kind.told(&call.name, cx));
-                        return Some(only_told(told, cx));
-                    }
-                    if revisited && cx.limits.reached(again.revisits.points(), 1) {
-                        return again.revisits.told(cx).map(|signal| only_told(signal, cx));
+                        return Some(kind.map_or_else(|| again.told(row, cx), |kind| kind.told(&call.name, cx)));
                     }
                 }
-                let told = (seen && cx.limits.reached(state.views.points(), 1)).then(|| state.views.told(cx));
-                told.flatten().map(|signal| only_told(signal, cx))
+                if revisited && reached(own.revisits.points()) {
+                    return own.revisits.told(cx);
+                }
+                if seen && reached(own.views.points()) { own.views.told(cx) } else { None }
             }
             Fact::Heard(_) => {
                 // What a user writes straight after an answer is about that; after the agent's words it is another turn.
@@ -470,10 +482,8 @@ impl Rule for Stagnation {
                     *state = State::default();
                 }
                 state.heard = true;
-                state.troubles.forget();
+                state.agents.heard();
                 state.rederived = Rederived::default();
-                state.views.ends();
-                state.plans = Plans::default();
                 None
             }
             _ => {
@@ -484,34 +494,17 @@ impl Rule for Stagnation {
     }
 
     fn standing(state: &State) -> u32 {
-        let points = |again: &Again| {
-            again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row()).max(again.revisits.points())
-        };
-        state
-            .again
-            .as_deref()
-            .map_or(0, points)
-            .max(state.things.points())
-            .max(state.troubles.points())
-            .max(state.rederived.points())
-            .max(state.views.points())
-            .max(state.plans.points())
+        let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
+        let kinds = state.again.as_deref().map_or(0, points);
+        kinds.max(state.things.points()).max(state.agents.points()).max(state.rederived.points())
     }
 
     fn fits(state: &State) -> bool {
         let fits = |again: &Again| {
             let kinds = &again.kinds;
-            kinds.len() <= KINDS
-                && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits())
-                && again.row.fits()
-                && again.revisits.fits()
+            kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
         };
-        state.again.as_deref().is_none_or(fits)
-            && state.things.fits()
-            && state.troubles.fits()
-            && state.rederived.fits()
-            && state.views.fits()
-            && state.plans.fits()
+        state.again.as_deref().is_none_or(fits) && state.things.fits() && state.agents.fits() && state.rederived.fits()
     }
 }
 

@@ -280,6 +280,14 @@ pub(crate) fn pair(tool: &str, args: &str, outcome: &str, output: &str) -> [Stri
     ]
 }
 
+/// The same of an agent, with an answer in plain text, that went well.
+pub(crate) fn step(agent: &str, tool: &str, args: &str, answer: &str) -> [String; 2] {
+    let answer = serde_json::to_string(answer).unwrap();
+    let by = |line: String| line.replacen('{', &format!(r#"{{"agent":"{agent}","#), 1);
+    let answer = answer.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap();
+    pair(tool, args, "ok", answer).map(by)
+}
+
 /// A streamed piece of an answer.
 pub(crate) fn delta(text: &str) -> String {
     serde_json::json!({"type": "delta", "text": text}).to_string()

@@ -67,9 +67,11 @@ fn of_sentence(sentence: &str) -> u32 {
         };
         let count = match word.strip_suffix('x').and_then(number) {
             Some(count) => Some(count),
-            None if same(word, "each") => {
+            // So often for each of several things is twice as often at least: `five runs each`, `five of each`, `5 times per setting`.
+            None if same(word, "each") || same(word, "per") && listed(TIMES, before[3]) => {
                 let [.., other, latest] = before;
-                number(if same(latest, "of") { other } else { latest })
+                let counted = if same(latest, "of") || listed(TIMES, latest) { other } else { latest };
+                number(counted).map(|count| 2 * count)
             }
             None if listed(TIMES, word) && !compares => before.iter().rev().take(2).find_map(|word| number(word)),
             None if every > 0 && listed(SPANS, word) => Some(WATCH),
@@ -98,9 +100,11 @@ mod tests {
         for (text, times) in [
             ("Run the test 20 times and tell me the rate", 20),
             ("switch it on and off ten times", 10),
-            ("five runs each, interleaved", 5),
+            ("five runs each, interleaved", 10),
+            ("take 3 measurements per setting", 6),
+            ("10 km per day", 0),
             ("toss it 12x", 12),
-            ("alternate A and B, five of each", 5),
+            ("alternate A and B, five of each", 10),
             ("Look at the page every 5 minutes until it opens", WATCH),
             ("ogni sera accendi la luce", WATCH),
             ("take exactly 20 readings", 20),

@@ -1,10 +1,10 @@
 //! A plan that is written anew and anew, and nothing of it is done.
 
-use super::{WELL_ELSE, confidence};
+use super::{Found, WELL_ELSE};
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::HaltReason;
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal, Told};
+use crate::rules::{Cx, Signal};
 use crate::state::{Call, Step};
 use crate::text::{Asks, combine, keeps_notes, mark};
 use alloc::{boxed::Box, format};
@@ -14,33 +14,29 @@ use alloc::{boxed::Box, format};
 pub(super) struct Plans(Option<Box<Plan>>);
 codec!(struct Plans(_));
 
-/// Plans in a row by one agent, none of which is the one before.
+/// Plans in a row, none of which is the one before.
 #[derive(Clone, Debug, Default)]
 struct Plan {
-    agent: u32,
     latest: u32,
     seen: Streak,
 }
-codec!(struct Plan { agent, latest, seen });
+codec!(struct Plan { latest, seen });
 
 impl Plans {
-    /// Takes a step in, and tells whether it wrote one more plan. What is thought or read in one's own notes is no act, and another
-    /// agent's act is none of this one's.
+    /// Takes a step in, and tells whether it wrote one more plan. What is thought or read in one's own notes is no act.
     pub(super) fn took(&mut self, step: &Step, call: &Call, thought: bool) -> bool {
-        let agent = mark(step.agent);
         if call.asks != Asks::Plan || step.facts.failed {
-            let acted = !thought && !keeps_notes(&call.name);
-            self.0 = self.0.take().filter(|plan| plan.agent != agent || !acted);
+            if self.0.is_some() && !thought && !keeps_notes(&call.name) {
+                self.0 = None;
+            }
             return false;
         }
-        let mut plan = self.0.take().filter(|plan| plan.agent == agent).unwrap_or_default();
+        let plan = self.0.get_or_insert_default();
         let latest = mark(call.key);
-        let other = latest != plan.latest;
-        (plan.agent, plan.latest) = (agent, latest);
+        let other = core::mem::replace(&mut plan.latest, latest) != latest;
         if other {
             plan.seen.add(step.sighting, step.onset);
         }
-        self.0 = Some(plan);
         other
     }
 
@@ -50,18 +46,16 @@ impl Plans {
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let plan = self.0.as_ref()?;
-        let identity = combine("stagnation/plan", &[cx.agent]);
-        Some(plan.seen.signal(Told {
+        let found = Found {
             kind: "plan-again",
-            identity,
-            count: self.points(),
-            confidence: confidence(400, 14, self.points()),
-            signature: cx.named("plan", '=', identity),
+            name: "plan",
+            identity: combine("stagnation/plan", &[cx.agent]),
+            points: self.points(),
             message: format!("a plan was written {} times in a row, and nothing of it was done", plan.seen.times),
             instead: "Do the first step of the plan as it stands.",
-            recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
-        }))
+        };
+        Some(found.told(&plan.seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -72,15 +66,8 @@ impl Plans {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Nudge, Observe};
-    use crate::rules::testing::events;
+    use crate::rules::testing::{events, step};
     use alloc::{format, string::String, vec::Vec};
-
-    fn step(agent: &str, tool: &str, args: &str, answer: &str) -> [String; 2] {
-        [
-            format!(r#"{{"type":"tool-call","agent":"{agent}","tool":"{tool}","args":{args}}}"#),
-            format!(r#"{{"type":"tool-result","agent":"{agent}","tool":"{tool}","outcome":"ok","output":"{answer}"}}"#),
-        ]
-    }
 
     fn plan(agent: &str, first: &str) -> [String; 2] {
         let args = format!(r#"{{"todos":[{{"do":"{first}","done":false}},{{"do":"sweep the loft","done":false}}]}}"#);
@@ -103,6 +90,9 @@ mod tests {
         let act = |agent| step(agent, "open_hatch", r#"{"side":"south"}"#, "open");
         let beside = FIRST.iter().flat_map(|first| [plan("ann", first), act("bob")].concat());
         expect(beside.take(16).collect(), &[(13, Nudge)]);
+        // Two plan by turns.
+        let both = FIRST.iter().flat_map(|first| [plan("ann", first), plan("bob", first)].concat());
+        expect(both.take(16).collect(), &[(13, Nudge), (15, Nudge)]);
     }
 
     #[test]

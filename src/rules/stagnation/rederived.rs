@@ -3,11 +3,11 @@
 //! A revenue is summed up, grouped, joined and added up from its parts, and is the same each time. Such a figure is long and has a
 //! fraction, so that it does not come about by chance, and its answers say hardly anything else.
 
-use super::{TROUBLE, confidence};
+use super::{Found, TROUBLE};
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::HaltReason;
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal, Told};
+use crate::rules::{Cx, Signal};
 use crate::state::{Call, Step};
 use crate::text::{Edit, combine, key, mark};
 use alloc::{boxed::Box, format, string::String};
@@ -58,18 +58,16 @@ impl Rederived {
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let known = self.0.as_ref()?;
-        let identity = combine("stagnation/figure", &[known.figure.into()]);
-        Some(known.seen.signal(Told {
+        let found = Found {
             kind: "same-figure",
-            identity,
-            count: self.points(),
-            confidence: confidence(400, 14, self.points()),
-            signature: cx.named("figure", '=', identity),
+            name: "figure",
+            identity: combine("stagnation/figure", &[known.figure.into()]),
+            points: self.points(),
             message: format!("the same figure came out {} times, each time got in another way", known.seen.times + 1),
             instead: "Take the figure as it is and go on with what it is for.",
-            recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
-        }))
+        };
+        Some(found.told(&known.seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {

@@ -1,11 +1,11 @@
 //! Calls of which nearly all were made before with the same answer, in whatever order: rooms that are walked through again, one
 //! choice and the other by turns.
 
-use super::{FULL, confidence};
+use super::{ANSWERED, FULL, Found};
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation, ToolResult};
+use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal, Told};
+use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
 use crate::text::{Asks, combine, mark};
 use alloc::{boxed::Box, format};
@@ -54,20 +54,19 @@ impl Revisits {
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let places = self.0.as_ref()?;
-        let (identity, times) = (combine("stagnation/row", &[cx.agent]), places.past.count_ones());
-        Some(places.seen.signal(Told {
+        let times = places.past.count_ones();
+        let found = Found {
             kind: "nothing-new",
-            identity,
-            count: places.points(),
-            confidence: confidence(400, 14, places.points()),
-            signature: cx.named("calls", '=', identity),
+            name: "calls",
+            identity: combine("stagnation/row", &[cx.agent]),
+            points: places.points(),
             message: format!(
                 "{times} of the last {LATEST} calls were all made before and got the answers that they had got before"
             ),
-            instead: "Work with the answers that are there, or call something that was not called yet.",
-            recommendation: Recommendation::ChangeApproach,
+            instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
-        }))
+        };
+        Some(found.told(&places.seen, cx))
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -77,7 +76,7 @@ impl Revisits {
 
 impl Places {
     fn took(&mut self, step: &Step, call: &Call, idle: bool) -> bool {
-        let answer = combine("stagnation/answer", &[step.facts.light, step.agent]);
+        let answer = step.facts.light;
         let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer])));
         // Another call that comes to what is known brings no news, and is no repetition.
         if self.answers.met(mark(answer)) && (!known || idle || call.polling) {
@@ -100,20 +99,14 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::Nudge;
-    use crate::rules::testing::{Played, events};
+    use crate::rules::testing::{Played, events, step};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stagnation";
 
     fn play<'a>(steps: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Played {
-        let line = |(tool, args, answer): (&str, &str, String)| {
-            let answer = serde_json::to_string(&answer).unwrap();
-            [
-                format!(r#"{{"type":"tool-call","tool":"{tool}","args":{args}}}"#),
-                format!(r#"{{"type":"tool-result","tool":"{tool}","outcome":"ok","output":{answer}}}"#),
-            ]
-        };
-        let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
+        let lines: Vec<String> =
+            steps.into_iter().flat_map(|(tool, args, answer)| step("ann", tool, args, &answer)).collect();
         events("{}", &lines)
     }
 

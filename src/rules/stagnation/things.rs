@@ -3,11 +3,11 @@
 //! An order that is changed with ever other addresses, a page fetched under ever other names: no two calls are of a kind, but
 //! what they act upon is the same. Or it is changed again and again, and each look at it afterwards shows what was there before.
 
-use super::{TROUBLE, TROUBLE_CHANGED, UNMOVED, WELL_CHANGED, confidence};
+use super::{Found, TROUBLE, TROUBLE_CHANGED, UNMOVED, WELL_CHANGED};
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation};
+use crate::model::HaltReason;
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal, Told};
+use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Ring, Step};
 use crate::text::{Empty, combine, mark, printable};
 use alloc::{boxed::Box, format};
@@ -192,16 +192,7 @@ impl Thing {
             )
         };
         let identity = combine("stagnation/thing", &[self.thing.into()]);
-        seen.signal(Told {
-            kind,
-            identity,
-            count: self.points(),
-            confidence: confidence(400, 14, self.points()),
-            signature: cx.named(&name, '=', identity),
-            message,
-            instead: super::INSTEAD,
-            recommendation: Recommendation::ChangeApproach,
-            halt_reason,
-        })
+        Found { kind, name: &name, identity, points: self.points(), message, instead: super::INSTEAD, halt_reason }
+            .told(seen, cx)
     }
 }

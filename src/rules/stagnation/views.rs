@@ -1,13 +1,13 @@
 //! Views that all were seen before, by whatever calls: a page that comes back with another advertisement, files read again by
 //! other tools, one state and the other by turns.
 
-use super::{FULL, confidence, trouble};
+use super::{FULL, Found, trouble};
 use crate::codec::codec;
-use crate::model::{HaltReason, Recommendation, ToolResult};
+use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
-use crate::rules::{Cx, Signal, Told};
+use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Ring, Step};
-use crate::text::{Asks, Edit, Empty, Key, Words, combine, mark, scrolls};
+use crate::text::{Asks, Edit, Empty, Words, combine, mark, scrolls};
 use alloc::{boxed::Box, format};
 
 /// Headings that are known, and views of which the words are.
@@ -56,21 +56,18 @@ struct View {
     all: u32,
     words: Words,
     length: u32,
-    /// A mark of the agent that saw it: what one has seen is new to another.
-    agent: u32,
 }
-codec!(struct View { all, words, length, agent });
+codec!(struct View { all, words, length });
 
 impl View {
-    fn of(answer: &str, agent: Key) -> Self {
+    fn of(answer: &str) -> Self {
         let (words, all) = Words::shown(answer);
-        Self { all, words, length: u32::try_from(answer.len()).unwrap_or(u32::MAX), agent: mark(agent) }
+        Self { all, words, length: u32::try_from(answer.len()).unwrap_or(u32::MAX) }
     }
 
     /// Whether another shows the same but for a small part. A list that was added to is longer.
     fn is_like(&self, other: &Self) -> bool {
-        let long = self.length.abs_diff(other.length) <= (self.length / 8).max(32);
-        self.agent == other.agent && long && self.words.nearly(&other.words)
+        self.length.abs_diff(other.length) <= (self.length / 8).max(32) && self.words.nearly(&other.words)
     }
 }
 
@@ -91,8 +88,7 @@ impl Views {
             return false;
         }
         let idle = core::mem::take(&mut self.fresh) || beside.idle;
-        let head = mark(combine("stagnation/head", &[step.kin.head.into(), step.agent]));
-        if self.heads.met(head) {
+        if self.heads.met(step.kin.head) {
             self.again.get_or_insert_default().took(step, call, result, Beside { idle, ..beside }, salt)
         } else {
             self.ends();
@@ -112,19 +108,17 @@ impl Views {
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let again = self.again.as_ref()?;
-        let identity = combine("stagnation/views", &[cx.agent]);
         let times = again.row.times;
-        Some(again.row.signal(Told {
+        let found = Found {
             kind: "nothing-new",
-            identity,
-            count: self.points(),
-            confidence: confidence(400, 14, self.points()),
-            signature: cx.named("views", '=', identity),
+            name: "views",
+            identity: combine("stagnation/views", &[cx.agent]),
+            points: self.points(),
             message: format!("the last {times} calls showed what was seen before, but for figures and a few words"),
             instead: "Work with what is there, or look at something that was not looked at yet.",
-            recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
-        }))
+        };
+        Some(found.told(&again.row, cx))
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -147,7 +141,7 @@ impl Again {
         let elsewhere = self.acts_elsewhere(call);
         let round = call.round.map_or(0, mark);
         let copy = round != 0 && core::mem::replace(&mut self.round, round) == round;
-        let view = View::of(&result.output, step.agent);
+        let view = View::of(&result.output);
         if view.words.is_empty() {
             return false;
         }
@@ -186,8 +180,8 @@ impl Again {
 
     /// What has only risen, or fallen, counts something.
     fn points(&self) -> u32 {
-        let counts = matches!(self.moved, ROSE | FELL);
-        if counts { 0 } else { self.row.times.saturating_mul(FULL) / ROW }
+        let gets_on = matches!(self.moved, ROSE | FELL);
+        if gets_on { 0 } else { self.row.times.saturating_mul(FULL) / ROW }
     }
 
     fn fits(&self) -> bool {
@@ -201,23 +195,17 @@ impl Again {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Nudge, Observe};
-    use crate::rules::testing::{Played, events};
+    use crate::rules::testing::{Played, events, step};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stagnation";
 
+    type Step = (&'static str, &'static str, String, String);
+
     /// Steps: agent, tool, arguments and answer.
-    fn play(steps: impl IntoIterator<Item = (&'static str, &'static str, String, String)>) -> Played {
-        let line = |(agent, tool, args, answer): (&str, &str, String, String)| {
-            let answer = serde_json::to_string(&answer).unwrap();
-            [
-                format!(r#"{{"type":"tool-call","agent":"{agent}","tool":"{tool}","args":{args}}}"#),
-                format!(
-                    r#"{{"type":"tool-result","agent":"{agent}","tool":"{tool}","outcome":"ok","output":{answer}}}"#
-                ),
-            ]
-        };
-        let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
+    fn play(steps: impl IntoIterator<Item = Step>) -> Played {
+        let lines: Vec<String> =
+            steps.into_iter().flat_map(|(agent, tool, args, answer)| step(agent, tool, &args, &answer)).collect();
         events("{}", &lines)
     }
 
@@ -233,7 +221,7 @@ mod tests {
         ("charts/mole.txt", "Lights upon the outer mole\ngreen flash to starboard\nfog horn out of order since autumn"),
     ];
 
-    fn read(agent: &'static str, lap: usize, chart: usize) -> (&'static str, &'static str, String, String) {
+    fn read(agent: &'static str, lap: usize, chart: usize) -> Step {
         let (path, text) = CHARTS[chart];
         // Each lap by another hand.
         let (tool, args) = [
@@ -249,6 +237,16 @@ mod tests {
     fn files_read_again_by_other_tools() {
         let laps = |agent: &'static str| (0..4).flat_map(move |lap| (0..3).map(move |chart| read(agent, lap, chart)));
         play(laps("ann")).expect(RULE, &[(17, Nudge), (19, Observe), (21, Observe), (23, Observe)]);
+        // Beside another's work that gets on.
+        let ships =
+            ["tug", "barge", "sloop", "ketch", "cutter", "yawl", "pinnace", "lugger", "smack", "hoy", "dory", "punt"];
+        let beside = laps("ann").zip(ships).flat_map(|(own, ship)| {
+            let log = format!(
+                "The log of the {ship}\nshe left for the {ship} ground with the tide\nnobody has seen her since"
+            );
+            [own, ("bob", "read_file", format!(r#"{{"path":"logs/{ship}.txt"}}"#), log)]
+        });
+        play(beside).strongest(RULE, Nudge);
         // One lap for each of four agents.
         let agents = ["ann", "bob", "cat", "dan"];
         play((0..4).flat_map(|lap| (0..3).map(move |chart| read(agents[lap], lap, chart)))).expect(RULE, &[]);
@@ -268,7 +266,7 @@ mod tests {
         .expect(RULE, &[]);
     }
 
-    fn page(at: usize, advertisement: &str, entries: usize) -> (&'static str, &'static str, String, String) {
+    fn page(at: usize, advertisement: &str, entries: usize) -> Step {
         let rows = (0..entries).map(|at| format!("row: crossing to island {at}\n")).collect::<String>();
         let text = format!(
             "Crossings of the bay, page loaded in {at}07 ms\ndialog: your privacy matters to us and to {at}31 partners\nbutton: accept all\nbutton: choose one by one\nlink: how we handle what you tell us\n{rows}others like {advertisement}"
@@ -287,7 +285,7 @@ mod tests {
     }
 
     /// A change, and what a check says after it.
-    fn change(at: usize, says: &str) -> [(&'static str, &'static str, String, String); 2] {
+    fn change(at: usize, says: &str) -> [Step; 2] {
         let words = ["lamp", "horn", "bell", "flag", "buoy", "mast", "keel", "rope"];
         let edit = format!(r#"{{"path":"src/lights.rs","old":"{} {at}","new":"{}"}}"#, words[at], words[(at + 1) % 8]);
         let check = r#"{"command":"make lights"}"#;

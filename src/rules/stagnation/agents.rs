@@ -1,0 +1,77 @@
+//! What one agent did and met, apart from what another did at the same task: they may take turns at it.
+
+use super::plans::Plans;
+use super::revisits::Revisits;
+use super::trouble::Trouble;
+use super::views::Views;
+use crate::codec::codec;
+use crate::state::Step;
+use crate::text::{Key, mark};
+use alloc::boxed::Box;
+
+/// The two that acted last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agents {
+    latest: Agent,
+    other: Option<Box<Agent>>,
+}
+codec!(struct Agents { latest, other });
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agent {
+    /// Its mark, 0 where events name none, and the kind of its latest call.
+    mark: u32,
+    last: u32,
+    pub(super) trouble: Trouble,
+    pub(super) views: Views,
+    pub(super) revisits: Revisits,
+    pub(super) plans: Plans,
+}
+codec!(struct Agent { mark, last, trouble, views, revisits, plans });
+
+impl Agents {
+    /// The one whose step is taken in; where it is none of the two, one that has done nothing.
+    pub(super) fn of(&mut self, agent: Key) -> &mut Agent {
+        let mark = if agent == 0 { 0 } else { mark(agent) };
+        if mark != self.latest.mark {
+            let known = self.other.take().filter(|other| other.mark == mark);
+            let next = known.map_or_else(|| Agent { mark, ..Agent::default() }, |known| *known);
+            let before = core::mem::replace(&mut self.latest, next);
+            self.other = (before.last != 0).then(|| Box::new(before));
+        }
+        &mut self.latest
+    }
+
+    /// The user has said something: what is done now is asked for.
+    pub(super) fn heard(&mut self) {
+        for agent in core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()) {
+            agent.trouble.forget();
+            agent.views.ends();
+            (agent.revisits, agent.plans) = (Revisits::default(), Plans::default());
+        }
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.latest.points().max(self.other.as_ref().map_or(0, |other| other.points()))
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.latest.fits() && self.other.as_ref().is_none_or(|other| other.fits())
+    }
+}
+
+impl Agent {
+    /// Takes in a call, and tells whether the one before was of its kind: one thing after the other of a list.
+    pub(super) fn follows(&mut self, step: &Step) -> bool {
+        let kind = step.kin.now.kind;
+        core::mem::replace(&mut self.last, kind) == kind
+    }
+
+    fn points(&self) -> u32 {
+        self.trouble.points().max(self.views.points()).max(self.revisits.points()).max(self.plans.points())
+    }
+
+    fn fits(&self) -> bool {
+        self.trouble.fits() && self.views.fits() && self.revisits.fits() && self.plans.fits()
+    }
+}
