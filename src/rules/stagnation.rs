@@ -61,7 +61,8 @@ pub(crate) struct Stagnation;
 struct Found<'a> {
     kind: &'static str,
     name: &'a str,
-    identity: Key,
+    /// What it is that comes again, whoever makes it come.
+    what: Key,
     points: u32,
     message: String,
     instead: &'static str,
@@ -70,13 +71,13 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn told(self, seen: &Streak, cx: &Cx<'_>) -> Signal {
-        let Self { kind, name, identity, points, message, instead, halt_reason } = self;
+        let Self { kind, name, what, points, message, instead, halt_reason } = self;
         let signal = seen.signal(Told {
             kind,
-            identity,
+            identity: combine("stagnation", &[what, cx.agent]),
             count: points,
             confidence: confidence(400, 14, points),
-            signature: cx.named(name, '=', identity),
+            signature: cx.named(name, '=', what),
             message,
             instead,
             recommendation: Recommendation::ChangeApproach,
@@ -231,16 +232,16 @@ impl Kind {
         }
     }
 
-    fn told(&self, name: &str, cx: &Cx<'_>) -> Signal {
-        let (name, times) = (printable(name, 48), self.seen.times);
-        let identity = combine("stagnation", &[self.kind.into()]);
-        let (kind, what, halt_reason) = if self.trouble == 0 {
+    fn told(&self, step: &Step, call: &Call, cx: &Cx<'_>) -> Signal {
+        let (name, times) = (printable(&call.name, 48), self.seen.times);
+        let what = combine("stagnation/kind", &[step.tool, call.frame.into()]);
+        let (kind, outcome, halt_reason) = if self.trouble == 0 {
             ("same-outcome", "the same", HaltReason::Stalled)
         } else {
             ("same-trouble", "the same trouble", HaltReason::RepeatedError)
         };
-        let message = format!("`{name}` came to {what} {times} times, figures aside, whatever was done in between");
-        Found { kind, name: &name, identity, points: self.points, message, instead: INSTEAD, halt_reason }
+        let message = format!("`{name}` came to {outcome} {times} times, figures aside, whatever was done in between");
+        Found { kind, name: &name, what, points: self.points, message, instead: INSTEAD, halt_reason }
             .told(&self.seen, cx)
     }
 
@@ -402,7 +403,7 @@ impl Again {
         let found = Found {
             kind: "nothing-new",
             name: "calls",
-            identity: combine("stagnation/row", &[cx.agent]),
+            what: combine("stagnation/row", &[]),
             points: row,
             message: format!(
                 "the last {times} calls were all made before and got the answers that they had got before"
@@ -455,7 +456,7 @@ impl Rule for Stagnation {
                 let idle = waits || listed && !call.asks.shows();
                 let seen = own.views.took(step, call, result, Beside { changes, idle }, cx.salt);
                 if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
-                    return Some(thing.told(&call.name, cx));
+                    return Some(thing.told(call, cx));
                 }
                 if derived && reached(state.rederived.points()) {
                     return state.rederived.told(cx);
@@ -468,7 +469,7 @@ impl Rule for Stagnation {
                     let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
                     if reached(points.max(row)) {
                         let kind = kind.filter(|kind| kind.points >= row);
-                        return Some(kind.map_or_else(|| again.told(row, cx), |kind| kind.told(&call.name, cx)));
+                        return Some(kind.map_or_else(|| again.told(row, cx), |kind| kind.told(step, call, cx)));
                     }
                 }
                 if revisited && reached(own.revisits.points()) {

@@ -188,6 +188,34 @@ fn asked_before_or_restored_in_between_the_verdicts_are_the_same() {
     }
 }
 
+/// Names only tell agents apart: under others the same is said, and what comes again bears the same signature.
+#[test]
+fn agents_go_by_any_name() {
+    let others = ["ann/", "zed/"];
+    let named = |event: &Event, before: &str| {
+        let mut event = event.clone();
+        event.context.agent = Some(format!("{before}{}", event.context.agent.unwrap_or_default()));
+        if let Body::Collaboration(asked) = &mut event.body {
+            asked.from.insert_str(0, before);
+            asked.to.insert_str(0, before);
+        }
+        event
+    };
+    for scenario in corpus() {
+        let detector = json::detector(scenario.config.as_deref().unwrap_or_default()).expect("a configuration");
+        let mut detectors = [detector.clone(), detector];
+        for (index, event) in scenario.events.iter().enumerate().filter(|(_, event)| !event.pending) {
+            let Ok(event) = json::event(&event.text) else { continue };
+            let mut says = [0, 1].map(|which| {
+                let verdict = detectors[which].record(&named(&event, others[which]));
+                verdict.map_or_else(|error| error.to_string(), |verdict| json::to_string(&verdict))
+            });
+            says[1] = says[1].replace(others[1], others[0]);
+            assert_eq!(says[0], says[1], "{}, event {index}", scenario.id);
+        }
+    }
+}
+
 /// The answers worth a line: above `observe`, would have been so, or refused.
 fn story(steps: &[Step]) -> String {
     let mut line = String::new();

@@ -49,7 +49,7 @@ impl Plans {
         let found = Found {
             kind: "plan-again",
             name: "plan",
-            identity: combine("stagnation/plan", &[cx.agent]),
+            what: combine("stagnation/plan", &[]),
             points: self.points(),
             message: format!("a plan was written {} times in a row, and nothing of it was done", plan.seen.times),
             instead: "Do the first step of the plan as it stands.",

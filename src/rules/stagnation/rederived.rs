@@ -61,7 +61,7 @@ impl Rederived {
         let found = Found {
             kind: "same-figure",
             name: "figure",
-            identity: combine("stagnation/figure", &[known.figure.into()]),
+            what: combine("stagnation/figure", &[known.figure.into()]),
             points: self.points(),
             message: format!("the same figure came out {} times, each time got in another way", known.seen.times + 1),
             instead: "Take the figure as it is and go on with what it is for.",

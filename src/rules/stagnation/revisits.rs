@@ -58,7 +58,7 @@ impl Revisits {
         let found = Found {
             kind: "nothing-new",
             name: "calls",
-            identity: combine("stagnation/row", &[cx.agent]),
+            what: combine("stagnation/revisits", &[]),
             points: places.points(),
             message: format!(
                 "{times} of the last {LATEST} calls were all made before and got the answers that they had got before"

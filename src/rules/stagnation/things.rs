@@ -168,10 +168,10 @@ impl Thing {
         self.seen.fits() && self.unmoved.as_ref().is_none_or(|unmoved| unmoved.seen.fits())
     }
 
-    pub(super) fn told(&self, name: &str, cx: &Cx<'_>) -> Signal {
+    pub(super) fn told(&self, call: &Call, cx: &Cx<'_>) -> Signal {
         let unmoved = self.unmoved.as_deref().filter(|unmoved| unmoved.points() > self.points);
         let seen = unmoved.map_or(&self.seen, |unmoved| &unmoved.seen);
-        let (name, times) = (printable(name, 48), seen.times);
+        let (name, times) = (printable(&call.name, 48), seen.times);
         let (kind, message, halt_reason) = if unmoved.is_some() {
             (
                 "no-change",
@@ -191,8 +191,8 @@ impl Thing {
                 HaltReason::RepeatedError,
             )
         };
-        let identity = combine("stagnation/thing", &[self.thing.into()]);
-        Found { kind, name: &name, identity, points: self.points(), message, instead: super::INSTEAD, halt_reason }
+        let what = combine("stagnation/thing", &[call.target.unwrap_or(0)]);
+        Found { kind, name: &name, what, points: self.points(), message, instead: super::INSTEAD, halt_reason }
             .told(seen, cx)
     }
 }

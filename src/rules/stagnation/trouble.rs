@@ -70,7 +70,7 @@ impl Trouble {
         let found = Found {
             kind: "same-trouble",
             name: "error",
-            identity: combine("stagnation/root", &[self.sign.into()]),
+            what: combine("stagnation/root", &[self.sign.into()]),
             points: back.points,
             message: format!("the same error came {times} times, whatever was called or changed in between"),
             instead: INSTEAD,

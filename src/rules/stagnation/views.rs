@@ -112,7 +112,7 @@ impl Views {
         let found = Found {
             kind: "nothing-new",
             name: "views",
-            identity: combine("stagnation/views", &[cx.agent]),
+            what: combine("stagnation/views", &[]),
             points: self.points(),
             message: format!("the last {times} calls showed what was seen before, but for figures and a few words"),
             instead: "Work with what is there, or look at something that was not looked at yet.",
