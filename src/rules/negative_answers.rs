@@ -66,15 +66,15 @@ pub(crate) struct Answer {
 }
 codec!(struct Answer { no, round, mutations, seen });
 
-/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, then a mark
-/// of what the call acted upon, 0 for nothing.
+/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, then whether only
+/// figures tell the call from the one of its kind before it, then a mark of what it acted upon, or of these; 0 for neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct No(u32);
 codec!(struct No(_));
 
 impl No {
-    const fn new(failed: bool, target: u32) -> Self {
-        Self(target << 2 | (failed as u32) << 1 | 1)
+    const fn new(failed: bool, figures: bool, about: u32) -> Self {
+        Self(about << 3 | (figures as u32) << 2 | (failed as u32) << 1 | 1)
     }
 
     const fn is_no(self) -> bool {
@@ -85,8 +85,12 @@ impl No {
         self.0 & 2 != 0
     }
 
-    const fn target(self) -> u32 {
-        self.0 >> 2
+    const fn by_figures(self) -> bool {
+        self.0 & 4 != 0
+    }
+
+    const fn about(self) -> u32 {
+        self.0 >> 3
     }
 }
 
@@ -100,10 +104,19 @@ impl Window<Answer> {
         // A refusal and an empty answer are two things.
         let failed = self.negative().filter(|answer| answer.no.failed()).count();
         let alike = failed.max(all - failed);
-        let alone = |one: &Answer| self.negative().filter(|other| other.no.target() == one.no.target()).count() == 1;
+        let alone = |one: &Answer| self.negative().filter(|other| other.no.about() == one.no.about()).count() == 1;
         // One thing after the other that is there, and does not hold what is asked for.
-        let list = failed == 0 && self.negative().all(|answer| answer.no.target() != 0 && alone(answer));
+        let others = self.negative().filter(|answer| answer.no.about() == 0 || !alone(answer)).count();
+        // Figures alone may be pages behind the last one.
+        let things = others == 0 && !self.negative().any(|answer| answer.no.by_figures());
+        let list = failed == 0 && (things || others <= 1 && self.finds_some());
         u32::try_from(if list { alike / LIST } else { alike }).unwrap_or(u32::MAX)
+    }
+
+    /// Whether something is found between two negative answers.
+    fn finds_some(&self) -> bool {
+        let mut found = self.seen.iter().skip_while(|answer| !answer.no.is_no()).skip_while(|answer| answer.no.is_no());
+        found.any(|answer| answer.no.is_no())
     }
 
     /// The evidence, where so many negative answers name one thing.
@@ -154,9 +167,12 @@ fn see(
             let denied = Denied { answer: step.sighting.seq, things };
             by_name.get_or_insert_default().push(denied, MAX_WINDOW as usize);
         }
-        let target = || step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
+        let target = step.call.as_ref().and_then(|call| call.target);
+        let next = step.kin.before.is_some_and(|_| !step.kin.is_same_call());
+        let figures = step.call.as_ref().filter(|_| next).map(|call| call.key);
         let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
-        let no = if negative { No::new(failed(), target()) } else { No::default() };
+        let about = || figures.or(target).map_or(0, mark);
+        let no = if negative { No::new(failed(), figures.is_some(), about()) } else { No::default() };
         let answer = Answer { no, round, mutations: step.mutations_after, seen: step.occurrence() };
         window.seen.push(answer, cx.limits.window as usize);
     }

@@ -89,8 +89,17 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, aft
         sighting: step.sighting,
         onset: step.onset,
     };
-    let same: Vec<(Sighting, Onset)> =
-        window.seen.iter().filter(|seen| newest.repeats(seen)).map(|seen| (seen.sighting, seen.onset)).collect();
+    // Who comes back from another place has moved.
+    let arrives = window
+        .seen
+        .last()
+        .is_some_and(|last| last.state.place != 0 && newest.state.place != 0 && last.state.place != newest.state.place);
+    let same: Vec<(Sighting, Onset)> = window
+        .seen
+        .iter()
+        .filter(|seen| !arrives && newest.repeats(seen))
+        .map(|seen| (seen.sighting, seen.onset))
+        .collect();
     let count = u32::try_from(same.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!same.is_empty()));
     let signal = cx.limits.reached(count, 1).then(|| {
         let mut signal = signal(step, &newest, same, count, cx);

@@ -259,6 +259,9 @@ impl Entry {
             return None;
         }
         // Who waits between two looks at something else waits for what he looks at.
+        if call.idles && !facts.failed && step.index > self.index + 1 {
+            return Some(0);
+        }
         let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
         if self.came.patient() && !facts.failed && step.index > self.index + 1 && lasted >= PAUSE {
             return Some(0);
@@ -511,7 +514,8 @@ impl Rule for RepeatedCall {
                         let worth = worth.map(|points| if nothing { 0 } else { points });
                         let busy = !custom && worth.is_some() && entry.new_between(step, entries);
                         // What is done in the same words is no repetition where each time brings something new.
-                        let gets_on = entry.sees_news(step) && acts(call, result);
+                        let moves = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != entry.marks.exact;
+                        let gets_on = entry.sees_news(step) && (moves || acts(call, result));
                         let full = call.limit > 0 && result.is_some_and(|result| tells(&result.output, call.limit));
                         let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
                         entry.again(step, call, result, worth, busy);

@@ -137,6 +137,10 @@ impl Rule for SameAnswer {
             sighting: step.sighting,
             onset: step.onset,
         };
+        if call.asks.shows() {
+            // Who comes back to a page from where something new was seen looks at another of its parts.
+            state.seen.retain(|seen| seen.answer != answer || seen.step >= step.news);
+        }
         state.seen.push(newest, cx.limits.window as usize);
         let oldest = step.index.saturating_sub(u64::from(cx.limits.window));
         state.seen.retain(|seen| seen.step > oldest);

@@ -210,6 +210,8 @@ impl Kind {
         let light = mark(step.facts.light);
         let [first, last] = [first_mark(answer), root_line(answer)];
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
+        // A table in which something is down says no more than that.
+        let down = trouble != 0 && !step.facts.failed;
         // What each of the two is asked for.
         let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
         let figures = if trouble == 0 && words.is_empty() { figures(head(answer)) } else { 0 };
@@ -217,7 +219,7 @@ impl Kind {
             kind,
             light,
             trouble,
-            line: last.map_or(light, |line| told(line, salt)),
+            line: last.map_or(if down { trouble } else { light }, |line| told(line, salt)),
             said: first.map_or(0, frame) ^ last.map_or(0, frame).rotate_left(9),
             left,
             figures,
@@ -445,8 +447,9 @@ impl Rule for Stagnation {
                 let came = state.step(step, call, result, listed, cx.salt);
                 let (changes, waits) = (state.changes, state.waits);
                 let thing = state.things.took(step, call, || {
-                    let line = root_line(&result.output).map_or(mark(step.facts.light), |line| told(line, cx.salt));
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
+                    let plain = if trouble == 0 || step.facts.failed { mark(step.facts.light) } else { trouble };
+                    let line = root_line(&result.output).map_or(plain, |line| told(line, cx.salt));
                     Outcome { trouble, line, length, changes, waits }
                 });
                 let derived = state.rederived.took(step, call, &result.output, cx.salt);

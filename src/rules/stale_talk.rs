@@ -1,12 +1,14 @@
 //! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking each
 //! other for what none of them has, a desk that demands a number which the caller has lost, or has given three times already;
+//! a cure that is announced again although the user says that nothing has changed;
 //! one apology after the other; farewells without end; work that desks hand to and fro, each with another reason.
 //! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
 //! round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands out one piece of
 //! work after the other.
 //! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
 //! word that was not said before, and nothing was done in between; what a user newly names is progress. Whoever hands a
-//! thing on has only talked ([`custody`]); a user who repeats a value was not heard ([`answered`]); and who finds no word any
+//! thing on has only talked ([`custody`]); a user who repeats a value was not heard ([`answered`]), and one who says message after
+//! message that all is as before was not helped; and who finds no word any
 //! more that was not said, message after message, says nothing at all.
 
 mod answered;
@@ -18,7 +20,7 @@ use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Goal, Key, Vocabulary, combine, figures, plain_words};
+use crate::text::{Asks, Goal, Key, Vocabulary, combine, complains, figures, plain_words};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 use answered::Answered;
@@ -64,6 +66,12 @@ const NOT_HEARD: Circle = Circle {
     said: ["the user has given the same value ", " times again, and nothing was done with it"],
     instead: "Use what the user has written already, or say why it cannot be used.",
 };
+const NOT_HELPED: Circle = Circle {
+    kind: "not-helped",
+    points: 7,
+    said: ["the user has said ", " times in a row that nothing has changed"],
+    instead: "Find out what is really there before the next change, or say that this does not help and what would.",
+};
 const HOLLOW: Circle = Circle {
     kind: "nothing-said",
     points: 4,
@@ -92,8 +100,10 @@ struct Talk {
     asked: bool,
     /// Messages in a row without a new word.
     hollow: Streak,
+    /// Messages of the user in a row that say that nothing has changed.
+    unhelped: Streak,
 }
-codec!(struct Talk { messages, words, news, since, custody, answered, asked, hollow });
+codec!(struct Talk { messages, words, news, since, custody, answered, asked, hollow, unhelped });
 
 #[derive(Clone, Debug)]
 struct Said {
@@ -209,6 +219,11 @@ impl Talk {
             if self.custody.counts(&said, cx.salt) || report {
                 self.custody.ends();
             }
+            if self.custody.gets_on(&said) {
+                // The next part of the work is talked about as well.
+                self.custody.ends();
+                self.custody.names();
+            }
         }
         self.custody.goes(custody::place(call, cx.salt), cx.here, cx.onset);
         HANDED.told(self.custody.returns(), cx)
@@ -224,7 +239,12 @@ impl Talk {
             self.custody.ends();
         }
         self.answered.hears(text, cx.salt, cx.here, cx.onset);
-        NOT_HEARD.told(self.answered.again(), cx)
+        if !complains(text) {
+            self.unhelped = Streak::default();
+        } else {
+            self.unhelped.add(cx.here, cx.onset);
+        }
+        NOT_HEARD.told(self.answered.again(), cx).or_else(|| NOT_HELPED.told(&self.unhelped, cx))
     }
 
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
@@ -356,6 +376,7 @@ impl Rule for StaleTalk {
             .max(HANDED.worth(talk.custody.returns()))
             .max(NOT_HEARD.worth(talk.answered.again()))
             .max(HOLLOW.worth(&talk.hollow))
+            .max(NOT_HELPED.worth(&talk.unhelped))
     }
 
     fn fits(state: &State) -> bool {
@@ -366,6 +387,7 @@ impl Rule for StaleTalk {
                 && talk.custody.fits()
                 && talk.answered.fits()
                 && talk.hollow.fits()
+                && talk.unhelped.fits()
         })
     }
 }

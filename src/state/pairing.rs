@@ -64,6 +64,8 @@ pub(crate) struct Call {
     pub(crate) edit: Edit,
     /// The tool is declared to be asked again and again.
     pub(crate) polling: bool,
+    /// It lets time pass and does nothing else.
+    pub(crate) idles: bool,
     /// Equal answers to different calls of the tool are declared to be evidence.
     pub(crate) compare_answers: bool,
     /// A success that holds no more than this says that all went well, not that nothing was found.
@@ -84,7 +86,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, mutates, limit, edit, polling, compare_answers, quiet, asks, onset, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, mutates, limit, edit, polling, idles, compare_answers, quiet, asks, onset, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -183,6 +185,7 @@ impl Call {
             limit: 0,
             edit: Edit::No,
             polling: false,
+            idles: false,
             compare_answers: false,
             quiet: Empty::Nothing,
             asks: Asks::Nothing,

@@ -16,7 +16,7 @@ use alloc::{borrow::Cow, vec::Vec};
 use serde_json::{Map, Value};
 
 /// Verbs that change something, as words of a tool's name or as its action.
-const WRITES: [&str; 68] = [
+const WRITES: [&str; 69] = [
     "add",
     "append",
     "apply",
@@ -78,6 +78,7 @@ const WRITES: [&str; 68] = [
     "set",
     "submit",
     "transfer",
+    "turn",
     "undo",
     "uninstall",
     "unset",
@@ -411,7 +412,7 @@ fn verb(name: &str) -> Option<bool> {
 
 /// What an editor, browser or HTTP tool with many functions is asked to do.
 pub(super) fn action(call: &ToolCall) -> Option<&str> {
-    const NAMES: [&str; 7] = ["action", "command", "method", "mode", "op", "operation", "sub_command"];
+    const NAMES: [&str; 8] = ["action", "command", "method", "mode", "op", "operation", "service", "sub_command"];
     let map = call.args.as_ref()?.as_object()?;
     let place = |name: &str| NAMES.iter().position(|known| *known == name);
     let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));

@@ -23,6 +23,7 @@ use crate::codec::codec;
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
+use serde_json::Value;
 
 /// What is known of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,11 @@ const LETTERS_OF_ERROR: u32 = 2;
 
 /// How much of either end of an error makes its class.
 const CLASS_END: usize = 800;
+/// Bytes of an answer that is a number alone, at most.
+const ZERO: usize = 16;
+/// Bytes of a line that holds a status of HTTP, and the fields in which a body tells what went wrong.
+const STATUS_LINE: usize = 48;
+const MESSAGES: [&str; 5] = ["message", "error", "detail", "title", "reason"];
 
 /// Buffers that outlive a call, so that judging an event allocates nothing in the long run.
 #[derive(Clone, Debug, Default)]
@@ -440,7 +446,8 @@ pub(crate) fn outcome(
     let said_in_json = if left { glance.json } else { answer.as_ref().map(|answer| answer.says) };
     let is_json = said_in_json.is_some();
     let said = said_in_json.unwrap_or_else(|| says(if left { text } else { &light.text }));
-    let in_lines = !failed && !is_json && !said.negative && nothing_in(&result.output);
+    let zero = || quiet == Empty::Nothing && is_zero(&result.output);
+    let in_lines = !failed && !said.negative && (!is_json && nothing_in(&result.output) || zero());
     let wordless = letters < LETTERS_COUNTED && letters_outside_tags(text) < LETTERS_OF_ERROR;
     let said = Says { negative: said.negative || in_lines, ..said };
     let (class, silent) = if failed {
@@ -632,7 +639,30 @@ fn class(
         let own = if repeats { stripped.as_str() } else { end };
         normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }
+    // What is quoted is masked, and a status of HTTP says little without its message.
+    if let Some(message) = body_of_status(text).and_then(message_in) {
+        normalise(&message, Strength::Heavy, normal);
+    }
     (classes("class", normal), false)
+}
+
+/// Whether an answer is the number 0 and nothing else: `0`, `[(0,)]`.
+fn is_zero(answer: &str) -> bool {
+    answer.len() <= ZERO && answer.contains('0') && answer.bytes().all(|byte| b"0[](), \r\n\t".contains(&byte))
+}
+
+/// The object of JSON behind a line that holds a status of HTTP: `HTTP 422`, `HTTP/1.1 400 Bad Request`.
+fn body_of_status(text: &str) -> Option<&str> {
+    let (line, body) = text.trim_start().strip_prefix("HTTP")?.split_once('\n')?;
+    (line.len() <= STATUS_LINE && body.len() <= CLASS_END)
+        .then(|| body.trim_start())
+        .filter(|body| body.starts_with('{'))
+}
+
+/// What an object of JSON tells that went wrong.
+fn message_in(object: &str) -> Option<String> {
+    let Ok(Value::Object(fields)) = serde_json::from_str(object) else { return None };
+    MESSAGES.iter().find_map(|name| fields.get(*name)?.as_str().map(String::from))
 }
 
 /// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.

@@ -192,18 +192,26 @@ const SHORT_WAIT: i64 = 1_000;
 /// Words of tools that do nothing but wait.
 pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
 
+/// Bytes of a line that does nothing but wait, at most.
+const LINE_OF_WAIT: usize = 24;
+
 /// How a call waits before it does what it is there for, as it says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     No,
     /// Long enough for what waiting ends.
     Short,
-    /// So long, or for nothing else, that it is there to be made again.
+    /// So long that it is there to be made again.
     Long,
+    /// So, and it does nothing else.
+    Only,
 }
 
 /// Whether a call says that it waits: a tool that sleeps, or a command line with a `sleep` of its own.
 pub(crate) fn waits(call: &ToolCall, named: &Named) -> Waits {
+    if action_line(call).is_some_and(idles) {
+        return Waits::Only;
+    }
     let (length, only) = if named.shell {
         let Some(line) = command(call, named) else { return Waits::No };
         (
@@ -219,10 +227,27 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> Waits {
         return Waits::No;
     };
     match length {
-        _ if length >= if only { SHORT_WAIT } else { LONG_WAIT } => Waits::Long,
+        _ if only && length >= SHORT_WAIT => Waits::Only,
+        _ if length >= LONG_WAIT => Waits::Long,
         _ if length >= SHORT_WAIT => Waits::Short,
         _ => Waits::No,
     }
+}
+
+/// What a call is told to do in one line, where its arguments say nothing else.
+fn action_line(call: &ToolCall) -> Option<&str> {
+    let arguments = call.args.as_ref()?.as_object()?;
+    let (name, value) = arguments.iter().next().filter(|_| arguments.len() == 1)?;
+    value.as_str().filter(|_| matches!(name.as_str(), "action" | "command" | "input"))
+}
+
+/// Whether a line lets the time of a game or of a simulation pass, and nothing else: `wait`, `wait1`, `wait for 3 turns`, `z`.
+fn idles(line: &str) -> bool {
+    let line = line.trim();
+    let mut words = line.split(' ');
+    let first = words.next().unwrap_or_default().trim_end_matches(|char: char| char.is_ascii_digit());
+    let plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    line.len() <= LINE_OF_WAIT && (same(first, "wait") || same(line, "z")) && words.all(plain)
 }
 
 /// The longest sleep in a command line, in milliseconds: `sleep 30`, `sleep 1m`.
@@ -455,7 +480,8 @@ mod tests {
             ("get_job", json!({"job": 300}), false),
         ] {
             let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
-            assert_eq!(super::waits(&call, &Named::of(tool)) == super::Waits::Long, expected, "{call:?}");
+            let waits = super::waits(&call, &Named::of(tool));
+            assert_eq!(matches!(waits, super::Waits::Long | super::Waits::Only), expected, "{call:?}");
         }
     }
 

@@ -186,10 +186,27 @@ pub(crate) fn tells_trouble(output: &str) -> bool {
 /// States of what does not run, as the tables of orchestrators have them.
 const DOWN: [&str; 4] = ["crashloopbackoff", "errimagepull", "imagepullbackoff", "oomkilled"];
 
-/// The first word of a table that tells that something does not run.
+/// What cells of spreadsheets show instead of a value.
+const CELLS: [&str; 9] = ["CALC!", "DIV/0!", "N/A", "NAME?", "NULL!", "NUM!", "REF!", "SPILL!", "VALUE!"];
+
+/// What a page of a server begins its title with where it is about an error.
+const TITLE: &str = "<title>";
+
+/// The title of a page that is about an error of HTTP: `403 Forbidden`.
+fn status_page(head: &str) -> Option<&str> {
+    let (_, rest) = head.split_once(TITLE)?;
+    let (title, _) = rest.split_once('<')?;
+    let [b'4' | b'5', b'0'..=b'9', b'0'..=b'9', b' ', ..] = title.as_bytes() else { return None };
+    title.get(4..)
+}
+
+/// What tells that something does not run or has no value: the first such word of a table, the same one for all cells without a value,
+/// or the title of a page about an error.
 pub(crate) fn down(output: &str) -> Option<&str> {
     let head = output.get(..output.floor_char_boundary(END)).unwrap_or_default();
-    head.split(|char: char| !char.is_alphanumeric()).find(|word| listed(&DOWN, word))
+    let cell = |(at, _)| head.get(at + 1..).is_some_and(|rest| CELLS.iter().any(|cell| rest.starts_with(cell)));
+    let word = head.split(|char: char| !char.is_alphanumeric()).find(|word| listed(&DOWN, word));
+    word.or_else(|| head.match_indices('#').any(cell).then_some("#")).or_else(|| status_page(head))
 }
 
 fn is_trouble(value: &Value, levels: usize) -> bool {

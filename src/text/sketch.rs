@@ -89,6 +89,26 @@ impl Words {
         shared * 20 >= all * 9
     }
 
+    /// The same of six tenths.
+    pub(crate) fn akin(&self, other: &Self) -> bool {
+        let (shared, all) = self.shared(other);
+        shared * 10 >= all * 3
+    }
+
+    /// Whether hardly a word is in none of the others.
+    pub(crate) fn are_in<'a>(&self, others: impl Iterator<Item = &'a Self> + Clone) -> bool {
+        // Of the words of a longer text those with higher hashes are not kept.
+        let tells = |other: &Self, word: u32| other.0.len() < KEPT || other.0.last().is_some_and(|last| word <= *last);
+        let (mut known, mut told) = (0, 0);
+        for word in &self.0 {
+            let is_in = others.clone().any(|other| other.0.binary_search(word).is_ok());
+            if is_in || others.clone().all(|other| tells(other, *word)) {
+                (known, told) = (known + usize::from(is_in), told + 1);
+            }
+        }
+        told >= FEWEST && known * 20 >= told * 19
+    }
+
     /// How many words they share, of how many in both together.
     fn shared(&self, other: &Self) -> (usize, usize) {
         let (own, theirs) = (&self.0, &other.0);

@@ -10,12 +10,14 @@ use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Step};
 use crate::text::{Edit, combine, key, mark};
-use alloc::{boxed::Box, format, string::String};
+use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 /// Bytes of an answer that says hardly anything else.
 const SHORT: usize = 160;
 /// Digits of a figure that tells itself from others, those at its end that are 0 aside.
 const DIGITS: usize = 6;
+/// The same of several figures together.
+const SEVERAL: usize = 9;
 
 /// Only where such a figure was told.
 #[derive(Clone, Debug, Default)]
@@ -37,10 +39,14 @@ impl Rederived {
         if call.edit != Edit::No && !step.facts.failed {
             self.0 = None;
         }
-        if call.mutates || call.polling || step.facts.failed || answer.len() > SHORT {
+        if call.polling || step.facts.failed || answer.len() > SHORT {
             return false;
         }
-        let Some(digits) = telling(answer) else { return false };
+        let Some((digits, several)) = telling(answer) else { return false };
+        // Several at once do not come about by chance, whatever was changed for them.
+        if call.mutates && !several {
+            return false;
+        }
         let figure = mark(combine("stagnation/figure", &[key("figure", digits.as_bytes()), salt])).max(1);
         let mut known = self.0.take().filter(|known| known.figure == figure).unwrap_or_default();
         let again = known.figure != 0 && known.call != mark(call.key);
@@ -75,27 +81,33 @@ impl Rederived {
     }
 }
 
-/// The digits of the only long figure with a fraction in a text, without what groups them and without those at its end that are 0.
-fn telling(text: &str) -> Option<String> {
-    let mut only: Option<String> = None;
+/// The digits of the only long figure with a fraction in a text, or else of all with one where there are several; without what groups
+/// them and without those at its ends that are 0. And whether there are several.
+fn telling(text: &str) -> Option<(String, bool)> {
+    let (mut all, mut long) = (Vec::<String>::new(), Vec::new());
     for word in text.split(|char: char| !(char.is_ascii_digit() || matches!(char, '.' | ',' | '\''))) {
         let word = word.trim_matches(['.', ',', '\'']);
         let Some((whole, fraction)) = word.rsplit_once(['.', ',']) else { continue };
         // What is grouped in threes to its end is whole, and what is grouped otherwise an address or a version.
         let grouped = whole.split(['.', ',', '\'']).skip(1).all(|group| group.len() == 3);
-        if fraction.len() == 3 || !grouped {
+        let point = word.contains('.') && whole.bytes().all(|byte| byte.is_ascii_digit());
+        if fraction.len() == 3 && !point || !grouped {
             continue;
         }
         let digits: String = word.chars().filter(char::is_ascii_digit).collect();
         let digits = digits.trim_matches('0');
-        if digits.len() >= DIGITS {
-            match &only {
-                Some(known) if known != digits => return None,
-                _ => only = Some(digits.into()),
-            }
+        if digits.len() >= DIGITS && fraction.len() != 3 && !long.iter().any(|known| known == digits) {
+            long.push(String::from(digits));
+        }
+        all.push(digits.into());
+    }
+    match long.as_slice() {
+        [_] => long.pop().map(|only| (only, false)),
+        _ => {
+            let several = all.len() > 1 && all.iter().map(String::len).sum::<usize>() >= SEVERAL;
+            several.then(|| (all.concat(), true))
         }
     }
-    only
 }
 
 #[cfg(test)]
@@ -111,12 +123,15 @@ mod tests {
             "418.227,90 EUR",
             "418'227.90",
         ] {
-            assert_eq!(telling(text).as_deref(), Some("4182279"), "{text}");
+            assert_eq!(telling(text), Some(("4182279".into(), false)), "{text}");
         }
-        for text in
-            ["418227", "2026-07-01", "12:30:05", "1,284,331", "0.5", "10.0.4.11", "1284331.07 and 412006.55", "99.10"]
+        for text in ["418227", "2026-07-01", "12:30:05", "1,284,331", "0.5", "10.0.4.11", "99.10", "0.41 s and 0.52 s"]
         {
             assert_eq!(telling(text), None, "{text}");
         }
+        for text in ["fit 00:41\nMAE 141.872  RMSE 203.115  R2 0.6120", "MAE 141.872, RMSE 203.115, R2 0.612"] {
+            assert_eq!(telling(text), Some(("141872203115612".into(), true)), "{text}");
+        }
+        assert_eq!(telling("1284331.07 and 412006.55"), Some(("12843310741200655".into(), true)));
     }
 }

@@ -71,6 +71,13 @@ impl View {
     }
 }
 
+impl View {
+    /// Whether another shows much of the same.
+    fn is_akin(&self, other: &Self) -> bool {
+        self.length.abs_diff(other.length) <= self.length / 4 && self.words.akin(&other.words)
+    }
+}
+
 /// What a view is seen beside.
 #[derive(Clone, Copy)]
 pub(super) struct Beside {
@@ -131,6 +138,12 @@ impl Again {
         (self.row, self.moved) = (Streak::default(), 0);
     }
 
+    /// Whether a view is one that was seen in its greater part, and all else in it was seen in others: what a page recommends changes.
+    fn is_mixed(&self, view: &View) -> bool {
+        self.known.iter().any(|known| known.is_akin(view))
+            && view.words.are_in(self.known.iter().map(|known| &known.words))
+    }
+
     /// Whether a call acts upon something that none did lately.
     fn acts_elsewhere(&mut self, call: &Call) -> bool {
         call.target.is_some_and(|target| !self.targets.met(mark(target)))
@@ -138,19 +151,22 @@ impl Again {
 
     /// Takes in a view with a heading that came before.
     fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, beside: Beside, salt: u64) -> bool {
-        let elsewhere = self.acts_elsewhere(call);
+        // Of a page that is drawn anew the numbers of its parts are others.
+        let renumbered = call.asks.shows() && step.kin.before.is_some();
+        let elsewhere = self.acts_elsewhere(call) && !renumbered;
         let round = call.round.map_or(0, mark);
         let copy = round != 0 && core::mem::replace(&mut self.round, round) == round;
         let view = View::of(&result.output);
         if view.words.is_empty() {
             return false;
         }
+        let mixed = self.is_mixed(&view);
         let seen = self.known.take(|known| known.is_like(&view));
         let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
         self.known.push(view, KNOWN);
         let changed = core::mem::replace(&mut self.changes, beside.changes) != beside.changes;
         let sum = core::mem::replace(&mut self.sum, step.kin.now.sum);
-        if seen.is_none() {
+        if seen.is_none() && !mixed {
             self.ends();
             return false;
         }
@@ -162,7 +178,7 @@ impl Again {
             Some(before) => before.call == step.kin.now.call || call.asks.shows(),
             None => {
                 let searches = matches!(call.asks, Asks::Search | Asks::Prose) && result.output.len() >= LONG;
-                equal && (searches || call.target.is_some())
+                searches || equal && call.target.is_some()
             }
         };
         // A tool that only looks: what a shell runs may well say the same after each change.

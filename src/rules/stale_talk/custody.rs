@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::rules::Payload;
 use crate::rules::streak::Streak;
 use crate::state::{Onset, Ring, Sighting, agent_key};
-use crate::text::{Key, canonical_json, combine, is_reason, key};
+use crate::text::{Key, canonical_json, combine, is_reason, key, progress};
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::Value;
 
@@ -20,13 +20,14 @@ const PLACES: usize = 4;
 pub(super) struct Custody {
     places: Ring<Key>,
     looked: Ring<Key>,
-    /// Figures that reasons held.
+    /// Figures that reasons held, and how far the latest one told that the work is.
     figures: Values,
+    progress: u32,
     /// Handovers that are about what was named before.
     spared: u8,
     returns: Streak,
 }
-codec!(struct Custody { places, looked, figures, spared, returns });
+codec!(struct Custody { places, looked, figures, progress, spared, returns });
 
 impl Custody {
     /// Whoever has the work gives it to somebody.
@@ -42,6 +43,12 @@ impl Custody {
     /// Whether there are figures in a reason that no reason before it had.
     pub(super) fn counts(&mut self, reason: &str, salt: u64) -> bool {
         self.figures.take(reason, 1, salt).new
+    }
+
+    /// Whether it tells that the work is further on than the latest one that told it.
+    pub(super) fn gets_on(&mut self, reason: &str) -> bool {
+        let progress = progress(reason);
+        progress != 0 && core::mem::replace(&mut self.progress, progress) != progress
     }
 
     /// Something has got a name: to and fro, they may talk about it.

@@ -1,0 +1,95 @@
+//! Whether a user says that nothing has changed, or says again what was said before.
+
+use super::words::{listed, same, spaced};
+
+/// Bytes of a message that says no more than that, at most.
+const LONGEST: usize = 120;
+/// Words that say it by themselves.
+const UNCHANGED: [&str; 9] =
+    ["ainda", "already", "bereits", "nope", "still", "todavia", "todavía", "toujours", "unchanged"];
+/// Two words that say it together.
+const TOGETHER: [[&str; 2]; 20] = [
+    ["as", "before"],
+    ["as", "said"],
+    ["già", "detto"],
+    ["i", "said"],
+    ["i", "told"],
+    ["immer", "noch"],
+    ["keine", "änderung"],
+    ["même", "erreur"],
+    ["no", "change"],
+    ["no", "changes"],
+    ["no", "difference"],
+    ["no", "effect"],
+    ["noch", "immer"],
+    ["not", "fixed"],
+    ["nothing", "changed"],
+    ["same", "error"],
+    ["same", "problem"],
+    ["schon", "gesagt"],
+    ["sigue", "igual"],
+    ["sin", "cambios"],
+];
+
+/// Whether a short message says that what was wrong still is, or that it was said before. A question asks for something.
+pub(crate) fn complains(message: &str) -> bool {
+    if message.len() > LONGEST || message.contains('?') {
+        return false;
+    }
+    let (mut before, mut starts) = ("", true);
+    let mut tokens = spaced(message).peekable();
+    while let Some(token) = tokens.next() {
+        let word = token.trim_matches(|char: char| !char.is_alphanumeric());
+        let ends = token.ends_with(['.', '!', ',', ';']) || tokens.peek().is_none();
+        let together = || TOGETHER.iter().any(|[one, two]| same(before, one) && same(word, two));
+        // `Same light.` and `It is the same.`, but not `the same for Bob`.
+        let alone = || (starts || ends) && same(word, "same") && !tokens.clone().any(|next| same(next, "for"));
+        if listed(&UNCHANGED, word) || together() || alone() {
+            return true;
+        }
+        (before, starts) = (word, ends);
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TOGETHER, UNCHANGED, complains};
+
+    #[test]
+    fn lists_are_in_order() {
+        crate::text::words::assert_sorted(&UNCHANGED);
+        assert!(TOGETHER.is_sorted());
+    }
+
+    #[test]
+    fn who_says_that_nothing_has_changed() {
+        for message in [
+            "No, still under the crane.",
+            "Reloaded. Still hidden!",
+            "no change",
+            "Same dark lamp.",
+            "Off and on. It is the same.",
+            "As I said, it is off.",
+            "I told you that",
+            "I have done this already.",
+            "Immer noch dunkel.",
+            "Toujours pareil.",
+            "Nope.",
+        ] {
+            assert!(complains(message), "{message}");
+        }
+        for message in [
+            "Now the next one, please.",
+            "Please do the same for the lamp of the stairs.",
+            "The same again for deck two, for Bob",
+            "Is it still possible to come by ferry?",
+            "Change no lamp but this one.",
+            "Make it darker.",
+            "",
+        ] {
+            assert!(!complains(message), "{message}");
+        }
+        assert!(!complains(&"It is still dark. ".repeat(8)));
+    }
+}
