@@ -41,6 +41,7 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
             *waits = Some((call.key, wait));
         }
     },
+    heeds: |_, _| true,
     see,
     holds: |window, _, view| {
         let outlook = |class| {
