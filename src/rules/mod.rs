@@ -62,7 +62,7 @@ pub(crate) use limits::Limits;
 pub(crate) use node_budget::max_turns;
 pub(crate) use outlook::{Outlook, View};
 pub(crate) use phases::is_about_phases;
-pub(crate) use settings::{Settings, ToolSettings, ordered};
+pub(crate) use settings::{Settings, Tool, ordered};
 pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::codec::{Codec, Reader};
