@@ -654,7 +654,13 @@ fn count(settings: &Settings, run: &mut Run, event: &Event) {
         Body::Progress(progress) => progress.tests.as_ref().and_then(|tests| tests.failing),
         _ => None,
     };
-    for iterations in core::iter::once(run_iterations).chain(standings.iterations()) {
+    // Whether it shows an iteration, as hardly an event does.
+    let counts = match &event.body {
+        Body::Output(_) | Body::Turn(_) => true,
+        Body::Host(host) => host.kind == HostKind::TurnStart,
+        _ => round.is_some(),
+    };
+    for iterations in core::iter::once(run_iterations).chain(standings.iterations()).filter(|_| counts) {
         iterations.round(round);
         let counter = match &event.body {
             Body::Output(_) => &mut iterations.outputs,
