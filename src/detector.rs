@@ -781,10 +781,11 @@ impl Judging<'_> {
         };
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let (said, json) = text::arguments(call, &mut self.scratch.call);
-        // Only what came of a call is compared by it, and nothing comes of one that is checked.
-        let frame = if self.before.is_none() { text::call_frame(said) } else { 0 };
+        // Only what came of a call is compared by these, and nothing comes of one that is checked.
+        let happens = self.before.is_none();
+        let frame = if happens { text::call_frame(said) } else { 0 };
+        let echo = if happens { text::Late::of(said, json) } else { text::Late::default() };
         let edit = if mutates { text::edit(call, &named, said) } else { Edit::No };
-        let echo = text::Late::of(said, json);
         let to = self.another(call);
         let asks = match text::asks(call, &named) {
             Asks::Nothing if to.is_some() => Asks::Handover,
@@ -817,7 +818,9 @@ impl Judging<'_> {
             self.run.counted.sleeps();
         }
         self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
-        self.run.pairing.wait(call);
+        if happens {
+            self.run.pairing.wait(call);
+        }
     }
 
     /// Another agent of this run whose name a call gives: it hands something over, whatever its tool is called.
