@@ -262,9 +262,13 @@ fn put_number(number: u64, to: &mut Vec<u8>) {
     }
 }
 
-/// The same of any number.
+/// The same of a number of more than one byte, or where there is no room.
 #[inline(never)]
 fn put_long(number: u64, to: &mut Vec<u8>) {
+    // Of the others most are two bytes.
+    if (0x80..1 << 14).contains(&number) {
+        return to.extend_from_slice(&(number as u16 | 1 << 15).to_be_bytes());
+    }
     let more = length(number) - 1;
     let end = to.len() + 1 + more;
     match 7_usize.checked_sub(more) {
@@ -275,8 +279,8 @@ fn put_long(number: u64, to: &mut Vec<u8>) {
             to.truncate(end);
         }
         None => {
-            to.push(0xff);
-            to.extend_from_slice(&number.to_be_bytes());
+            let [one, two, three, four, five, six, seven, eight] = number.to_be_bytes();
+            to.extend_from_slice(&[0xff, one, two, three, four, five, six, seven, eight]);
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::model::{
 };
 use crate::policy::{Judgement, Occasion, Place, Scene, asked, decide};
 use crate::rules::{
-    Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, States, ToolSettings, index_of,
-    max_cycle_iterations, max_turns, mismatch, ordered, task_name,
+    Cx, Fact, LONGEST_NAME, Payload, RULES, Raised, RunView, Settings, States, Tool, index_of, max_cycle_iterations,
+    max_turns, mismatch, ordered, task_name,
 };
 use crate::state::{
     Asked, Call, Flow, Graph, Kin, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
@@ -149,7 +149,7 @@ impl Detector {
             count(&self.settings, run, event);
         }
         let onset = run.onset();
-        let (raised, tool) = (Vec::new(), ToolSettings::default());
+        let (raised, tool) = (Vec::new(), Tool::default());
         let (settings, scratch) = (&self.settings, &mut self.scratch);
         let digests = RefCell::new(core::mem::take(&mut scratch.digests));
         let mut judging = Judging {
@@ -554,7 +554,7 @@ fn judge(
         };
         run.turn_to(lane, parent.filter(|_| lane == task), text);
     }
-    let (onset, raised, tool) = (run.onset(), Vec::new(), ToolSettings::default());
+    let (onset, raised, tool) = (run.onset(), Vec::new(), Tool::default());
     let digests = RefCell::new(core::mem::take(&mut scratch.digests));
     let mut judging =
         Judging { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers: None, digests };
@@ -654,7 +654,13 @@ fn count(settings: &Settings, run: &mut Run, event: &Event) {
         Body::Progress(progress) => progress.tests.as_ref().and_then(|tests| tests.failing),
         _ => None,
     };
-    for iterations in core::iter::once(run_iterations).chain(standings.iterations()) {
+    // Whether it shows an iteration, as hardly an event does.
+    let counts = match &event.body {
+        Body::Output(_) | Body::Turn(_) => true,
+        Body::Host(host) => host.kind == HostKind::TurnStart,
+        _ => round.is_some(),
+    };
+    for iterations in core::iter::once(run_iterations).chain(standings.iterations()).filter(|_| counts) {
         iterations.round(round);
         let counter = match &event.body {
             Body::Output(_) => &mut iterations.outputs,
@@ -686,7 +692,7 @@ struct Judging<'a> {
     /// The evidence at hand is another task's.
     apart: bool,
     raised: Vec<Raised>,
-    tool: ToolSettings,
+    tool: Tool,
     /// The call that the event answers.
     answers: Option<Call>,
     digests: RefCell<Digests>,
@@ -760,7 +766,8 @@ impl Judging<'_> {
             return;
         }
         let salt = self.scratch.salt;
-        let named = self.scratch.names.look(key("tool", call.tool.as_bytes()), call);
+        let tool = key("tool", call.tool.as_bytes());
+        let named = self.scratch.names.look(tool, call);
         let (ignore, identity) = (&self.tool.ignore_args, &self.tool.identity_args);
         let keys = if named.hands_over {
             let mut ignore = ignore.clone();
@@ -774,10 +781,11 @@ impl Judging<'_> {
         };
         let mutates = text::mutates(call, &named, self.tool.mutates);
         let (said, json) = text::arguments(call, &mut self.scratch.call);
-        // Only what came of a call is compared by it, and nothing comes of one that is checked.
-        let frame = if self.before.is_none() { text::call_frame(said) } else { 0 };
+        // Only what came of a call is compared by these, and nothing comes of one that is checked.
+        let happens = self.before.is_none();
+        let frame = if happens { text::call_frame(said) } else { 0 };
+        let echo = if happens { text::Late::of(said, json) } else { text::Late::default() };
         let edit = if mutates { text::edit(call, &named, said) } else { Edit::No };
-        let echo = text::Late::of(said, json);
         let to = self.another(call);
         let asks = match text::asks(call, &named) {
             Asks::Nothing if to.is_some() => Asks::Handover,
@@ -793,7 +801,7 @@ impl Judging<'_> {
             edit,
             quiet: text::quiet(call, &named, mutates, asks),
             asks,
-            kind: text::kind(call, &named, key("tool", call.tool.as_bytes())),
+            kind: text::kind(call, &named, tool),
             frame,
             polling: self.tool.polling || matches!(waits, Waits::Long | Waits::Only),
             idles: waits == Waits::Only,
@@ -801,7 +809,7 @@ impl Judging<'_> {
             onset: self.onset,
             echo,
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
-            ..Call::new(&call.tool, keys, call.call_id.as_deref(), context)
+            ..Call::new(&call.tool, tool, keys, call.call_id.as_deref(), context)
         };
         let telling = Telling::of(payload.call_id.as_deref(), context, call.round, self.run.now);
         if !self.run.pairing.call(&call, telling) {
@@ -811,7 +819,9 @@ impl Judging<'_> {
             self.run.counted.sleeps();
         }
         self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
-        self.run.pairing.wait(call);
+        if happens {
+            self.run.pairing.wait(call);
+        }
     }
 
     /// Another agent of this run whose name a call gives: it hands something over, whatever its tool is called.
@@ -936,9 +946,12 @@ impl Judging<'_> {
         let name = key("custom/name", custom.name.as_bytes());
         let keys =
             CallKey::exact(combine("custom", &[name, salted("custom/key", self.scratch.salt, custom.key.as_bytes())]));
-        let context = self.context;
-        let call =
-            Call { onset: self.onset, polling: self.tool.polling, ..Call::new(&custom.name, keys, None, context) };
+        let (context, tool) = (self.context, key("tool", custom.name.as_bytes()));
+        let call = Call {
+            onset: self.onset,
+            polling: self.tool.polling,
+            ..Call::new(&custom.name, tool, keys, None, context)
+        };
         let output = custom.outcome.clone().unwrap_or_default();
         let unknown = output.trim().is_empty();
         let result = ToolResult { output, ..ToolResult::default() };

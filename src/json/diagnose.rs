@@ -61,8 +61,8 @@ pub fn in_force(config: &str, tool: Option<&str>) -> Result<String, Error> {
         enabled: tool.enabled,
         polling: tool.polling,
         rules: rules_in_force(tool.limits(&settings)),
-        ignore_args: tool.ignore_args,
-        identity_args: tool.identity_args,
+        ignore_args: tool.ignore_args.clone(),
+        identity_args: tool.identity_args.clone(),
         config,
     }))
 }

@@ -64,6 +64,12 @@ impl Rule for ContinuationLoop {
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 
+    #[inline]
+    fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        let goes_on = state.answers > 0 || state.prompted.is_some();
+        goes_on || !matches!(fact, Fact::Call(..) | Fact::Step(..))
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let news = match fact {
             Fact::Synthetic(event) => state.heard.is_news(event, cx.salt),

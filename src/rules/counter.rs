@@ -424,6 +424,11 @@ impl Rule for Counters {
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HEARD);
     type State = State;
 
+    #[inline]
+    fn heeds(_: &State, _: &Fact<'_>, cx: &Cx<'_>) -> bool {
+        !cx.config.conventions.counters.is_empty()
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         if cx.config.conventions.counters.is_empty() {
             return None;

@@ -231,7 +231,9 @@ impl Walk {
         let call = step.call.as_ref();
         let symbol_of = |outcome: Key| combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
         let symbol = symbol_of(step.facts.light);
-        let shape = mark(step.facts.shape.map_or(symbol, symbol_of));
+        // Of most nothing is known but what it equals to the byte.
+        let shape = step.facts.shape.filter(|shape| *shape != step.facts.light);
+        let shape = mark(shape.map_or(symbol, symbol_of));
         self.runs.follow(&self.steps, step, symbol, Seen::symbol);
         self.shapes.follow(&self.steps, step, shape.into(), Seen::shape);
         let seen = Seen {

@@ -30,6 +30,7 @@ const DENIED_CALL: Row<Denial> = Row {
         if refused { signal(window, &call.name, Some(call.key), cx) } else { None }
     },
     called: |(), _, _| {},
+    heeds: |state, step| state.tools.len() > 0 || step.facts.refusal == Some(Refusal::Denied),
     see,
     holds: |window, (), view| {
         let count = count(window, window.seen.last().and_then(|denial| denial.call));

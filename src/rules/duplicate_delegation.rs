@@ -64,6 +64,11 @@ impl Rule for DuplicateDelegation {
         AGENTS
     }
 
+    #[inline]
+    fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        matches!(fact, Fact::Call(call, _) if call.asks == Asks::Prose)
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Call(call, payload) = fact else { return None };
         // What is handed on is asked in words.

@@ -103,6 +103,11 @@ impl Rule for ExternalFailure {
     const SEES: Facts = Facts::REPORT.and(Facts::MESSAGE).and(Facts::OUTPUT).and(Facts::STEP);
     type State = State;
 
+    #[inline]
+    fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        state.tasks.len() > 0 || !matches!(fact, Fact::Step(..))
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let alive = match fact {
             Fact::Event(Event { body: Body::Failure(failure), .. }) => {

@@ -83,6 +83,11 @@ impl Rule for HarnessRejection {
     const SEES: Facts = Facts::STEP.and(Facts::NOT_RUN).and(Facts::MESSAGE);
     type State = State;
 
+    #[inline]
+    fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        state.agents.len() > 0 || !matches!(fact, Fact::Step(..))
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Step(step, _) => {

@@ -62,7 +62,7 @@ pub(crate) use limits::Limits;
 pub(crate) use node_budget::max_turns;
 pub(crate) use outlook::{Outlook, View};
 pub(crate) use phases::is_about_phases;
-pub(crate) use settings::{Settings, ToolSettings, ordered};
+pub(crate) use settings::{Settings, Tool, ordered};
 pub(crate) use task_loop::{Cleared, Totals, mismatch};
 
 use crate::codec::{Codec, Reader};
@@ -507,6 +507,12 @@ pub(crate) trait Rule: Sized {
         true
     }
 
+    /// Whether a fact may be anything to it as it stands, told by a glance: most calls and steps are nothing to most rules, and
+    /// asking [`Self::observe`] costs more. A rule that [`Self::LOOKS_AHEAD`] heeds every call.
+    fn heeds(_state: &Self::State, _fact: &Fact<'_>, _cx: &Cx<'_>) -> bool {
+        true
+    }
+
     /// Takes a fact in and answers with the evidence it adds up to.
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal>;
 
@@ -727,6 +733,9 @@ macro_rules! registry {
                 raised: &mut Vec<Raised>,
             ) {
                 let kind = fact.kind();
+                // What most events are: such a one is of the lane at hand, and rules are spared it.
+                let ordinary = KINDS & Facts::CALL.and(Facts::STEP).and(Facts::DELTA).0 == KINDS;
+                let apart = apart && !ordinary;
                 let mut limits = limits.iter().enumerate();
                 $(
                     let next = limits.next();
@@ -736,7 +745,9 @@ macro_rules! registry {
                         && !(apart && <$rule as Rule>::IN_LANE)
                     {
                         cx.limits = limits;
-                        if <$rule as Rule>::SEES.meets(kind) {
+                        if <$rule as Rule>::SEES.meets(kind)
+                            && (!ordinary || <$rule>::heeds(&self.$name, fact, cx))
+                        {
                             let signal = match (before, fact) {
                                 (Some(before), Fact::Call(call, _))
                                     if KINDS == Facts::CALL.0 && <$rule as Rule>::LOOKS_AHEAD =>

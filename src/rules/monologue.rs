@@ -112,6 +112,11 @@ impl Rule for Monologue {
     const SEES: Facts = Facts::MESSAGE.and(Facts::STEP).and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 
+    #[inline]
+    fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        state.texts.len() > 0 || !matches!(fact, Fact::Step(..))
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let news = match fact {
             Fact::Synthetic(event) => state.heard.is_news(event, cx.salt),

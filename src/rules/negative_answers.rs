@@ -35,6 +35,7 @@ const NEGATIVE_ANSWERS: Row<Answer, ByName> = Row {
     set: true,
     ahead: |_, _, _| None,
     called: |_, _, _| {},
+    heeds: |_, _| true,
     see,
     holds: |window, denied, view| view.of(window.count(window.of_one_thing(denied.as_deref()))),
     fits: |state| {

@@ -26,6 +26,7 @@ const NO_EFFECT: Row<Seen> = Row {
     set: false,
     ahead: |_, _, _| None,
     called: |_, _, _| {},
+    heeds: |_, step| step.call.as_ref().is_some_and(acts),
     see,
     holds: |window, (), view| {
         let Some(newest) = window.seen.last() else { return Outlook::default() };
@@ -71,10 +72,14 @@ impl Seen {
     }
 }
 
+/// Whether something may move by a call.
+fn acts(call: &Call) -> bool {
+    matches!(call.asks, Asks::Prose | Asks::View) && !call.polling
+}
+
 fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
     let Fact::Step(step, result) = fact else { return None };
-    let acts = |call: &&Call| matches!(call.asks, Asks::Prose | Asks::View) && !call.polling;
-    let call = step.call.as_ref().filter(acts).filter(|_| !step.facts.failed && !step.facts.waiting)?;
+    let call = step.call.as_ref().filter(|call| acts(call)).filter(|_| !step.facts.failed && !step.facts.waiting)?;
     let mut state = Effect::of(&result.output);
     // What is entered into another field is something else, however alike the answers are.
     if let Some(target) = call.target.filter(|_| enters(&call.name)) {

@@ -76,6 +76,11 @@ impl Rule for NoNewInformation {
     const SEES: Facts = Facts::STEP;
     type State = State;
 
+    #[inline]
+    fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        matches!(fact, Fact::Step(step, _) if step.call.as_ref().is_some_and(|call| !call.mutates))
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Step(step, result) = fact else { return None };
         let call = step.call.as_ref()?;

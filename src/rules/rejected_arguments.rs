@@ -30,6 +30,7 @@ const REJECTED_ARGUMENTS: Row<Outing, Latest> = Row {
     set: true,
     ahead,
     called: |_, _, _| {},
+    heeds: |_, _| true,
     see,
     holds: |window, latest, view| {
         let told = |(count, said): (u32, bool)| if said { view.told(view.limits, count) } else { view.of(count) };

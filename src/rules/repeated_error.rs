@@ -41,6 +41,7 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
             *waits = Some((call.key, wait));
         }
     },
+    heeds: |_, _| true,
     see,
     holds: |window, _, view| {
         let outlook = |class| {
@@ -214,7 +215,11 @@ impl Window<Outing> {
             mutations: step.mutations_after,
             at: step.at.into(),
             waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
-            seen: Occurrence::new(Sighting { key: class.unwrap_or(facts.light), ..step.sighting }, step.onset),
+            // Of what did not fail nobody asks.
+            seen: class.map_or_else(
+                || step.occurrence(),
+                |key| Occurrence::new(Sighting { key, ..step.sighting }, step.onset),
+            ),
         };
         self.seen.push(outing, window);
     }

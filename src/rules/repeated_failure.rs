@@ -123,6 +123,11 @@ impl Rule for RepeatedFailure {
     const SEES: Facts = Facts::REPORT.and(Facts::STEP);
     type State = State;
 
+    #[inline]
+    fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        state.tasks.len() > 0 || !matches!(fact, Fact::Step(..))
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Event(Event { body: Body::Failure(failure), .. }) => {

@@ -8,7 +8,7 @@
 use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
-use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
+use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, Told, View};
 use crate::state::{Call, Step};
 use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, root_line, trimmed};
 use crate::tuned;
@@ -159,18 +159,20 @@ impl Rule for Resubmission {
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::NOT_RUN).and(Facts::HEARD);
+    // It says nothing of a call before something has come of it.
+    const LOOKS_AHEAD: bool = true;
     type State = State;
+
+    fn called(state: &mut State, call: &Call, payload: &Payload<'_>) {
+        let tokens = call.echo.beside().unwrap_or_else(|| Late::read(Tokens::of(payload)));
+        if state.called.replace((call.key, tokens)).is_some() {
+            // Several calls at once are no attempts one after the other.
+            state.last = None;
+        }
+    }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
-            Fact::Call(call, payload) => {
-                let tokens = call.echo.beside().unwrap_or_else(|| Late::read(Tokens::of(payload)));
-                if state.called.replace((call.key, tokens)).is_some() {
-                    // Several calls at once are no attempts one after the other.
-                    state.last = None;
-                }
-                None
-            }
             Fact::Step(step, result) => {
                 let (key, tokens) = state.called.take()?;
                 let call = step.call.as_ref().filter(|call| call.key == key && !call.polling);

@@ -142,6 +142,15 @@ impl Rule for RewordedRequest {
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT);
     type State = State;
 
+    #[inline]
+    fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        match fact {
+            Fact::Call(call, _) => !call.mutates && !call.polling,
+            Fact::Step(step, _) => state.chain.is_some() || step.facts.echo,
+            _ => true,
+        }
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {

@@ -52,23 +52,39 @@ pub(crate) struct ToolSettings {
     limits: Option<Box<Table>>,
 }
 
-impl Default for ToolSettings {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            ignore_args: Vec::new(),
-            identity_args: Vec::new(),
-            polling: false,
-            compare_answers: false,
-            mutates: None,
-            limits: None,
-        }
+impl ToolSettings {
+    /// Of a tool of which nothing is said.
+    const USUAL: Self = Self {
+        enabled: true,
+        ignore_args: Vec::new(),
+        identity_args: Vec::new(),
+        polling: false,
+        compare_answers: false,
+        mutates: None,
+        limits: None,
+    };
+
+    pub(crate) fn limits<'a>(&'a self, settings: &'a Settings) -> &'a Table {
+        self.limits.as_deref().unwrap_or(&settings.limits)
     }
 }
 
-impl ToolSettings {
-    pub(crate) fn limits<'a>(&'a self, settings: &'a Settings) -> &'a Table {
-        self.limits.as_deref().unwrap_or(&settings.limits)
+/// The settings of the tool at hand, in a box of their own, since of most tools nothing is said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tool(Option<Box<ToolSettings>>);
+
+impl core::ops::Deref for Tool {
+    type Target = ToolSettings;
+
+    fn deref(&self) -> &ToolSettings {
+        static USUAL: ToolSettings = ToolSettings::USUAL;
+        self.0.as_deref().unwrap_or(&USUAL)
+    }
+}
+
+impl Tool {
+    fn change(&mut self) -> &mut ToolSettings {
+        self.0.get_or_insert_with(|| Box::new(ToolSettings::USUAL))
     }
 
     /// The same where the user has ordered something to be done so many `times`.
@@ -76,7 +92,7 @@ impl ToolSettings {
         if times > 0 {
             let mut table = *self.limits(settings);
             ordered(&mut table, times);
-            self.limits = Some(Box::new(table));
+            self.change().limits = Some(Box::new(table));
         }
         self
     }
@@ -179,10 +195,11 @@ impl Settings {
     }
 
     /// What holds for a tool: every matching entry, the most specific last.
-    pub(crate) fn tool(&self, name: &str) -> ToolSettings {
-        let mut settings = ToolSettings::default();
+    pub(crate) fn tool(&self, name: &str) -> Tool {
+        let mut own = Tool::default();
         let name = name.get(..name.floor_char_boundary(NAME)).unwrap_or_default();
         for (.., tool) in self.tools.iter().filter(|(_, pattern, _)| means(pattern, name)) {
+            let settings = own.change();
             settings.enabled = tool.enabled.unwrap_or(settings.enabled);
             settings.polling = tool.polling.unwrap_or(settings.polling);
             settings.compare_answers = tool.compare_answers.unwrap_or(settings.compare_answers);
@@ -197,7 +214,7 @@ impl Settings {
                 override_with(settings.limits.get_or_insert_with(|| Box::new(self.limits)), tool);
             }
         }
-        settings
+        own
     }
 }
 

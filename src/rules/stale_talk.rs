@@ -346,6 +346,15 @@ impl Rule for StaleTalk {
     const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);
     type State = State;
 
+    #[inline]
+    fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        match fact {
+            Fact::Call(call, _) => call.asks == Asks::Handover,
+            Fact::Step(..) => state.0.is_some(),
+            _ => true,
+        }
+    }
+
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {

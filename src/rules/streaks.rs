@@ -39,6 +39,8 @@ pub(super) struct Row {
     pub(super) instead: &'static str,
     pub(super) recommendation: Recommendation,
     pub(super) halt_reason: HaltReason,
+    /// Whether a fact may be anything to the streaks that there are.
+    pub(super) heeds: fn(&Streaks, &Fact<'_>) -> bool,
     /// What a fact is to the rule: it may end streaks, and counts where it returns one.
     pub(super) see: for<'f> fn(&mut Streaks, &'f Fact<'f>, &Cx<'_>) -> Option<One<'f>>,
     pub(super) tell: fn(&Entry, &One<'_>, u32, &Cx<'_>) -> Words,
@@ -237,6 +239,15 @@ macro_rules! rows {
             const SEES: $crate::rules::Facts = $row.sees;
             const BUDGET: Option<$crate::rules::Budget> = $row.budget;
             type State = $crate::rules::streaks::Streaks;
+
+            #[inline]
+            fn heeds(
+                state: &Self::State,
+                fact: &$crate::rules::Fact<'_>,
+                _cx: &$crate::rules::Cx<'_>,
+            ) -> bool {
+                ($row.heeds)(state, fact)
+            }
 
             fn observe(
                 state: &mut Self::State,

@@ -30,6 +30,11 @@ impl Rule for StreamNovelty {
     const SEES: Facts = Streams::<Novelty>::SEES;
     type State = Streams<Novelty>;
 
+    #[inline]
+    fn heeds(state: &Self::State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        state.heeds(fact)
+    }
+
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let heard = state.hear(fact, cx, WHOLE, |novelty, text| {
             Some(novelty.feed(text)).filter(|drift| cx.limits.reached(drift.points, 1))

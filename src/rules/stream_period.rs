@@ -86,6 +86,11 @@ impl Rule for StreamPeriod {
     const SEES: Facts = Streams::<Periods>::SEES;
     type State = Streams<Periods>;
 
+    #[inline]
+    fn heeds(state: &Self::State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
+        state.heeds(fact)
+    }
+
     fn observe(state: &mut Self::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let floor = floor(cx.limits);
         let whole = usize::try_from(floor).map_or(WHOLE, |floor| floor.min(WHOLE));

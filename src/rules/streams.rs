@@ -63,6 +63,12 @@ impl<L: Listener> Streams<L> {
         .and(Facts::STEP)
         .and(Facts::OUTPUT);
 
+    /// Whether a fact may be text, or end the turn of a stream that there is.
+    #[inline]
+    pub(crate) fn heeds(&self, fact: &Fact<'_>) -> bool {
+        self.open.len() > 0 || !matches!(fact, Fact::Call(..) | Fact::Step(..))
+    }
+
     /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least `whole`
     /// characters.
     pub(crate) fn hear<T>(

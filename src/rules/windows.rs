@@ -6,7 +6,7 @@
 
 use crate::codec::{Codec, codec};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Signal, View};
-use crate::state::{Call, Ring};
+use crate::state::{Call, Ring, Step};
 use crate::text::Key;
 
 /// A rule of the family, which keeps an `E` of each call, and an `X` that is about no tool alone.
@@ -26,6 +26,8 @@ pub(super) struct Row<E: 'static, X: 'static = ()> {
     pub(super) ahead: fn(&Window<E>, &Call, &Cx<'_>) -> Option<Signal>,
     /// Notes what such a call says itself.
     pub(super) called: fn(&mut X, &Call, &Payload<'_>),
+    /// Whether the outcome of a call may be anything to the windows that there are.
+    pub(super) heeds: fn(&State<E, X>, &Step) -> bool,
     /// Takes the outcome of a call in: what becomes of the tool's window, and what it says. The window of a tool that is
     /// not watched is empty, and kept where it becomes the newest.
     pub(super) see: See<E, X>,
@@ -133,6 +135,15 @@ macro_rules! windows {
 
             fn reach(window: u32) -> u32 {
                 if $row.set { window } else { $row.kept }
+            }
+
+            #[inline]
+            fn heeds(
+                state: &Self::State,
+                fact: &$crate::rules::Fact<'_>,
+                _cx: &$crate::rules::Cx<'_>,
+            ) -> bool {
+                !matches!(fact, $crate::rules::Fact::Step(step, _) if !($row.heeds)(state, step))
             }
 
             fn observe(

@@ -170,10 +170,10 @@ impl Call {
     }
 
     /// A call that is not yet looked at closely: without target, hints and onset.
-    pub(crate) fn new(name: &str, keys: CallKey, call_id: Option<&str>, context: &Context) -> Self {
+    pub(crate) fn new(name: &str, tool: Key, keys: CallKey, call_id: Option<&str>, context: &Context) -> Self {
         Self {
             name: name.get(..name.floor_char_boundary(NAME)).unwrap_or_default().into(),
-            tool: key("tool", name.as_bytes()),
+            tool,
             kind: 0,
             frame: 0,
             key: keys.key,

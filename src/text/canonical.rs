@@ -398,27 +398,56 @@ impl Writer<'_> {
 }
 
 /// Where the first byte is that JSON escapes; eight at a time.
+#[inline]
 pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, rest) = bytes.as_chunks::<8>();
-    for (at, chunk) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*chunk);
-        // The high bit of every byte below a limit; a byte above such a one may be marked wrongly, but the lowest never is.
-        let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & (ONES << 7);
-        let marks = below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5c), 1);
-        if marks != 0 {
-            return Some(at * 8 + marks.trailing_zeros() as usize / 8);
+    for (at, word) in words.iter().enumerate() {
+        if let Some(place) = escape_in(u64::from_le_bytes(*word)) {
+            return Some(at * 8 + place);
         }
     }
-    let found = rest.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
-    found.map(|at| words.len() * 8 + at)
+    // What is left comes with what stands before it, which is known to be plain, or in two halves that may overlap.
+    let last = match (bytes.last_chunk(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        _ if rest.is_empty() => return None,
+        (Some(last), ..) => u64::from_le_bytes(*last),
+        (_, Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        }
+        _ => return rest.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\')),
+    };
+    let place = escape_in(last)?;
+    Some(if bytes.len() < 8 && place < 4 { place } else { bytes.len() + place - 8 })
+}
+
+/// The same of eight bytes.
+#[inline]
+const fn escape_in(word: u64) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // The high bit of every ASCII byte that is below a limit, or one of two; a byte above such a one may be marked wrongly, but
+    // the lowest never is.
+    let below = word.wrapping_sub(ONES * 0x20);
+    let (quote, slash) = ((word ^ (ONES * 0x22)).wrapping_sub(ONES), (word ^ (ONES * 0x5c)).wrapping_sub(ONES));
+    let marks = (below | quote | slash) & !word & (ONES << 7);
+    if marks == 0 { None } else { Some(marks.trailing_zeros() as usize / 8) }
+}
+
+/// Whether there is a slash, which is asked of sixteen bytes at once; the last of them come with some before them.
+fn holds_slash(bytes: &[u8]) -> bool {
+    let is_slash = |found: bool, byte: &u8| found | (*byte == b'/');
+    match bytes.last_chunk::<16>() {
+        Some(last) => {
+            bytes.as_chunks::<16>().0.iter().any(|bytes| bytes.iter().fold(false, is_slash))
+                || last.iter().fold(false, is_slash)
+        }
+        None => bytes.contains(&b'/'),
+    }
 }
 
 /// Whether `text` looks like a path that can be spelled more simply: no blanks, quotes or scheme, and `./`, `//`, `..`
 /// or a trailing `/` in it.
 fn is_unresolved_path(text: &str) -> bool {
     let bytes = text.as_bytes();
-    if bytes.len() > 1024 || !bytes.iter().fold(false, |found, byte| found | (*byte == b'/')) {
+    if bytes.len() > 1024 || !holds_slash(bytes) {
         return false;
     }
     let Some(first_slash) = bytes.iter().position(|byte| *byte == b'/') else { return false };

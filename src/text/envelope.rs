@@ -43,7 +43,7 @@ const EXITED: [&str; 6] = [
     "exit code:",
 ];
 /// The first letters of the lines that may stand above an output, and bytes of such a line, or of those below an output, at most.
-const HEADS: [[u8; 2]; 9] = [*b"ch", *b"co", *b"ex", *b"ob", *b"or", *b"pr", *b"th", *b"to", *b"wa"];
+const HEADS: [[u8; 4]; 9] = [*b"chun", *b"comm", *b"exit", *b"obse", *b"orig", *b"proc", *b"the ", *b"tota", *b"wall"];
 const LINE: usize = 256;
 /// What a line below an output begins with that tells where the process ran.
 const WHERE: [&str; 2] = ["Current working directory:", "Python interpreter:"];
@@ -179,8 +179,7 @@ fn element<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
 
 /// `Exit code: 0`, `Wall time: 0.3 seconds`, `Output:`, or `Observation:`, and what follows.
 fn below_heading(text: &str) -> Option<Opened<'_>> {
-    let &[first, second, ..] = text.as_bytes() else { return None };
-    if !HEADS.contains(&[first | 32, second | 32]) {
+    if !HEADS.contains(&text.as_bytes().first_chunk::<4>()?.map(|byte| byte | 32)) {
         return None;
     }
     let head = text.get(..12)?;

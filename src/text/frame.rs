@@ -68,26 +68,57 @@ pub(crate) fn heading(answer: &str, lines: usize) -> u32 {
 /// The digest, and where the text ends, or its first line.
 #[inline]
 fn of_words<const LINE: bool>(bytes: &[u8]) -> (u32, usize) {
-    let fold = |byte: u8| FOLDED.get(usize::from(byte)).copied().unwrap_or(0);
-    let (mut sum, mut word, mut rest) = (SEED, SEED, bytes.iter());
-    while let Some(byte) = rest.next() {
-        let folded = fold(*byte);
-        if folded != 0 {
-            word = (word ^ u32::from(folded)).wrapping_mul(0x0100_0193);
-        } else if byte.is_ascii_digit() {
-            // No word then, whatever else is in it.
-            let of_it = rest.as_slice().iter().take_while(|byte| fold(**byte) != 0 || byte.is_ascii_digit());
-            rest = rest.as_slice().get(of_it.count()..).unwrap_or_default().iter();
-            word = SEED;
-        } else {
-            sum = with_word(sum, word);
-            word = SEED;
-            if LINE && *byte == b'\n' {
-                return (sum, bytes.len() - rest.len() - 1);
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let mut words = Words { sum: SEED, word: SEED, numbered: false };
+    for (at, eight) in eights.iter().enumerate() {
+        // Of a number that is known, a loop is taken apart.
+        for (place, byte) in eight.iter().enumerate() {
+            if words.take(*byte) && LINE && *byte == b'\n' {
+                return (words.sum, at * 8 + place);
             }
         }
     }
-    (with_word(sum, word), bytes.len())
+    for (place, byte) in rest.iter().enumerate() {
+        if words.take(*byte) && LINE && *byte == b'\n' {
+            return (words.sum, eights.len() * 8 + place);
+        }
+    }
+    words.end();
+    (words.sum, bytes.len())
+}
+
+/// A digest that is being made.
+struct Words {
+    sum: u32,
+    /// The word at hand, which counts for none where a digit is in it.
+    word: u32,
+    numbered: bool,
+}
+
+impl Words {
+    /// Takes a byte in, and tells whether it is of no word.
+    #[inline(always)]
+    fn take(&mut self, byte: u8) -> bool {
+        let folded = FOLDED.get(usize::from(byte)).copied().unwrap_or(0);
+        if folded != 0 {
+            self.word = (self.word ^ u32::from(folded)).wrapping_mul(0x0100_0193);
+            return false;
+        }
+        if byte.is_ascii_digit() {
+            self.numbered = true;
+            return false;
+        }
+        self.end();
+        true
+    }
+
+    #[inline(always)]
+    fn end(&mut self) {
+        if !self.numbered {
+            self.sum = with_word(self.sum, self.word);
+        }
+        (self.word, self.numbered) = (SEED, false);
+    }
 }
 
 /// A digest with one word more, if there is one.

@@ -172,11 +172,12 @@ fn ends(text: &[u8], words: &mut Words) -> Option<()> {
 fn values(text: &str, words: &mut Words) -> Option<()> {
     let text = text.get(..text.floor_char_boundary(START))?;
     let bytes = text.as_bytes();
-    let (mut name, mut known, mut count) = ("", ("", Named::Content), 0);
+    // Where the name stands that a value may follow, and what is known of the latest one, with its letters.
+    let (mut name, mut known, mut count) = ((0, 0), ("", Named::Content, 0), 0);
     let enough = each_string(bytes, |start, end, escapes| {
         let mut behind = bytes.get(end + 1..).unwrap_or_default().iter();
         if behind.find(|byte| !byte.is_ascii_whitespace()) == Some(&b':') {
-            name = text.get(start..end).unwrap_or_default();
+            name = (start, end);
             return false;
         }
         let (own, value) = (core::mem::take(&mut name), bytes.get(start..end).unwrap_or_default());
@@ -185,11 +186,12 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
         if value.is_empty() || escapes || all & (DIGIT | CONTROL) != 0 {
             return false;
         }
+        let own = text.get(own.0..own.1).unwrap_or_default();
         if known.0 != own {
-            known = (own, named(own));
+            known = (own, named(own), own.bytes().filter(|byte| is(*byte, LETTER)).count());
         }
         if known.1 == Named::Content {
-            words.push(own.as_bytes(), own.len(), own.bytes().filter(|byte| is(*byte, LETTER)).count());
+            words.push(own.as_bytes(), own.len(), known.2);
             words.push(value, value.len(), letters);
             count += 1;
         }

@@ -13,7 +13,7 @@ use super::words::{any_listed, listed, name_words, same};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, vec::Vec};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Verbs that change something, as words of a tool's name or as its action.
 const WRITES: [&str; 69] = [
@@ -318,8 +318,8 @@ const STATEMENT: usize = 4 * 1024;
 
 /// How many a statement of SQL is to change at most (`LIMIT 5000`); 0 where it does not say so.
 pub(crate) fn limit(call: &ToolCall) -> u32 {
-    let arguments = call.args.as_ref().and_then(Value::as_object);
-    let texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str);
+    let Some(arguments) = call.args.as_ref().and_then(Value::as_object) else { return 0 };
+    let texts = arguments.values().filter_map(Value::as_str);
     let told = |text: &str| {
         let mut words = text.split(|char: char| !char.is_ascii_alphanumeric()).skip_while(|word| !same(word, "limit"));
         words.nth(1).and_then(|number| number.parse().ok())
@@ -377,6 +377,10 @@ pub(crate) fn command<'a>(call: &'a ToolCall, named: &Named) -> Option<Cow<'a, s
     match call.args.as_ref()? {
         Value::String(line) if shell => Some(Cow::Borrowed(line)),
         Value::Object(map) => {
+            // Hardly a tool that is no shell has such an argument.
+            if !shell && !map.keys().any(|name| name.starts_with('c')) {
+                return None;
+            }
             let names: &[&str] =
                 if shell { &["command", "cmd", "script", "input", "code"] } else { &["command", "cmd"] };
             let line = names.iter().find_map(|name| match map.get(*name)? {

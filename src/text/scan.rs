@@ -57,22 +57,22 @@ pub(super) fn each_string(json: &[u8], mut take: impl FnMut(usize, usize, bool) 
         let mut marks = (quotes | slashes) & !u64::from(escaped);
         escaped = false;
         while marks != 0 {
-            let place = marks.trailing_zeros();
-            marks &= marks - 1;
-            let here = at + place as usize;
-            match open {
-                None if quotes >> place & 1 == 1 => (open, escapes) = (Some(here + 1), false),
-                None => {}
-                Some(start) if quotes >> place & 1 == 1 => {
+            let mark = marks & marks.wrapping_neg();
+            marks ^= mark;
+            let here = at + mark.trailing_zeros() as usize;
+            match (open, quotes & mark != 0) {
+                (None, true) => (open, escapes) = (Some(here + 1), false),
+                (None, false) => {}
+                (Some(start), true) => {
                     open = None;
                     if take(start, here, escapes) {
                         return true;
                     }
                 }
-                Some(_) => {
+                (Some(_), false) => {
                     escapes = true;
-                    marks &= !(2 << place);
-                    escaped = place == u64::BITS - 1;
+                    marks &= !(mark << 1);
+                    escaped = mark >> (BLOCK - 1) != 0;
                 }
             }
         }

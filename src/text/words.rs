@@ -312,34 +312,37 @@ impl Lexicon {
     }
 }
 
-/// For every letter that names of some lists begin with, modulo 32, their lengths, a bit each: most names are in no list,
-/// and are told so by one look.
+/// For every letter that names of some lists begin with, modulo 32, their lengths and the letters that they end with, a bit each:
+/// most names are in no list, and are told so by one look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sieve([u32; 32]);
+pub(super) struct Sieve([(u32, u32); 32]);
 
 impl Sieve {
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
     pub(super) const fn of(lists: &[&[&str]]) -> Self {
-        let mut lengths = [0; 32];
+        let mut seen = [(0, 0); 32];
         let mut list = 0;
         while list < lists.len() {
             let mut entry = 0;
             while entry < lists[list].len() {
                 let word = lists[list][entry].as_bytes();
-                lengths[(word[0] & 31) as usize] |= 1 << (word.len() & 31);
+                let (lengths, lasts) = &mut seen[(word[0] & 31) as usize];
+                *lengths |= 1 << (word.len() & 31);
+                *lasts |= 1 << (word[word.len() - 1] & 31);
                 entry += 1;
             }
             list += 1;
         }
-        Self(lengths)
+        Self(seen)
     }
 
     /// Whether a name may be in a list, where letters and digits alone count: it may be longer by what does not.
     #[inline(always)]
     pub(super) fn passes_name(&self, name: &str) -> bool {
         let Some(first) = name.bytes().find(u8::is_ascii_alphanumeric) else { return false };
-        let lengths = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
+        let (lengths, lasts) = self.0.get(usize::from(first & 31)).copied().unwrap_or_default();
         lengths & ((2 << name.len().min(30)) - 1) != 0
+            && name.bytes().rfind(u8::is_ascii_alphanumeric).is_some_and(|last| lasts >> (last & 31) & 1 == 1)
     }
 }
 

@@ -30,6 +30,7 @@ const CALL_FLOOD: Row = Row {
     instead: "Make the call once and use its answer.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Stalled,
+    heeds: |_, fact| matches!(fact, Fact::Call(call, _) if call.round.is_some()),
     see: |streaks, fact, cx| {
         let Fact::Call(call, _) = fact else { return None };
         let round = call.round?;
@@ -66,6 +67,7 @@ const UNANSWERED_CALL: Row = Row {
     instead: "Go on without this result, and say that the tool does not answer.",
     recommendation: Recommendation::Escalate,
     halt_reason: HaltReason::Stalled,
+    heeds: |streaks, fact| streaks.len() > 0 || matches!(fact, Fact::Call(..)),
     see: |streaks, fact, cx| {
         let answered = match fact {
             Fact::Call(call, _) => {
@@ -108,6 +110,7 @@ const BLIND_REPEAT: Row = Row {
     instead: "Say what outcome is being waited for, and wait longer between two calls or stop waiting.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Stalled,
+    heeds: |_, _| true,
     see: |_, fact, cx| {
         let (step, owner) = match fact {
             Fact::Step(step, _) => (step, step.agent),
@@ -147,6 +150,7 @@ const REMADE_CHANGE: Row = Row {
     instead: "Find one change that serves both sides, or say which of the two has to give way; what is only there to look at may stay until the end.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::Oscillating,
+    heeds: |_, fact| matches!(fact, Fact::Step(step, _) if step.remade),
     see: |_, fact, cx| {
         let Fact::Step(step, _) = fact else { return None };
         let call = step.call.as_ref().filter(|call| step.remade && call.edit == Edit::Whole && !call.polling)?;

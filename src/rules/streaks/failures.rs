@@ -31,6 +31,7 @@ const FAILURE_STREAK: Row = Row {
     instead: "Try the smallest call of this tool that must work, or reach the goal with another tool.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::RepeatedError,
+    heeds: |streaks, fact| streaks.len() > 0 || matches!(fact, Fact::Step(step, _) if step.facts.failed),
     see: |streaks, fact, cx| {
         let Fact::Step(step, result) = fact else { return None };
         if !step.facts.failed {
@@ -79,6 +80,7 @@ const FAILING_TARGET: Row = Row {
     instead: "Find out whether the target is there and in the state the calls expect, or go on without it.",
     recommendation: Recommendation::ChangeApproach,
     halt_reason: HaltReason::RepeatedError,
+    heeds: |streaks, fact| streaks.len() > 0 || matches!(fact, Fact::Step(step, _) if step.facts.mistake.is_some()),
     see: |streaks, fact, cx| {
         let Fact::Step(step, result) = fact else { return None };
         let call = step.call.as_ref()?;
@@ -132,6 +134,7 @@ const CONSECUTIVE_ERRORS: Row = Row {
     instead: "Report what was tried and what each attempt answered.",
     recommendation: Recommendation::Escalate,
     halt_reason: HaltReason::RepeatedError,
+    heeds: |streaks, fact| streaks.len() > 0 || !matches!(fact, Fact::Step(step, _) if step.facts.class.is_none()),
     see: |streaks, fact, cx| {
         let key = match fact {
             Fact::Step(step, _) if step.facts.class.is_some() => step.facts.light,

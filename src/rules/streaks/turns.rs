@@ -34,6 +34,7 @@ const BLANK_TURNS: Row = Row {
     instead: "Shorten the context or ask again in other words; another model may answer.",
     recommendation: Recommendation::RetryWithNewProvider,
     halt_reason: HaltReason::Stalled,
+    heeds: |streaks, fact| streaks.len() > 0 || fact.spoken().is_some(),
     see: |streaks, fact, cx| {
         let (owner, channel, text) = match fact {
             Fact::Call(call, _) => {
@@ -91,6 +92,7 @@ const HOOK_LOOP: Row = Row {
     instead: "Say what the hook asks for and what keeps it from being done, and ask for help with that.",
     recommendation: Recommendation::Escalate,
     halt_reason: HaltReason::Stalled,
+    heeds: |streaks, fact| streaks.len() > 0 || fact.host().is_some(),
     see: |streaks, fact, cx| {
         // What a hook refused has not been done.
         if let Fact::Step(step, _) = fact
@@ -131,6 +133,7 @@ const COMPACTION_LOOP: Row = Row {
     instead: "Find what fills the context, and read or load less of it at once.",
     recommendation: Recommendation::Escalate,
     halt_reason: HaltReason::Stalled,
+    heeds: |_, fact| fact.host().is_some(),
     see: |streaks, fact, cx| {
         fact.host().filter(|host| host.kind == HostKind::Compaction)?;
         let anew = streaks.last().is_none_or(|entry| cx.run.steps.saturating_sub(entry.mark) > STEPS);
