@@ -288,6 +288,18 @@ impl Lexicon {
         Self { bits, lengths }
     }
 
+    /// What may be in the lists of either.
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+    pub(super) const fn or(mut self, other: &Self) -> Self {
+        let mut at = 0;
+        while at < Self::WORDS {
+            self.bits[at] |= other.bits[at];
+            self.lengths[at] |= other.lengths[at];
+            at += 1;
+        }
+        self
+    }
+
     /// Which of the numbers holds a word's bits, and those.
     #[inline]
     const fn place(rest: &[u8], length: usize) -> (usize, u64) {
