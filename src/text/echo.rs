@@ -5,7 +5,7 @@
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
 use super::late::{Late, Reads, Said};
-use super::words::{each_run, runs};
+use super::words::{each_run, eight, runs};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
 
@@ -127,12 +127,7 @@ impl Echo {
         each_run::<b'_'>(text, |from, to| {
             // As many words as stand in one line.
             let ends = run.count > 0
-                && (usize::from(run.count) == LONGEST
-                    || bytes
-                        .get(run.end..from)
-                        .unwrap_or_default()
-                        .iter()
-                        .fold(false, |ends, byte| ends | (*byte == b'\n')));
+                && (usize::from(run.count) == LONGEST || bytes.get(run.end..from).unwrap_or_default().contains(&b'\n'));
             if ends {
                 self.keep(bytes, &run);
                 run = Run::default();
@@ -196,7 +191,8 @@ impl Echo {
         next > 0
     }
 
-    /// Makes `words` those of a text; `alone` is whether a run may be a single word.
+    /// Makes `words` those of a text; `alone` is whether a run may be a single word. Kept apart, its loop has all registers.
+    #[inline(never)]
     fn read(&self, text: &str, alone: bool, words: &mut Words) {
         let Words { all, first } = words;
         all.clear();
@@ -287,24 +283,19 @@ impl Run {
 /// A hash of the first `length` bytes, eight at a time.
 #[inline]
 fn hash(bytes: &[u8], length: usize) -> u32 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = |sum: u64, word: u64| {
+        let sum = (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        sum ^ sum >> 32
+    };
     let (mut rest, mut left, mut sum) = (bytes, length, length as u64);
-    loop {
-        let mut word = rest.first_chunk().map_or_else(
-            || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-            |chunk| u64::from_le_bytes(*chunk),
-        );
-        if left < 8 {
-            word &= (1 << (8 * left)) - 1;
-        }
-        sum = (sum ^ word).wrapping_mul(MIX);
-        sum ^= sum >> 32;
-        if left <= 8 {
-            return (sum & 0xffff_ffff) as u32;
-        }
+    while left > 8 {
+        sum = mixed(sum, eight(rest));
         left -= 8;
         rest = rest.get(8..).unwrap_or_default();
     }
+    // Of the last eight those that are the word's.
+    let kept = u64::MAX.wrapping_shr((64 - 8 * left) as u32);
+    (mixed(sum, eight(rest) & kept) & 0xffff_ffff) as u32
 }
 
 fn chain(hash: u32, word: u32) -> u32 {
