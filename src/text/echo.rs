@@ -5,7 +5,7 @@
 //! words. An answer that holds hardly a word but the call's own has told its caller nothing.
 
 use super::late::{Late, Reads, Said};
-use super::words::{each_run, runs};
+use super::words::{each_run, eight, runs};
 use crate::codec::codec;
 use alloc::{string::String, vec::Vec};
 
@@ -127,12 +127,7 @@ impl Echo {
         each_run::<b'_'>(text, |from, to| {
             // As many words as stand in one line.
             let ends = run.count > 0
-                && (usize::from(run.count) == LONGEST
-                    || bytes
-                        .get(run.end..from)
-                        .unwrap_or_default()
-                        .iter()
-                        .fold(false, |ends, byte| ends | (*byte == b'\n')));
+                && (usize::from(run.count) == LONGEST || bytes.get(run.end..from).unwrap_or_default().contains(&b'\n'));
             if ends {
                 self.keep(bytes, &run);
                 run = Run::default();
@@ -165,66 +160,59 @@ impl Echo {
 
     /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended. `words`
     /// is a buffer.
-    pub(super) fn strip(&self, text: &str, words: &mut Vec<Word>, out: &mut String) -> bool {
+    pub(super) fn strip(&self, text: &str, words: &mut Words, out: &mut String) -> bool {
         // One bit for each length that a run has: no other needs to be looked for.
         let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
         if lengths == 0 {
             return false;
         }
-        let Some(first) = self.read(text, lengths, words) else { return false };
-        let (mut found, mut copied) = (false, 0);
-        let (passed, mut rest) = words.split_at_checked(first).unwrap_or_default();
-        let mut before = passed.last().map(|word| word.end);
-        while let Some((word, behind)) = rest.split_first() {
-            let repeated = if self.begins(word, behind.first(), lengths) { self.longest(rest, lengths) } else { 0 };
+        self.read(text, lengths & 2 != 0, words);
+        // What is in `out`, and the first word that is not.
+        let (mut copied, mut next) = (0, 0);
+        for first in words.first.iter().map(|first| *first as usize).filter(|first| *first < words.all.len()) {
+            let rest = words.all.get(first..).unwrap_or_default();
+            let repeated = if first < next { 0 } else { self.longest(rest, lengths) };
             if repeated == 0 {
-                (before, rest) = (Some(word.end), behind);
                 continue;
             }
             // The punctuation on either side belongs to the argument as often as not.
-            out.push_str(text.get(copied..before.unwrap_or(copied)).unwrap_or_default());
+            let before = words.all.get(next..first).and_then(<[Word]>::last).map_or(copied, |word| word.end as usize);
+            out.push_str(text.get(copied..before).unwrap_or_default());
             // However many lines it repeats.
             if !out.ends_with(MARK) {
                 out.push_str(MARK);
             }
-            rest = rest.get(repeated..).unwrap_or_default();
-            copied = rest.first().map_or(text.len(), |word| word.start);
-            (found, before) = (true, None);
+            next = first + repeated;
+            copied = words.all.get(next).map_or(text.len(), |word| word.start as usize);
         }
-        if found {
+        if next > 0 {
             out.push_str(text.get(copied..).unwrap_or_default());
         }
-        found
+        next > 0
     }
 
-    /// Makes `words` those of a text, and tells the first of them that a run may begin with: most errors have none.
-    fn read(&self, text: &str, lengths: u32, words: &mut Vec<Word>) -> Option<usize> {
-        let (bytes, alone, mut first) = (text.as_bytes(), lengths & 2 != 0, None);
-        words.clear();
+    /// Makes `words` those of a text; `alone` is whether a run may be a single word. Kept apart, its loop has all registers.
+    #[inline(never)]
+    fn read(&self, text: &str, alone: bool, words: &mut Words) {
+        let Words { all, first } = words;
+        all.clear();
+        first.clear();
         // What a run adds to that begins with the latest word.
-        let mut one = None;
+        let mut one = 0;
         // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
         each_run::<b'_'>(text, |start, end| {
-            let hash = hash(bytes.get(start..).unwrap_or_default(), end - start);
-            if first.is_none()
-                && let Some(one) = one
-                && (self.may_begin(chain(one, hash)) || alone && self.may_begin(one))
-            {
-                first = words.len().checked_sub(1);
+            let hash = hash(text.as_bytes().get(start..).unwrap_or_default(), end - start);
+            if self.may_begin(chain(one, hash)) || alone && self.may_begin(one) {
+                // Of none before the first word.
+                first.push((all.len() as u32).wrapping_sub(1));
             }
-            one = Some(chain(0, hash));
-            words.push(Word { start, end, hash });
+            one = chain(0, hash);
+            all.push(Word { start: start as u32, end: end as u32, hash });
             true
         });
-        let last = one.filter(|one| alone && self.may_begin(*one)).and(words.len().checked_sub(1));
-        first.or(last)
-    }
-
-    /// Whether a run may be a word alone, or begin with it and the one behind it.
-    #[inline]
-    fn begins(&self, word: &Word, behind: Option<&Word>, lengths: u32) -> bool {
-        let one = chain(0, word.hash);
-        lengths & 2 != 0 && self.may_begin(one) || behind.is_some_and(|behind| self.may_begin(chain(one, behind.hash)))
+        if alone && self.may_begin(one) {
+            first.push((all.len() as u32).wrapping_sub(1));
+        }
     }
 
     /// Whether a run may begin with two words, or be one alone, of this hash.
@@ -249,11 +237,19 @@ impl Echo {
     }
 }
 
-/// A word of an error, where it stands.
+/// The words of an error.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Words {
+    all: Vec<Word>,
+    /// Which of them a run may begin with: of most errors none.
+    first: Vec<u32>,
+}
+
+/// One of them, where it stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
-    start: usize,
-    end: usize,
+struct Word {
+    start: u32,
+    end: u32,
     /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
     /// them.
     hash: u32,
@@ -287,24 +283,19 @@ impl Run {
 /// A hash of the first `length` bytes, eight at a time.
 #[inline]
 fn hash(bytes: &[u8], length: usize) -> u32 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = |sum: u64, word: u64| {
+        let sum = (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        sum ^ sum >> 32
+    };
     let (mut rest, mut left, mut sum) = (bytes, length, length as u64);
-    loop {
-        let mut word = rest.first_chunk().map_or_else(
-            || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-            |chunk| u64::from_le_bytes(*chunk),
-        );
-        if left < 8 {
-            word &= (1 << (8 * left)) - 1;
-        }
-        sum = (sum ^ word).wrapping_mul(MIX);
-        sum ^= sum >> 32;
-        if left <= 8 {
-            return (sum & 0xffff_ffff) as u32;
-        }
+    while left > 8 {
+        sum = mixed(sum, eight(rest));
         left -= 8;
         rest = rest.get(8..).unwrap_or_default();
     }
+    // Of the last eight those that are the word's.
+    let kept = u64::MAX.wrapping_shr((64 - 8 * left) as u32);
+    (mixed(sum, eight(rest) & kept) & 0xffff_ffff) as u32
 }
 
 fn chain(hash: u32, word: u32) -> u32 {
@@ -325,7 +316,7 @@ mod tests {
 
     fn stripped(args: Value, error: &str) -> String {
         let mut out = String::new();
-        if of(args).strip(error, &mut Vec::new(), &mut out) { out } else { error.into() }
+        if of(args).strip(error, &mut Words::default(), &mut out) { out } else { error.into() }
     }
 
     #[test]

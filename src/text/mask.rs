@@ -25,7 +25,7 @@ pub(crate) enum Strength {
 /// What became of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masked {
-    /// Letters outside masked tokens, counted up to [`LETTERS_COUNTED`]. With fewer than four a lightly masked text says
+    /// Lightly: letters outside masked tokens, counted up to [`LETTERS_COUNTED`]. With fewer than four the text says
     /// nothing: compare the text itself.
     pub(crate) letters: u32,
     /// Tokens masked.
@@ -235,6 +235,9 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
         } else if is(byte, CONTROL) {
             self.control(byte);
         } else if is(byte, DIGIT) {
+            if let Some(end) = self.around().stamp(self.at) {
+                return self.mask(self.at, end, "<time>");
+            }
             let asked = HEAVY || self.plain;
             let plain = if asked { self.around().plain_number(self.at) } else { None };
             let apart = plain.is_some_and(|end| self.stands_apart(end));
@@ -278,9 +281,12 @@ impl<'a, const HEAVY: bool> Pass<'a, HEAVY> {
 
     /// Copies what lies between `copied` and `at`.
     fn flush(&mut self) {
+        if self.copied == self.at {
+            return;
+        }
         let run = self.text.get(self.copied..self.at).unwrap_or_default();
         self.copied = self.at;
-        if self.letters < LETTERS_COUNTED {
+        if !HEAVY && self.letters < LETTERS_COUNTED {
             self.letters = LETTERS_COUNTED.min(self.letters + letters(run));
         }
         if !HEAVY || self.ascii {

@@ -10,7 +10,7 @@ use alloc::string::String;
 /// How much of either end of a message counts.
 const END: usize = 800;
 /// Words of a message that are looked at.
-const WORDS: usize = 64;
+pub(super) const WORDS: usize = 64;
 /// A number further in is a line or a count rather than a status.
 const STATUS_WORDS: usize = 8;
 
@@ -87,7 +87,7 @@ const PAIRS: [(&str, &str, Nature); 22] = [
 const STATUSES: [&str; 9] = ["401", "402", "403", "429", "500", "502", "503", "504", "529"];
 
 /// The words that say something themselves, and those that say it with the one before.
-static TELLING: Lexicon = Lexicon::of(&[&TRANSIENT, &PERMANENT, &SECONDS, &STATUSES, &["minute", "second"]]);
+pub(super) static TELLING: Lexicon = Lexicon::of(&[&TRANSIENT, &PERMANENT, &SECONDS, &STATUSES, &["minute", "second"]]);
 
 /// The second words of [`PAIRS`].
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -119,8 +119,16 @@ pub(crate) fn nature(failure: &Failure) -> Nature {
 
 /// The nature of a failure as its message alone reads.
 pub(crate) fn of_message(message: &str) -> Nature {
-    let mut told = Told::default();
-    each_run::<NO_JOINT>(message, |from, to| told.goes_on(message, from, to));
+    let (mut told, mut words, mut last) = (Told::default(), 0, "");
+    each_run::<NO_JOINT>(message, |from, to| {
+        let word = message.get(from..to).unwrap_or_default();
+        if TELLING.may_hold(message.as_bytes().get(from..).unwrap_or_default(), to - from) {
+            told.tells(words, last, word);
+        }
+        last = word;
+        words += 1;
+        words < WORDS
+    });
     told.nature()
 }
 
@@ -130,33 +138,16 @@ pub(super) struct Told {
     transient: bool,
     permanent: bool,
     soon: bool,
-    /// How many words there were, and where the latest is.
-    words: usize,
-    last: (usize, usize),
 }
 
 impl Told {
-    /// Reads the next word, and tells whether more are looked at. A part of the loops that show words; where size counts, once in
-    /// the program.
-    #[cfg_attr(target_family = "wasm", inline(never))]
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(super) fn goes_on(&mut self, message: &str, from: usize, to: usize) -> bool {
-        if TELLING.may_hold(message.as_bytes().get(from..).unwrap_or_default(), to - from) {
-            let [before, word] = [self.last, (from, to)].map(|(from, to)| message.get(from..to).unwrap_or_default());
-            self.tells(before, word);
-        }
-        self.last = (from, to);
-        self.words += 1;
-        self.words < WORDS
-    }
-
-    /// A word that may say something, with the one before it.
+    /// A word that may say something, with the one before it; `words` stand before it.
     #[inline(never)]
-    fn tells(&mut self, before: &str, word: &str) {
+    pub(super) fn tells(&mut self, words: usize, before: &str, word: &str) {
         self.transient |= listed(&TRANSIENT, word);
         self.permanent |= listed(&PERMANENT, word);
         self.soon |= same(before, "per") && (same(word, "minute") || same(word, "second"));
-        if let Some(status) = STATUSES.iter().position(|status| *status == word).filter(|_| self.words < STATUS_WORDS) {
+        if let Some(status) = STATUSES.iter().position(|status| *status == word).filter(|_| words < STATUS_WORDS) {
             self.transient |= status >= 3;
             self.permanent |= status < 3;
         }

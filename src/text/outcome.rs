@@ -7,7 +7,7 @@ use super::again::Again;
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Digests, Key, combine, key, salted};
-use super::echo::{Echo, Word};
+use super::echo::{Echo, Words};
 use super::glance::sketch;
 use super::late::Late;
 use super::lines::trimmed;
@@ -105,7 +105,7 @@ struct Class {
     normal: String,
     stripped: String,
     echo: Echo,
-    words: Vec<Word>,
+    words: Words,
 }
 
 impl Scratch {

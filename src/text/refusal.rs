@@ -6,7 +6,7 @@
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
 use super::mutation::Named;
-use super::nature::{Nature, Told, beginning, transient};
+use super::nature::{Nature, TELLING, Told, WORDS, beginning, of_message, transient};
 use super::scan::holds;
 use super::words::{Lexicon, each_run, listed, same};
 use crate::model::{Outcome, ToolResult};
@@ -21,9 +21,6 @@ pub(crate) enum Refusal {
     /// A user or a policy said no, or has not said yes.
     Denied,
 }
-
-/// Words of an error that are looked at.
-const WORDS: usize = 64;
 
 /// How many words may stand between two words that belong together.
 const NEAR: usize = 3;
@@ -83,44 +80,57 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool
 
 /// Reads the words of an error once for both: whether they turn a call away, and what its beginning tells of the failure's nature.
 fn read(text: &str) -> (Option<Refusal>, Nature) {
-    let (mut left, mut found) = (WORDS, None);
-    // The latest words, the next to be overwritten first.
-    let mut before = [(0, 0); NEAR + 1];
     let message = beginning(text);
     // Apostrophes are a word's here, and none's there.
-    let (joined, mut told, mut tells) = (holds(message.as_bytes(), b'\''), Told::default(), true);
+    let joined = holds(message.as_bytes(), b'\'');
+    let told_until = if joined { 0 } else { message.len() };
+    let mut heard = Heard::default();
     each_run::<b'\''>(text, |from, to| {
-        if found.is_none() && left > 0 {
-            if LAST_WORDS.may_hold(text.as_bytes().get(from..).unwrap_or_default(), to - from) {
-                let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
-                let mut newest_first = before;
-                newest_first.rotate_left(left % (NEAR + 1));
-                found = ends(word((from, to)), &newest_first.map(word));
-            }
-            left -= 1;
-            if let Some(oldest) = before.get_mut(left % (NEAR + 1)) {
-                *oldest = (from, to);
-            }
+        let rest = text.as_bytes().get(from..).unwrap_or_default();
+        if to > message.len() || SAYING.may_hold(rest, to - from) {
+            heard.word(text, from, to, told_until);
         }
-        let to = to.min(message.len());
-        tells = tells
-            && from < to
-            && if joined { told_apart(&mut told, message, from, to) } else { told.goes_on(message, from, to) };
-        tells || found.is_none() && left > 0
+        if let Some(oldest) = heard.before.get_mut(heard.words % (NEAR + 1)) {
+            *oldest = (from, to);
+        }
+        heard.words += 1;
+        heard.words < WORDS
     });
-    (found, told.nature())
+    (heard.refusal, if joined { of_message(message) } else { heard.told.nature() })
 }
 
-/// Shows each of the words that apostrophes join, as long as more are looked at.
-#[inline(never)]
-fn told_apart(told: &mut Told, message: &str, from: usize, to: usize) -> bool {
-    let mut start = from;
-    message.get(from..to).unwrap_or_default().split('\'').all(|word| {
-        let own = start;
-        start += word.len() + 1;
-        word.is_empty() || told.goes_on(message, own, own + word.len())
-    })
+/// What the words of an error have said so far.
+#[derive(Default)]
+struct Heard {
+    words: usize,
+    /// Where the latest are, the next to be overwritten first.
+    before: [(usize, usize); NEAR + 1],
+    refusal: Option<Refusal>,
+    told: Told,
 }
+
+impl Heard {
+    /// The next word, which may say something; of the failure's nature, if it begins before `told_until`.
+    #[inline(never)]
+    fn word(&mut self, text: &str, from: usize, to: usize, told_until: usize) {
+        let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
+        let mut newest_first = self.before;
+        newest_first.rotate_left(self.words % (NEAR + 1));
+        newest_first.reverse();
+        let rest = text.as_bytes().get(from..).unwrap_or_default();
+        if self.refusal.is_none() && LAST_WORDS.may_hold(rest, to - from) {
+            self.refusal = ends(word((from, to)), &newest_first.map(word));
+        }
+        let to = to.min(told_until);
+        if from < to && TELLING.may_hold(rest, to - from) {
+            let [before, ..] = newest_first;
+            self.told.tells(self.words, word(before), word((from, to)));
+        }
+    }
+}
+
+/// The words of either list.
+static SAYING: Lexicon = LAST_WORDS.or(&TELLING);
 
 /// The words with which [`ends`] finds something.
 static LAST_WORDS: Lexicon = Lexicon::of(&[
@@ -158,8 +168,8 @@ fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
         return Some(Refusal::UnknownTool);
     }
     let refused = |word: &str| listed(&REFUSED, word);
-    let decided = listed(&DECIDERS, word)
-        && (is(last, "by") && refused(second) || is(last, "the") && is(second, "by") && refused(third))
+    let decided = (is(last, "by") && refused(second) || is(last, "the") && is(second, "by") && refused(third))
+        && listed(&DECIDERS, word)
         || refused(word) && (listed(&DECIDERS, last) || listed(&DECIDERS, second) && is(last, "has"));
     let approval = is(word, "approval") && (is(last, "requires") || is(last, "awaiting") || is(last, "pending"))
         || is(word, "required") && is(last, "approval")
@@ -169,7 +179,6 @@ fn ends(word: &str, before: &[&str; NEAR + 1]) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::nature::of_message;
     use super::super::words::assert_sorted;
     use super::*;
 

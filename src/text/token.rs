@@ -2,7 +2,7 @@
 //!
 //! Every question is answered by the bytes around one word, a bounded number of them.
 
-use super::mask::end_of_digits;
+use super::mask::{digits_of, end_of_digits};
 use super::words::{Lexicon, Sieve, listed, listed_name};
 
 const PLAIN: u8 = 0;
@@ -160,13 +160,9 @@ impl Around<'_> {
     /// Where the name around `start` begins, if it is one in a directory.
     fn directory(&self, start: usize) -> Option<usize> {
         let floor = self.floor.max(start.saturating_sub(64));
-        let mut name = start;
-        while name > floor
-            && let byte = self.byte(name - 1)
-            && (is(byte, WORD) || matches!(byte, b'.' | b'-'))
-        {
-            name -= 1;
-        }
+        let before = self.bytes.get(floor..start).unwrap_or_default();
+        let in_name = |byte: &u8| is(*byte, WORD) || matches!(byte, b'.' | b'-');
+        let name = start - before.iter().rev().take_while(|byte| in_name(byte)).count();
         (name > 0 && matches!(self.byte(name - 1), b'/' | b'\\')).then_some(name)
     }
 
@@ -201,6 +197,12 @@ impl Around<'_> {
                 .or_else(|| self.labelled(start, word).map(|to| (start, to, "<id>")))
                 .or_else(|| self.temporary(start, word).map(|(from, to)| (from, to, "<tmp>")));
         }
+        let all_hex = |digits: &[u8]| digits.iter().all(|byte| is(*byte, HEX));
+        let is_hex = || word.len() >= 7 && all_hex(word);
+        // Days are the only unit that is spelled so.
+        if is_hex() && word.iter().any(|byte| is(*byte, LETTER) && *byte != b'd') && self.byte(start + 8) != b'-' {
+            return Some((start, end, "<hex>"));
+        }
         if digit == start && before != b'.' {
             let time = match end_of_digits(self.bytes, start) - start {
                 1 | 2 if before != b':' => self.clock(start),
@@ -226,14 +228,13 @@ impl Around<'_> {
         if let Some(to) = self.uuid(start) {
             return Some((start, to, "<uuid>"));
         }
-        let all_hex = |digits: &[u8]| digits.iter().all(|byte| is(*byte, HEX));
         if let Some(digits) = word.strip_prefix(b"0x").or_else(|| word.strip_prefix(b"0X"))
             && !digits.is_empty()
             && all_hex(digits)
         {
             return Some((start, end, "<hex>"));
         }
-        if word.len() >= 7 && all_hex(word) && word.iter().any(|byte| is(*byte, LETTER)) {
+        if is_hex() && word.iter().any(|byte| is(*byte, LETTER)) {
             return Some((start, end, "<hex>"));
         }
         if let Some(to) = self.labelled(start, word) {
@@ -249,6 +250,30 @@ impl Around<'_> {
 
     fn literal(&self, at: usize, any_of: &[u8]) -> Option<usize> {
         any_of.contains(&self.byte(at)).then_some(at + 1)
+    }
+
+    /// Where the time ends that begins with the digit at `at`, if it is one of the commonest form: `2026-07-26T12:01:01`, with
+    /// fraction and zone or without. It is in no path: one that began before it would have been masked.
+    #[inline]
+    pub(super) fn stamp(&self, at: usize) -> Option<usize> {
+        let may_be = self.byte(at + 4) == b'-' && self.byte(at + 7) == b'-';
+        if may_be { self.stamped(at) } else { None }
+    }
+
+    #[inline(never)]
+    fn stamped(&self, at: usize) -> Option<usize> {
+        // Where digits stand in eight bytes.
+        const DATE: u64 = u64::from_le_bytes([0x80, 0x80, 0x80, 0x80, 0, 0x80, 0x80, 0]);
+        const TIME: u64 = u64::from_le_bytes([0x80, 0x80, 0, 0x80, 0x80, 0, 0x80, 0x80]);
+        let eight = |at: usize| self.bytes.get(at..)?.first_chunk::<8>();
+        let (date, time) = (eight(at)?, eight(at + 8)?);
+        let [_, _, b'T' | b' ', _, _, b':', b'0'..=b'5', _] = time else { return None };
+        let (b':', b'0'..=b'6') = (self.byte(at + 16), self.byte(at + 17)) else { return None };
+        let all = |eight: &[u8; 8], digits: u64| digits_of(u64::from_le_bytes(*eight)) & digits == digits;
+        let before = if at > 0 { self.byte(at - 1) } else { 0 };
+        let is_time = !is(before, WORD) && before != b'.' && all(date, DATE) && all(time, TIME);
+        let end = self.digits(at + 17, 2).filter(|end| is_time && self.byte(*end) != b':')?;
+        self.clock_end(end)
     }
 
     /// `2026-07-26T12:01`, with seconds, fraction and zone or without; `20260726T120101Z`; `2026-07-26_12-01-01`. A date alone is
@@ -292,10 +317,16 @@ impl Around<'_> {
         let minutes = if matches!(end - at, 1 | 2) { self.literal(end, b":")? } else { return None };
         let end = self.digits(minutes, 2)?;
         let seconds = self.literal(end, b":")?;
-        let mut end = self.digits(seconds, 2)?;
+        let end = self.digits(seconds, 2)?;
         if self.byte(minutes) > b'5' || self.byte(seconds) > b'6' || self.byte(end) == b':' {
             return None;
         }
+        self.clock_end(end)
+    }
+
+    /// Where a clock ends whose seconds end at `at`, with fraction and zone or without.
+    fn clock_end(&self, at: usize) -> Option<usize> {
+        let mut end = at;
         if matches!(self.byte(end), b'.' | b',') && self.classed(end + 1, DIGIT) {
             end = self.end_of(end + 1, DIGIT);
         }
@@ -391,6 +422,10 @@ impl Around<'_> {
     }
 
     fn uuid(&self, start: usize) -> Option<usize> {
+        // Most words are told by their length.
+        if self.byte(start + 8) != b'-' {
+            return None;
+        }
         let mut at = start;
         for (index, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
             if index > 0 {
@@ -445,7 +480,12 @@ impl Around<'_> {
         // `request id: …` is one label.
         if spelled(length).eq_ignore_ascii_case(b"id") {
             let rest = before.get(..before.len() - length).and_then(|rest| rest.strip_suffix(b" ")).unwrap_or_default();
-            length += 1 + rest.iter().rev().take_while(|byte| is(**byte, LETTER)).count();
+            let named = rest.iter().rev().take_while(|byte| is(**byte, LETTER)).count();
+            // An id of nothing says nothing.
+            if named == 0 {
+                return None;
+            }
+            length += 1 + named;
             length = length.min(before.len());
         }
         let last = spelled(length).iter().rev().find(|byte| byte.is_ascii_alphanumeric())?.to_ascii_lowercase();
@@ -518,6 +558,10 @@ mod tests {
             while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
                 let digit = at + found;
                 let (start, end) = around.word(digit);
+                if let Some(to) = around.stamp(digit) {
+                    let told = around.closely(&bytes[start..end], start, digit, end - start <= SHORT_NUMBER);
+                    assert_eq!(told, Some((start, to, "<time>")), "{text:?} at {digit}");
+                }
                 if let Some(told) = around.plain_number(digit) {
                     assert_eq!((digit, told), (start, end), "{text:?} at {digit}");
                     let word = &bytes[start..end];
@@ -607,7 +651,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_number(text in "[a-f0-9 :./=#T_-]{0,24}|(pid|tid|session|request id|/tmp/|s|ms|[0-9]{1,7}|[ :=./#-]){0,10}|[ -~é]{0,40}") {
+        fn any_number(text in "[a-f0-9 :./=#T_-]{0,24}|(pid|tid|session|request id|/tmp/|s|ms|[0-9]{1,7}|[ :=./#-]){0,10}|[ -~é]{0,40}|[a-z./ ]{0,3}2026-07-26[T ]1[0-9]:[0-9]{2}:[0-9]{2}[.:Zz+0-9 a-b]{0,9}") {
             agrees(&text);
         }
     }

@@ -238,15 +238,21 @@ pub(super) fn each_run<const JOINT: u8>(text: &str, mut take: impl FnMut(usize, 
 /// whatever their case: equal for equal words, and for few others.
 #[inline]
 const fn folded(rest: &[u8], length: usize) -> u64 {
-    let first = match rest.first_chunk::<8>() {
-        Some(first) => u64::from_le_bytes(*first),
-        None => last(rest),
-    };
+    let first = eight(rest);
     let kept = if length < 8 { (1 << (8 * length)) - 1 } else { u64::MAX };
     (first | all(0x20)) & kept ^ (length as u64) << 59
 }
 
-/// The first eight bytes of what is less.
+/// The first eight bytes of a text as one number.
+#[inline]
+pub(super) const fn eight(rest: &[u8]) -> u64 {
+    match rest.first_chunk() {
+        Some(first) => u64::from_le_bytes(*first),
+        None => last(rest),
+    }
+}
+
+/// The same of what is less.
 #[cold]
 const fn last(mut rest: &[u8]) -> u64 {
     let mut word = 0;
@@ -286,6 +292,18 @@ impl Lexicon {
             list += 1;
         }
         Self { bits, lengths }
+    }
+
+    /// What may be in the lists of either.
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+    pub(super) const fn or(mut self, other: &Self) -> Self {
+        let mut at = 0;
+        while at < Self::WORDS {
+            self.bits[at] |= other.bits[at];
+            self.lengths[at] |= other.lengths[at];
+            at += 1;
+        }
+        self
     }
 
     /// Which of the numbers holds a word's bits, and those.

@@ -5,12 +5,12 @@ use super::BLOCK;
 pub(super) fn marks<const HEAVY: bool>(block: &[u8; BLOCK], before: &[u8; BLOCK]) -> u64 {
     let mut marked = [0_u8; BLOCK];
     for ((mark, byte), before) in marked.iter_mut().zip(block).zip(before) {
-        let digit = byte.wrapping_sub(b'0') < 10;
+        // A dot and a slash stand before the digits.
+        let digit = if HEAVY { byte.wrapping_sub(b'.') < 12 } else { byte.wrapping_sub(b'0') < 10 };
         let pair = (*byte == b' ') & (*before == b' ');
         let mut stop = digit | (*byte < 0x20) | (*byte == 0x7f) | pair;
         if HEAVY {
-            stop |= (*byte == b'/') | (*byte == b'\\') | (*byte == b'.');
-            stop |= (*byte == b'"') | (*byte == b'\'') | (*byte == b'`');
+            stop |= (*byte == b'\\') | (*byte == b'"') | (*byte == b'\'') | (*byte == b'`');
         }
         *mark = u8::from(stop);
     }

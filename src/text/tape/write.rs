@@ -99,10 +99,11 @@ impl Read<'_> {
                 if node.is(GONE) {
                     continue;
                 }
-                if !text && node.is(VERBATIM) && field.back != 0 {
-                    self.write_verbatim(node, *field, first, out, numbers);
-                } else {
-                    self.write_field(value, node, (first, text), out, numbers);
+                let verbatim = node.is(VERBATIM) && field.back != 0;
+                match (verbatim, text) {
+                    (true, true) => self.write_plainly(node, *field, out),
+                    (true, false) => self.write_verbatim(node, *field, first, out, numbers),
+                    (false, _) => self.write_field(value, node, (first, text), out, numbers),
                 }
                 first = false;
             }
@@ -143,14 +144,7 @@ impl Read<'_> {
         if text {
             out.push_str(self.name(value));
             out.push_str(": ");
-            match value.tag {
-                Tag::Number if !value.is(PLAIN) => self.write(at, text, out, numbers),
-                // Most values are one of these, and need no call.
-                Tag::Number | Tag::Text => out.push_str(self.text(value)),
-                Tag::True => out.push_str("true"),
-                Tag::False => out.push_str("false"),
-                _ => self.write(at, text, out, numbers),
-            }
+            self.write(at, text, out, numbers);
             out.push_str("; ");
             return;
         }
@@ -183,6 +177,18 @@ impl Read<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Appends a field as text whose name and value stand in the source as they are written.
+    #[inline(always)]
+    fn write_plainly(&self, value: Node, field: Written, out: &mut String) {
+        let colon = (value.from - u32::from(value.tag == Tag::Text)) as usize - 1;
+        // Between quotation marks, of which `back` counts both, and the colon.
+        let name = colon + 2 - usize::from(field.back);
+        out.push_str(self.text.get(name..colon - 1).unwrap_or_default());
+        out.push_str(": ");
+        out.push_str(self.text.get(value.from as usize..value.to as usize).unwrap_or_default());
+        out.push_str("; ");
     }
 
     fn write_name(&self, value: Node, out: &mut String, numbers: &mut Vec<Span>) {
