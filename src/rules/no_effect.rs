@@ -31,6 +31,9 @@ const NO_EFFECT: Row<Seen> = Row {
     holds: |window, (), view| {
         let Some(newest) = window.seen.last() else { return Outlook::default() };
         let before = window.seen.iter().take(window.seen.len().saturating_sub(1));
+        if newest.arrives(before.clone().last()) {
+            return Outlook::default();
+        }
         let same = before.filter(|seen| newest.repeats(seen));
         let count = u32::try_from(same.clone().count()).unwrap_or(u32::MAX).saturating_add(1);
         if newest.is_told(same) { view.told(view.limits, count) } else { view.of(count) }
@@ -66,6 +69,12 @@ impl Seen {
             && self.state.moved(&before.state) == Moved::No
     }
 
+    /// Whether it came here from another place: then it has moved.
+    fn arrives(&self, last: Option<&Self>) -> bool {
+        let elsewhere = |last: &Self| last.state.place != 0 && last.state.place != self.state.place;
+        self.state.place != 0 && last.is_some_and(elsewhere)
+    }
+
     /// One answer for different targets is their answer: only at one place, and for one target, it is refused.
     fn is_told<'a>(&self, mut same: impl Iterator<Item = &'a Self>) -> bool {
         self.state.place == 0 || same.any(|seen| seen.target != self.target)
@@ -94,11 +103,7 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, aft
         sighting: step.sighting,
         onset: step.onset,
     };
-    // Who comes back from another place has moved.
-    let arrives = window
-        .seen
-        .last()
-        .is_some_and(|last| last.state.place != 0 && newest.state.place != 0 && last.state.place != newest.state.place);
+    let arrives = newest.arrives(window.seen.last());
     let same: Vec<(Sighting, Onset)> = window
         .seen
         .iter()

@@ -210,8 +210,6 @@ impl Kind {
         let light = mark(step.facts.light);
         let [first, last] = [first_mark(answer), root_line(answer)];
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
-        // A table in which something is down says no more than that.
-        let down = trouble != 0 && !step.facts.failed;
         // What each of the two is asked for.
         let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
         let figures = if trouble == 0 && words.is_empty() { figures(head(answer)) } else { 0 };
@@ -219,7 +217,7 @@ impl Kind {
             kind,
             light,
             trouble,
-            line: last.map_or(if down { trouble } else { light }, |line| told(line, salt)),
+            line: line(step, result, trouble, salt),
             said: first.map_or(0, frame) ^ last.map_or(0, frame).rotate_left(9),
             left,
             figures,
@@ -311,6 +309,17 @@ impl Kind {
 fn figures(heading: &str) -> u32 {
     let letters = heading.bytes().filter(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii()).count();
     if letters < LETTERS { 0 } else { Figures::of(heading).digest.max(1) }
+}
+
+/// The line that says what is wrong, its figures included; where none does, all of it, but a table in which something is down says no
+/// more than that.
+fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
+    let answer = result.output.as_str();
+    match root_line(answer) {
+        Some(line) => told(line, salt),
+        None if trouble != 0 && !step.facts.failed && down(answer).is_some() => trouble,
+        None => mark(step.facts.light),
+    }
 }
 
 /// What is wrong with an answer; 0 where nothing is.
@@ -448,8 +457,7 @@ impl Rule for Stagnation {
                 let (changes, waits) = (state.changes, state.waits);
                 let thing = state.things.took(step, call, || {
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
-                    let plain = if trouble == 0 || step.facts.failed { mark(step.facts.light) } else { trouble };
-                    let line = root_line(&result.output).map_or(plain, |line| told(line, cx.salt));
+                    let line = line(step, result, trouble, cx.salt);
                     Outcome { trouble, line, length, changes, waits }
                 });
                 let derived = state.rederived.took(step, call, &result.output, cx.salt);

@@ -403,7 +403,7 @@ impl Rule for StaleTalk {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::Level::Nudge;
+    use crate::model::Level::{Nudge, Observe};
     use crate::rules::testing::{Played, events, pair, says};
     use alloc::{format, string::String, vec::Vec};
 
@@ -432,6 +432,19 @@ mod tests {
             ("Please send me the booking code, I need it to look into it.", "It went via Riga."),
         ])
         .expect(RULE, &[]);
+    }
+
+    #[test]
+    fn a_cure_that_does_not_help() {
+        let cures = ["Mended: the list lies higher.", "That is corrected.", "Now it is settled.", "Done for good."];
+        let with = |answers: [&'static str; 4]| {
+            let lines: Vec<(&str, &str)> = cures.iter().copied().zip(answers).collect();
+            dialogue(&lines)
+        };
+        with(["No, still under the picture.", "Reloaded, still hidden.", "No change.", "Nope."])
+            .expect(RULE, &[(5, Nudge), (7, Observe)]);
+        with(["Still hidden.", "Reloaded, still hidden.", "Yes! And the times in bold.", "Still thin."])
+            .expect(RULE, &[]);
     }
 
     #[test]

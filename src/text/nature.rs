@@ -58,7 +58,7 @@ const PERMANENT: [&str; 9] = [
 ];
 
 /// Pairs of words, one after the other.
-const PAIRS: [(&str, &str, Nature); 22] = [
+const PAIRS: [(&str, &str, Nature); 23] = [
     ("access", "token", Nature::Permanent),
     ("api", "key", Nature::Permanent),
     ("authentication", "failed", Nature::Permanent),
@@ -69,6 +69,7 @@ const PAIRS: [(&str, &str, Nature); 22] = [
     ("connection", "refused", Nature::Transient),
     ("connection", "reset", Nature::Transient),
     ("credit", "balance", Nature::Permanent),
+    ("get", "lock", Nature::Transient),
     ("insufficient", "balance", Nature::Permanent),
     ("insufficient", "credits", Nature::Permanent),
     ("insufficient", "funds", Nature::Permanent),

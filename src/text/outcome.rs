@@ -837,6 +837,33 @@ mod tests {
         super::outcome(tool, result, quiet, echo, volatile, (&glance, false), scratch)
     }
 
+    #[test]
+    fn a_status_is_another_error_with_another_message() {
+        let class = |message: &str, id: u32| {
+            facts(&failed(&format!(
+                "HTTP 422\n{{\"message\":\"{message}\",\"total\":\"48.00\",\"rid\":\"9753ee2b{id:02}\"}}"
+            )))
+            .class
+        };
+        assert!(class("unknown voucher", 1).is_some());
+        assert_eq!(class("unknown voucher", 1), class("unknown voucher", 72));
+        assert_ne!(class("unknown voucher", 1), class("voucher expired", 1));
+        let class = |text: &str| facts(&failed(text)).class;
+        assert_eq!(class("HTTP 502 Bad Gateway\n<html>"), class("HTTP 502 Bad Gateway\n<html>"));
+    }
+
+    #[test]
+    fn nothing_but_a_zero_is_negative() {
+        for text in ["0", "[(0,)]", " 0\n"] {
+            assert!(facts(&ok(text)).negative, "{text}");
+        }
+        for text in ["10", "[(0, 1)]", "0 of 3 left", "0.00000000000000000"] {
+            assert!(!facts(&ok(text)).negative, "{text}");
+        }
+        let quiet = outcome("t", &ok("0"), Empty::Blank, None, &Volatile::default(), &mut Scratch::default());
+        assert!(!quiet.negative);
+    }
+
     fn ok(output: &str) -> ToolResult {
         ToolResult { output: output.into(), ..ToolResult::default() }
     }

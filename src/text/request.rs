@@ -212,8 +212,7 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> Waits {
     if action_line(call).is_some_and(idles) {
         return Waits::Only;
     }
-    let (length, only) = if named.shell {
-        let Some(line) = command(call, named) else { return Waits::No };
+    let (length, only) = if let Some(line) = command(call, named) {
         (
             sleeps(&line),
             line.trim().split_once("sleep ").is_some_and(|(before, rest)| before.is_empty() && !rest.contains(' ')),
@@ -478,6 +477,13 @@ mod tests {
             ("wait", json!({}), false),
             ("await_review", json!({"id": 300}), false),
             ("get_job", json!({"job": 300}), false),
+            ("remote", json!({"host": "quay-4", "cmd": "sleep 60"}), true),
+            ("play", json!({"action": "wait1"}), true),
+            ("play", json!({"command": "wait for 3 turns"}), true),
+            ("play", json!({"input": "Z"}), true),
+            ("play", json!({"action": "waitress"}), false),
+            ("play", json!({"action": "wait; open gate"}), false),
+            ("play", json!({"action": "wait", "who": "pilot"}), false),
         ] {
             let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
             let waits = super::waits(&call, &Named::of(tool));

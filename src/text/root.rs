@@ -443,6 +443,19 @@ mod tests {
         assert_eq!(root(""), None);
     }
 
+    #[test]
+    fn what_is_down() {
+        let page = "<html><head><title>403 Forbidden</title></head><body>Ray 4f1</body></html>";
+        assert_eq!(down(page), Some("Forbidden"));
+        assert_eq!(down("NAME  STATUS\nquay-1  CrashLoopBackOff"), Some("CrashLoopBackOff"));
+        // Whatever is wrong with a cell, it has no value.
+        assert_eq!(down("| D |\n| #N/A |"), down("| D |\n| 7 |\n| #REF! |"));
+        assert!(down("{\"display\":\"#NAME?\"}").is_some());
+        for healthy in ["| D |\n| 7.10 |", "issue #N12, N/A", "<title>Harbour</title>", "# NAME?", "#"] {
+            assert_eq!(down(healthy), None, "{healthy}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn what_is_plainly_unmarked_has_no_root(

@@ -106,7 +106,7 @@ impl Words {
                 (known, told) = (known + usize::from(is_in), told + 1);
             }
         }
-        told >= FEWEST && known * 20 >= told * 19
+        told >= FEWEST && (told - known) * KEPT <= told
     }
 
     /// How many words they share, of how many in both together.

@@ -13,20 +13,20 @@ use alloc::{boxed::Box, format};
 /// Errors that may come by turns.
 const TURNS: usize = 3;
 
-/// The latest errors of an agent, and how often they came while that agent met no other.
+/// The latest error of an agent, and how often it came while that agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
-    /// The latest one: its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
+    /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
     sign: u32,
-    known: Recent<TURNS>,
     round: u32,
     /// Something was written since. What is restarted, deleted or installed is no attempt of its own at what is wrong.
     edited: bool,
-    /// Only where it came back, and where one came back after another.
+    /// Only where it came back.
     back: Option<Box<Back>>,
-    turns: Option<Box<Back>>,
+    /// Only where it came after another one.
+    turns: Option<Box<Turns>>,
 }
-codec!(struct Trouble { sign, known, round, edited, back, turns });
+codec!(struct Trouble { sign, round, edited, back, turns });
 
 /// What came back, and what that is worth.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +35,21 @@ struct Back {
     seen: Streak,
 }
 codec!(struct Back { points, seen });
+
+/// Errors that came one after the other, and those of them that came back.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    known: Recent<TURNS>,
+    back: Back,
+}
+codec!(struct Turns { known, back });
+
+impl Back {
+    fn again(&mut self, step: &Step, edited: bool) {
+        self.points = self.points.saturating_add(if edited { TROUBLE_CHANGED } else { TROUBLE });
+        self.seen.add(step.sighting, step.onset);
+    }
+}
 
 impl Trouble {
     /// Takes a step in, and tells whether it ended in an error that came back. `listed` tells that the call before was of its kind.
@@ -48,22 +63,31 @@ impl Trouble {
         let copy = round != 0 && round == self.round;
         self.round = round;
         let edited = core::mem::take(&mut self.edited);
-        let other = core::mem::replace(&mut self.sign, sign) != sign;
-        let known = self.known.met(sign);
-        if other || step.fewer {
-            self.back = None;
-        }
-        if !known || step.fewer {
-            self.turns = None;
+        let before = core::mem::replace(&mut self.sign, sign);
+        if step.fewer {
+            (self.back, self.turns) = (None, None);
             return false;
         }
-        if listed || copy || step.slept || call.polling {
+        let counts = !(listed || copy || step.slept || call.polling);
+        if before == sign {
+            if counts {
+                self.back.get_or_insert_default().again(step, edited);
+            }
+            return counts;
+        }
+        self.back = None;
+        if before == 0 {
             return false;
         }
-        let back = if other { &mut self.turns } else { &mut self.back }.get_or_insert_default();
-        back.points = back.points.saturating_add(if edited { TROUBLE_CHANGED } else { TROUBLE });
-        back.seen.add(step.sighting, step.onset);
-        true
+        let turns = self.turns.get_or_insert_default();
+        turns.known.met(before);
+        let known = turns.known.met(sign);
+        if !known {
+            turns.back = Back::default();
+        } else if counts {
+            turns.back.again(step, edited);
+        }
+        known && counts
     }
 
     /// The error is met no more.
@@ -72,16 +96,16 @@ impl Trouble {
     }
 
     pub(super) fn points(&self) -> u32 {
-        let points = |back: &Option<Box<Back>>| back.as_ref().map_or(0, |back| back.points);
-        points(&self.back).max(points(&self.turns))
+        let back = self.back.as_ref().map_or(0, |back| back.points);
+        back.max(self.turns.as_ref().map_or(0, |turns| turns.back.points))
     }
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let (back, what, which) = match (&self.back, &self.turns) {
-            (back, Some(turns)) if back.as_ref().is_none_or(|back| back.points < turns.points) => {
-                (turns, "errors that had come before came back by turns", 0)
+            (back, Some(turns)) if back.as_ref().is_none_or(|back| back.points < turns.back.points) => {
+                (&turns.back, "errors that had come before came back by turns", 0)
             }
-            (Some(back), _) => (back, "the same error came", self.sign),
+            (Some(back), _) => (&**back, "the same error came", self.sign),
             _ => return None,
         };
         let times = back.seen.times.saturating_add(u32::from(which != 0));
@@ -98,6 +122,7 @@ impl Trouble {
     }
 
     pub(super) fn fits(&self) -> bool {
-        self.back.iter().chain(&self.turns).all(|back| back.seen.fits())
+        let turns = self.turns.as_deref().map(|turns| &turns.back);
+        self.back.as_deref().into_iter().chain(turns).all(|back| back.seen.fits())
     }
 }

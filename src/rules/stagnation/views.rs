@@ -7,14 +7,16 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Ring, Step};
-use crate::text::{Asks, Edit, Empty, Words, combine, mark, scrolls};
+use crate::text::{Asks, Edit, Empty, Words, combine, heading, mark, scrolls};
 use alloc::{boxed::Box, format};
 
 /// Headings that are known, and views of which the words are.
 const HEADS: usize = 7;
-const KNOWN: usize = 6;
+const KNOWN: usize = 8;
 /// Bytes from which an answer is a view; shorter ones are acknowledgements, which neither count nor bring news.
 const VIEW: usize = 60;
+/// Bytes up to which an answer is a place in few words.
+const PLACE: usize = 256;
 /// Bytes from which an answer to a question in words is none of several about other things.
 const LONG: usize = 200;
 /// Views in a row that are told of.
@@ -95,7 +97,10 @@ impl Views {
             return false;
         }
         let idle = core::mem::take(&mut self.fresh) || beside.idle;
-        if self.heads.met(step.kin.head) {
+        // A place in few words is told by its first line.
+        let output = result.output.as_str();
+        let head = if output.len() <= PLACE { heading(output, 1) } else { step.kin.head };
+        if self.heads.met(head) {
             self.again.get_or_insert_default().took(step, call, result, Beside { idle, ..beside }, salt)
         } else {
             self.ends();
@@ -161,7 +166,9 @@ impl Again {
             return false;
         }
         let mixed = self.is_mixed(&view);
-        let seen = self.known.take(|known| known.is_like(&view));
+        // Of a place in few words each says something: a calendar that was turned differs by the name of its month.
+        let like = result.output.len() > PLACE || mixed;
+        let seen = if like { self.known.take(|known| known.is_like(&view)) } else { None };
         let equal = seen.as_ref().is_some_and(|seen| seen.all == view.all);
         self.known.push(view, KNOWN);
         let changed = core::mem::replace(&mut self.changes, beside.changes) != beside.changes;

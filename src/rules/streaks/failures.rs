@@ -34,7 +34,7 @@ const FAILURE_STREAK: Row = Row {
     heeds: |streaks, fact| streaks.len() > 0 || matches!(fact, Fact::Step(step, _) if step.facts.failed),
     see: |streaks, fact, cx| {
         let Fact::Step(step, result) = fact else { return None };
-        if !step.facts.failed {
+        if !step.facts.failed || step.fewer {
             streaks.retain(|entry| entry.key != step.tool);
             return None;
         }
