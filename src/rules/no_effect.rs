@@ -31,7 +31,7 @@ const NO_EFFECT: Row<Seen> = Row {
     holds: |window, (), view| {
         let Some(newest) = window.seen.last() else { return Outlook::default() };
         let before = window.seen.iter().take(window.seen.len().saturating_sub(1));
-        if newest.arrives(before.clone().last()) {
+        if newest.arrives(before.clone().next_back()) {
             return Outlook::default();
         }
         let same = before.filter(|seen| newest.repeats(seen));
