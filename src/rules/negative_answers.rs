@@ -67,15 +67,15 @@ pub(crate) struct Answer {
 }
 codec!(struct Answer { no, round, mutations, seen });
 
-/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, then whether only
-/// figures tell the call from the one of its kind before it, then a mark of what it acted upon, or of these; 0 for neither.
+/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, then 15 bits of
+/// the call, where only figures tell it from the one of its kind before it, and 15 of what it acted upon; 0 for neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct No(u32);
 codec!(struct No(_));
 
 impl No {
-    const fn new(failed: bool, figures: bool, about: u32) -> Self {
-        Self(about << 3 | (figures as u32) << 2 | (failed as u32) << 1 | 1)
+    const fn new(failed: bool, call: u32, target: u32) -> Self {
+        Self(target >> 17 << 17 | call >> 17 << 2 | (failed as u32) << 1 | 1)
     }
 
     const fn is_no(self) -> bool {
@@ -86,12 +86,13 @@ impl No {
         self.0 & 2 != 0
     }
 
-    const fn by_figures(self) -> bool {
-        self.0 & 4 != 0
+    const fn target(self) -> u32 {
+        self.0 >> 17
     }
 
+    /// The call and what it acted upon.
     const fn about(self) -> u32 {
-        self.0 >> 3
+        self.0 >> 2
     }
 }
 
@@ -105,12 +106,13 @@ impl Window<Answer> {
         // A refusal and an empty answer are two things.
         let failed = self.negative().filter(|answer| answer.no.failed()).count();
         let alike = failed.max(all - failed);
-        let alone = |one: &Answer| self.negative().filter(|other| other.no.about() == one.no.about()).count() == 1;
+        let alone =
+            |one: u32, of: fn(No) -> u32| one != 0 && self.negative().filter(|other| of(other.no) == one).count() == 1;
         // One thing after the other that is there, and does not hold what is asked for.
-        let others = self.negative().filter(|answer| answer.no.about() == 0 || !alone(answer)).count();
+        let things = || self.negative().all(|answer| alone(answer.no.target(), No::target));
         // Figures alone may be pages behind the last one.
-        let things = others == 0 && !self.negative().any(|answer| answer.no.by_figures());
-        let list = failed == 0 && (things || others <= 1 && self.finds_some());
+        let others = || self.negative().filter(|answer| !alone(answer.no.about(), No::about)).count();
+        let list = failed == 0 && (things() || self.finds_some() && others() <= 1);
         u32::try_from(if list { alike / LIST } else { alike }).unwrap_or(u32::MAX)
     }
 
@@ -168,12 +170,11 @@ fn see(
             let denied = Denied { answer: step.sighting.seq, things };
             by_name.get_or_insert_default().push(denied, MAX_WINDOW as usize);
         }
-        let target = step.call.as_ref().and_then(|call| call.target);
+        let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
         let next = step.kin.before.is_some_and(|_| !step.kin.is_same_call());
-        let figures = step.call.as_ref().filter(|_| next).map(|call| call.key);
+        let figures = step.call.as_ref().filter(|_| next).map_or(0, |call| mark(call.key));
         let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
-        let about = || figures.or(target).map_or(0, mark);
-        let no = if negative { No::new(failed(), figures.is_some(), about()) } else { No::default() };
+        let no = if negative { No::new(failed(), figures, target) } else { No::default() };
         let answer = Answer { no, round, mutations: step.mutations_after, seen: step.occurrence() };
         window.seen.push(answer, cx.limits.window as usize);
     }

@@ -397,8 +397,9 @@ impl Writer<'_> {
     }
 }
 
-/// Where the first byte is that JSON escapes; eight at a time.
-#[inline]
+/// Where the first byte is that JSON escapes; eight at a time. Where size counts, once in the program.
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline)]
 pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
