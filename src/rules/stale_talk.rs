@@ -70,7 +70,7 @@ const NOT_HELPED: Circle = Circle {
     kind: "not-helped",
     points: 7,
     said: ["the user has said ", " times in a row that nothing has changed"],
-    instead: "Find out what is really there before the next change, or say that this does not help and what would.",
+    instead: "Look at what is really there before the next change.",
 };
 const HOLLOW: Circle = Circle {
     kind: "nothing-said",
