@@ -90,7 +90,7 @@ pub(crate) fn remembered(metrics: &mut Metrics, before: (Totals, Evicted), after
 /// What is counted of an agent; nothing of the agents beyond those that are counted by name.
 fn of_agent<'a, T: Default>(agents: &'a mut BTreeMap<String, T>, name: Option<&str>) -> Option<&'a mut T> {
     let name = printable(name.unwrap_or_default(), NAME);
-    (agents.len() < AGENTS || agents.contains_key(&name)).then(|| agents.entry(name).or_default())
+    (agents.len() < AGENTS || agents.contains_key(&*name)).then(|| agents.entry(name.into_owned()).or_default())
 }
 
 /// Counts something of a rule, whose name is written down the first time.

@@ -14,10 +14,10 @@ use crate::model::{
     Body, Context, Event, Evidence, Finding, HaltReason, Level, Mode, Outcome, Recommendation, Record, Scope, ToolCall,
     Verdict, Wasted,
 };
-use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal, index_of};
+use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal};
 use crate::state::{Onset, Ring, Run, Spent};
-use crate::text::{Digests, Key, combine, key, printable, shown, sort_few};
-use alloc::{format, string::String, string::ToString, sync::Arc, vec, vec::Vec};
+use crate::text::{Digests, Key, combine, key, number, printable, shown, sort_few};
+use alloc::{string::String, string::ToString, sync::Arc, vec, vec::Vec};
 use core::cell::{OnceCell, RefCell};
 use smol_str::SmolStr;
 
@@ -93,6 +93,14 @@ struct Exemption {
 }
 codec!(struct Exemption { what, until });
 
+/// A signal that is said, and at which level.
+struct Told<'a> {
+    rule: &'static Description,
+    level: Level,
+    threshold: u32,
+    signal: &'a Signal,
+}
+
 /// A verdict and, of its findings' rules, those whose loop is reported for the first time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Judgement {
@@ -115,7 +123,8 @@ impl Ladder {
         now: u64,
         limits: &Limits,
     ) -> (Level, bool, Onset) {
-        let known = self.said.iter().position(|said| said.identity == identity);
+        // Mostly it is among the latest, as below.
+        let known = self.said.iter().rposition(|said| said.identity == identity);
         let said = known.and_then(|index| self.said.remove(index));
         let (mut refused, mut round, mut mutations) = (0, None, 0);
         let (given, remembered, fresh, onset) = match said {
@@ -140,7 +149,7 @@ impl Ladder {
 
     /// Calls of a loop that were refused, and with the one at hand made again although they were.
     fn insistence(&self, identity: Key, onset: &Onset, call: &Occasion, mutations: u64) -> (u32, u32) {
-        let known = self.said.iter().find(|said| said.identity == identity && onset.seq <= said.seen);
+        let known = self.said.iter().rev().find(|said| said.identity == identity && onset.seq <= said.seen);
         known.map_or((0, 0), |said| {
             (said.refused, said.refused.saturating_add(u32::from(said.insists(call, mutations))))
         })
@@ -149,7 +158,7 @@ impl Ladder {
     /// Notes that a call of the loop is refused; whether it counts.
     fn refuse(&mut self, identity: Key, call: &Occasion, mutations: u64) -> bool {
         let Occasion::Call(round) = *call else { return false };
-        let Some(said) = self.said.iter_mut().find(|said| said.identity == identity) else { return false };
+        let Some(said) = self.said.iter_mut().rev().find(|said| said.identity == identity) else { return false };
         let counts = said.refused == 0 || said.insists(call, mutations);
         said.refused = said.refused.saturating_add(u32::from(counts));
         (said.round, said.mutations) = (round, mutations);
@@ -208,7 +217,7 @@ pub(crate) fn decide(
     let mut question = None;
     let mut silent = Recommendation::Continue;
     // A signal is large, and stays where it is.
-    let mut judged: Vec<(Finding, &Signal)> = Vec::with_capacity(raised.len());
+    let mut told: Vec<Told<'_>> = Vec::with_capacity(raised.len());
     for (index, signal) in &mut raised {
         let (Some(rule), Some(limits)) = (RULES.get(*index), limits.get(*index)) else { continue };
         let mut identity = combine("ladder", &[signal.identity, key("rule", rule.id.as_bytes())]);
@@ -251,30 +260,30 @@ pub(crate) fn decide(
         {
             refused.push(identity);
         }
-        judged.push((finding(rule, level, threshold, signal, run, scene), signal));
+        told.push(Told { rule, level, threshold, signal });
     }
     // Stable: at equal level the rule that is checked earlier leads.
-    sort_few(&mut judged, |one, other| one.0.level < other.0.level);
+    sort_few(&mut told, |one, other| one.level < other.level);
     let mut verdict =
         Verdict { seq, needs_evaluation: question.is_some(), question, recommendation: silent, ..Verdict::default() };
     let mut loops = Vec::new();
-    for (finding, signal) in &judged {
+    for Told { rule, signal, .. } in &told {
         verdict.records.extend_from_slice(&signal.extra.records);
-        if finding.rule == COUNTS_LOOPS && !signal.extra.counted {
+        if rule.id == COUNTS_LOOPS && !signal.extra.counted {
             loops.extend_from_slice(&signal.extra.records);
         }
     }
-    if let Some((lead, signal)) = judged.first() {
-        verdict.level = lead.level;
-        if lead.level >= Level::Nudge {
+    if let Some(Told { level, signal, .. }) = told.first() {
+        verdict.level = *level;
+        if *level >= Level::Nudge {
             verdict.recommendation = signal.advice.recommendation;
-            verdict.guidance = Some(guidance(lead.level, signal, occasion));
+            verdict.guidance = Some(guidance(*level, signal, occasion));
             let own = &signal.extra.actions;
-            verdict.suggested_actions = if own.is_empty() { actions(lead) } else { own.clone() };
+            verdict.suggested_actions = if own.is_empty() { actions(*level, signal.onset.seq) } else { own.clone() };
             verdict.label.clone_from(&signal.extra.label);
             verdict.recovery.clone_from(&signal.extra.recovery);
         }
-        if lead.level == Level::Halt {
+        if *level == Level::Halt {
             verdict.halt_reason = Some(signal.advice.halt_reason);
         }
     }
@@ -285,8 +294,14 @@ pub(crate) fn decide(
         verdict.guidance = Some("Loopwarden: a human ended this run.".into());
         verdict.suggested_actions = vec!["end the run".to_string()];
     }
-    verdict.findings = judged.into_iter().map(|(finding, _)| finding).collect();
-    remember(run, &verdict);
+    verdict.findings = told.iter().map(|told| finding(told, run, scene)).collect();
+    run.standings.judged(verdict.level, run.now);
+    for (finding, told) in verdict.findings.iter().zip(&told).rev() {
+        // What was only observed must not hide the level that was once given.
+        if finding.level > Level::Observe {
+            run.standings.keep(finding, !told.rule.outlives);
+        }
+    }
     if config.mode == Mode::Shadow {
         verdict.would_be = Some(verdict.level);
         verdict.level = verdict.level.min(Level::Observe);
@@ -298,18 +313,6 @@ pub(crate) fn decide(
         verdict.recovery = None;
     }
     Judgement { verdict, fresh, loops, refused }
-}
-
-fn remember(run: &mut Run, verdict: &Verdict) {
-    run.standings.judged(verdict.level, run.now);
-    for finding in verdict.findings.iter().rev() {
-        // What was only observed must not hide the level that was once given.
-        if finding.level > Level::Observe {
-            let per_agent =
-                index_of(&finding.rule).and_then(|index| RULES.get(index)).is_none_or(|rule| !rule.outlives);
-            run.standings.keep(finding, per_agent);
-        }
-    }
 }
 
 /// The event at hand, as what it leaves in findings.
@@ -384,29 +387,41 @@ impl<'a> Scene<'a> {
 /// The beginning of a call's arguments.
 pub(crate) fn asked(call: &ToolCall) -> Option<String> {
     let args = call.args.as_ref().map(ToString::to_string).or_else(|| call.raw_args.clone());
-    args.map(|args| printable(&args, EXCERPT))
+    args.map(|args| printable(&args, EXCERPT).into_owned())
 }
 
-fn finding(rule: &Description, level: Level, threshold: u32, signal: &Signal, run: &Run, scene: &Scene<'_>) -> Finding {
+fn finding(told: &Told<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
+    let Told { rule, level, threshold, signal } = *told;
     let scope = scene.scope();
     let known = run.standings.known(rule.id, &signal.signature, scope);
+    let nothing = Evidence::default();
     let evidence = signal.sightings.iter().map(|sighting| {
         let told = if sighting.seq == run.touched {
             Some(scene.shown())
         } else {
             known.and_then(|known| known.evidence.iter().find(|told| told.seq == sighting.seq))
         };
-        let digest = shown(scene.digests, sighting.key);
-        Evidence { seq: sighting.seq, step: sighting.step.get(), digest, ..told.cloned().unwrap_or_default() }
+        let Evidence { at, tool, args, outcome, excerpt, .. } = told.unwrap_or(&nothing);
+        Evidence {
+            seq: sighting.seq,
+            step: sighting.step.get(),
+            digest: shown(scene.digests, sighting.key),
+            at: *at,
+            tool: tool.clone(),
+            args: args.clone(),
+            outcome: *outcome,
+            excerpt: excerpt.clone(),
+        }
     });
     let mut evidence: Vec<Evidence> = evidence.collect();
     // What has one digest is one call with one outcome.
     let bare = |seen: &Evidence| seen.tool.is_none();
     if evidence.iter().any(bare)
-        && let Some(like) = evidence.iter().rev().find(|seen| seen.outcome.is_some()).cloned()
+        && let Some(like) = evidence.iter().rev().find(|seen| seen.outcome.is_some())
     {
-        for seen in evidence.iter_mut().filter(|seen| seen.tool.is_none() && seen.digest == like.digest) {
-            (seen.tool, seen.outcome) = (like.tool.clone(), like.outcome);
+        let (digest, tool, outcome) = (like.digest.clone(), like.tool.clone(), like.outcome);
+        for seen in evidence.iter_mut().filter(|seen| bare(seen) && seen.digest == digest) {
+            (seen.tool, seen.outcome) = (tool.clone(), outcome);
         }
     }
     Finding {
@@ -473,9 +488,9 @@ fn guidance(level: Level, signal: &Signal, occasion: &Occasion) -> String {
 }
 
 /// What the host or a human can do, strongest first.
-fn actions(finding: &Finding) -> Vec<String> {
-    let rewind = || format!("rewind to event {} and go on from there", finding.onset_seq);
-    match finding.level {
+fn actions(level: Level, onset: u64) -> Vec<String> {
+    let rewind = || ["rewind to event ", &number(onset), " and go on from there"].concat();
+    match level {
         Level::Continue | Level::Observe => Vec::new(),
         Level::Nudge => vec!["put the guidance before the agent".to_string()],
         Level::Block => vec!["refuse the call and answer it with the guidance".to_string(), rewind()],

@@ -156,7 +156,7 @@ impl Agent {
         let attempt = Attempt {
             call: call.map_or(step.sighting.key, |call| call.key),
             tool: step.tool,
-            name: printable(name, NAME),
+            name: printable(name, NAME).into_owned(),
             round,
             came,
             class,

@@ -84,7 +84,7 @@ const TASK_NAME: usize = LONGEST_NAME;
 
 /// A task's name as it is shown.
 pub(crate) fn task_name(task: &str) -> String {
-    printable(task, TASK_NAME)
+    printable(task, TASK_NAME).into_owned()
 }
 
 /// Whether a rule counts what a part of a task does for the task.

@@ -64,7 +64,7 @@ pub(super) fn phase_key(phase: &str) -> Key {
 }
 
 pub(super) fn phase_name(phase: &str) -> String {
-    printable(phase, NAME)
+    printable(phase, NAME).into_owned()
 }
 
 /// Whether a restored name is no longer than [`phase_name`] makes them.

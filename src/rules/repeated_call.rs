@@ -17,8 +17,8 @@ use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
-use crate::text::{Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, printable, transient};
-use alloc::{boxed::Box, format, vec::Vec};
+use crate::text::{Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, number, printable, transient};
+use alloc::{boxed::Box, vec::Vec};
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
@@ -401,11 +401,13 @@ impl Entry {
             return None;
         }
         let tool = printable(&call.name, 48);
+        let times = number(self.times);
         let message = if custom {
-            format!("`{tool}` came {} times with the same key and no other outcome", self.times)
+            ["`", &tool, "` came ", &times, " times with the same key and no other outcome"].concat()
         } else {
             let came = outcome_words(self.came.outcome(), self.came.failed());
-            format!("`{tool}` was called {} times with the same arguments and gave {came} each time", self.times)
+            ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " each time"]
+                .concat()
         };
         let nudge = cx.limits.nudge.saturating_mul(scale);
         let told = self.is_told(loose, cx.limits);

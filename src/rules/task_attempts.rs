@@ -260,7 +260,7 @@ impl Task {
             work,
             sighting: Sighting { key: combine("attempt", &[self.key, blockers, work]), ..cx.here },
             onset: cx.onset,
-            session: attempt.session.as_deref().map(|session| printable(session, SESSION)),
+            session: attempt.session.as_deref().map(|session| printable(session, SESSION).into_owned()),
             named,
             more: u32::try_from(more).unwrap_or(u32::MAX),
         };

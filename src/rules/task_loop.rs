@@ -448,7 +448,7 @@ impl State {
 
 /// A judge's own words, printable.
 pub(crate) fn reasoning(evaluation: &Evaluation) -> Option<String> {
-    let words = evaluation.reasoning.as_deref().map(|words| printable(words.trim(), REASONING));
+    let words = evaluation.reasoning.as_deref().map(|words| printable(words.trim(), REASONING).into_owned());
     words.filter(|words| !words.is_empty())
 }
 

@@ -98,7 +98,7 @@ impl Graph {
             if built.node(key).is_some() {
                 return Err(fail(format!("nodes[{index}]"), "given twice".into()).with(id));
             }
-            built.nodes.push(Node { key, name: printable(id, NAME), driver: node.is_driver() });
+            built.nodes.push(Node { key, name: printable(id, NAME).into_owned(), driver: node.is_driver() });
         }
         for (index, id) in graph.drivers.iter().enumerate() {
             let key = node_key(id);
@@ -141,7 +141,7 @@ impl Graph {
         }
         for (key, name) in [(from_key, from), (to_key, to)] {
             if self.node(key).is_none() {
-                self.nodes.push(Node { key, name: printable(name, NAME), driver: false });
+                self.nodes.push(Node { key, name: printable(name, NAME).into_owned(), driver: false });
             }
         }
         self.edges.push(Edge { key, from: from_key, to: to_key });

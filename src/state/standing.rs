@@ -320,7 +320,7 @@ impl Standings {
     /// The latest finding of a loop, by what [`Self::keep`] tells loops apart with.
     pub(crate) fn known(&self, rule: &str, signature: &str, scope: &Scope) -> Option<&Finding> {
         let same =
-            |known: &&Finding| known.rule == rule && known.signature == signature && known.scope.task == scope.task;
+            |known: &&Finding| known.signature == signature && known.rule == rule && known.scope.task == scope.task;
         self.all_found().rev().find(same)
     }
 
@@ -328,8 +328,8 @@ impl Standings {
     /// the others find one `per_agent`.
     pub(crate) fn keep(&mut self, finding: &Finding, per_agent: bool) {
         let same = |known: &Finding| {
-            known.rule == finding.rule
-                && known.signature == finding.signature
+            known.signature == finding.signature
+                && known.rule == finding.rule
                 && known.scope.task == finding.scope.task
                 && (!per_agent || known.scope.agent == finding.scope.agent)
         };

@@ -123,7 +123,7 @@ impl Node {
         let key = node_key(&turn.node);
         let mut node = nodes.take(|node| node.key == key).unwrap_or_else(|| Self {
             key,
-            name: (!known).then(|| printable(&turn.node, NAME)),
+            name: (!known).then(|| printable(&turn.node, NAME).into_owned()),
             onset: moment.onset,
             ..Self::default()
         });

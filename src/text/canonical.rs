@@ -7,6 +7,7 @@
 //! all a JavaScript host can hand over.
 
 use super::digest::{Key, salted};
+use super::digits::{MOST as DIGITS, digits};
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
 use crate::text::ordered;
@@ -351,24 +352,11 @@ impl Writer<'_> {
         self.out.push('"');
     }
 
-    /// Without the formatting machinery: lists are full of numbers.
     fn integer(&mut self, integer: i64) {
-        let mut digits = [0; 20];
-        let mut rest = integer.unsigned_abs();
-        let mut length = 0;
-        for digit in digits.iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            length += 1;
-            if rest == 0 {
-                break;
-            }
-        }
         if integer < 0 {
             self.out.push('-');
         }
-        let digits = digits.get(digits.len() - length..).unwrap_or_default();
-        self.out.push_str(core::str::from_utf8(digits).unwrap_or_default());
+        self.out.push_str(digits(integer.unsigned_abs(), &mut [0; DIGITS]));
     }
 
     fn hex_digit(&mut self, digit: u32) {

@@ -56,7 +56,7 @@ impl FailureFacts {
         let given = failure.location.as_deref().filter(|given| !given.trim().is_empty());
         let place = given.and_then(one_place).or_else(|| {
             let found = place(&text).or_else(|| trace.as_deref().and_then(place)).or_else(|| line_alone(&lower))?;
-            Some(printable(&found, PLACE))
+            Some(printable(&found, PLACE).into_owned())
         });
         let failing = failing(&lower);
         let context = trace.as_deref().map_or_else(

@@ -3,16 +3,16 @@
 //! Tool output may try to instruct the agent, to break out of Markdown or a tag, or to reorder what a person reads.
 //! Whatever of a payload's text is shown passes here.
 
-use alloc::string::String;
+use alloc::{borrow::Cow, string::String};
 
 /// `text` on one line: white space and control characters folded to single blanks, invisible and direction-changing
 /// characters removed, back-ticks and angle brackets replaced by look-alikes that no format interprets. At most
 /// `max_chars` characters, the last one `…` where something was cut off.
-pub(crate) fn printable(text: &str, max_chars: usize) -> String {
+pub(crate) fn printable(text: &str, max_chars: usize) -> Cow<'_, str> {
     let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'`' | b'<' | b'>');
     // Most names are printable as they are.
     if text.len() <= max_chars && text.as_bytes().iter().all(plain) {
-        return text.into();
+        return Cow::Borrowed(text);
     }
     let mut out = String::new();
     let mut written = 0;
@@ -38,7 +38,7 @@ pub(crate) fn printable(text: &str, max_chars: usize) -> String {
                 if max_chars > 0 {
                     out.push('…');
                 }
-                return out;
+                return Cow::Owned(out);
             }
             last_end = out.len();
             out.push(next);
@@ -46,7 +46,7 @@ pub(crate) fn printable(text: &str, max_chars: usize) -> String {
         }
         blank = false;
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Characters that show nothing themselves but change what is around them: zero-width, soft hyphen, bidirectional

@@ -14,9 +14,9 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Outlook, Signal, Told, View, only_told};
 use crate::state::{Call, Latest, Onset, Ring, Step};
-use crate::text::{Key, combine, mark, printable};
+use crate::text::{Key, combine, mark, number, printable};
 use crate::tuned;
-use alloc::{boxed::Box, format, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 
 /// Agents whose steps are watched at once.
 const AGENTS: usize = 4;
@@ -233,16 +233,22 @@ impl Stretch {
         let laps = self.laps(cx.run.new_mutations);
         let Self { period, first, .. } = *self;
         cx.limits.reached(laps, 1).then(|| {
-            let tool = printable(tool, 48);
             let mut signal = Streak::default().signal(Told {
                 kind: "long-lap",
                 identity: combine("long-lap", &[agent, first.into()]),
                 count: laps,
                 confidence: confidence(500, 50, laps),
                 signature: cx.named("lap", '#', combine("long-lap", &[first.into()])),
-                message: format!(
-                    "A round of about {period} steps, `{tool}` among them, was walked {laps} times, and hardly a step of it was new"
-                ),
+                message: [
+                    "A round of about ",
+                    &number(period),
+                    " steps, `",
+                    &printable(tool, 48),
+                    "` among them, was walked ",
+                    &number(laps),
+                    " times, and hardly a step of it was new",
+                ]
+                .concat(),
                 instead: "Write down what the round has shown, and do something that none of its steps has done.",
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,

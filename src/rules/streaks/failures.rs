@@ -4,7 +4,7 @@ use super::{One, Row, Words, rows};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Budget, Fact, Facts, Limits};
 use crate::state::Sighting;
-use crate::text::{combine, key, mark, printable, salted};
+use crate::text::{combine, key, mark, number, printable, salted};
 use alloc::format;
 
 rows! {
@@ -57,7 +57,7 @@ const FAILURE_STREAK: Row = Row {
     },
     tell: |entry, one, count, cx| {
         let name = printable(one.name, 48);
-        let message = format!("`{name}` failed {count} times in a row");
+        let message = ["`", &name, "` failed ", &number(count), " times in a row"].concat();
         Words::new(combine("failure-streak", &[entry.key]), cx.named(&name, '!', entry.key), message)
     },
 };
