@@ -14,7 +14,7 @@ use crate::model::{
     Body, Context, Event, Evidence, Finding, HaltReason, Level, Mode, Outcome, Recommendation, Record, Scope, ToolCall,
     Verdict, Wasted,
 };
-use crate::rules::{Description, Limits, RULES, Raised, Settings, Signal};
+use crate::rules::{Description, Limits, More, RULES, Raised, Settings, Signal};
 use crate::state::{Onset, Ring, Run, Spent};
 use crate::text::{Digests, Key, combine, key, number, printable, shown, sort_few};
 use alloc::{string::String, string::ToString, sync::Arc, vec, vec::Vec};
@@ -234,8 +234,9 @@ pub(crate) fn decide(
         if run.ladder.is_exempt(rule.id, &signal.signature, run.now) {
             continue;
         }
-        if signal.extra.question.is_some() {
-            question.clone_from(&signal.extra.question);
+        let more = signal.extra.more();
+        if more.question.is_some() {
+            question.clone_from(&more.question);
         }
         if raw == Level::Continue {
             if signal.extra.recommend {
@@ -268,9 +269,10 @@ pub(crate) fn decide(
         Verdict { seq, needs_evaluation: question.is_some(), question, recommendation: silent, ..Verdict::default() };
     let mut loops = Vec::new();
     for Told { rule, signal, .. } in &told {
-        verdict.records.extend_from_slice(&signal.extra.records);
+        let records = &signal.extra.more().records;
+        verdict.records.extend_from_slice(records);
         if rule.id == COUNTS_LOOPS && !signal.extra.counted {
-            loops.extend_from_slice(&signal.extra.records);
+            loops.extend_from_slice(records);
         }
     }
     if let Some(Told { level, signal, .. }) = told.first() {
@@ -278,10 +280,10 @@ pub(crate) fn decide(
         if *level >= Level::Nudge {
             verdict.recommendation = signal.advice.recommendation;
             verdict.guidance = Some(guidance(*level, signal, occasion));
-            let own = &signal.extra.actions;
+            let More { actions: own, label, recovery, .. } = signal.extra.more();
             verdict.suggested_actions = if own.is_empty() { actions(*level, signal.onset.seq) } else { own.clone() };
-            verdict.label.clone_from(&signal.extra.label);
-            verdict.recovery.clone_from(&signal.extra.recovery);
+            verdict.label.clone_from(label);
+            verdict.recovery.clone_from(recovery);
         }
         if *level == Level::Halt {
             verdict.halt_reason = Some(signal.advice.halt_reason);
@@ -440,7 +442,7 @@ fn finding(told: &Told<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
         evidence,
         wasted: wasted(rule, &signal.onset, run),
         message: signal.message.as_str().into(),
-        reasoning: signal.extra.reasoning.clone(),
+        reasoning: signal.extra.more().reasoning.clone(),
         recommendation: signal.advice.recommendation,
         instead: SmolStr::new_static(signal.advice.instead),
     }

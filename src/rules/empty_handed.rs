@@ -14,7 +14,7 @@ use crate::codec::codec;
 use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Payloads, Recommendation, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, Told};
+use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told};
 use crate::state::{Occurrence, Ring, Step, agent};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
@@ -230,7 +230,7 @@ impl Agent {
         let question = Question { asked: Asked::default(), step: cx.run.steps, points, attempts, tool, name, evidence };
         let mut signal = question.signal(self.agent, None, cx);
         signal.ask = Some(Level::Continue);
-        signal.extra = Extra { question: Some(text), ..Extra::default() };
+        signal.extra = More { question: Some(text), ..More::default() }.into();
         self.question = Some(question);
         Some(signal)
     }
@@ -255,7 +255,7 @@ impl Agent {
         self.times = 0;
         stuck.then(|| {
             let mut signal = question.signal(self.agent, Some(evaluation.verdict), cx);
-            signal.extra.reasoning = reasoning(evaluation);
+            signal.extra = More { reasoning: reasoning(evaluation), ..More::default() }.into();
             signal
         })
     }

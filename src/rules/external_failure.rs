@@ -126,7 +126,7 @@ impl Rule for ExternalFailure {
                 let signature = streak.signature.clone();
                 let mut signal =
                     state.failed(cx.task, &signature, true, combine("external-failure", &[cx.task]), cx)?;
-                signal.extra.reasoning = reasoning(evaluation);
+                signal.extra.more.get_or_insert_default().reasoning = reasoning(evaluation);
                 return Some(signal);
             }
             Fact::Event(Event { body: Body::Message(message), .. }) => {

@@ -72,7 +72,7 @@ use crate::model::{
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
 use crate::text::{Digests, Goal, Key, Named, printable, request_goal, shown};
-use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 use core::cell::{OnceCell, RefCell};
 use smol_str::{SmolStr, SmolStrBuilder};
 
@@ -341,24 +341,14 @@ pub(crate) struct Signal {
 /// What some rules have to say beyond a finding.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extra {
-    /// An outside judge is asked, with this summary. With `ask: Some(Level::Continue)` that is all the signal says.
-    pub(crate) question: Option<String>,
-    /// What an orchestrator should put into its context.
-    pub(crate) recovery: Option<Recovery>,
     /// The recommendation holds even where there is no finding, or one that is only for logs.
     pub(crate) recommend: bool,
-    /// The label a gate carries.
-    pub(crate) label: Option<String>,
     /// The threshold, where the rule asks for a level itself.
     pub(crate) threshold: Option<u32>,
-    /// What the host or a human can do, instead of the policy's own list.
-    pub(crate) actions: Vec<String>,
-    /// Telemetry.
-    pub(crate) records: Vec<Record>,
     /// The metrics have counted this loop already.
     pub(crate) counted: bool,
-    /// Why it counts, in a judge's words where one was asked.
-    pub(crate) reasoning: Option<String>,
+    /// What few rules have: a signal is moved often.
+    pub(crate) more: Option<Box<More>>,
     /// Characters of the stream that began at the onset before it starts to repeat.
     pub(crate) onset_offset: Option<u64>,
     /// What one more call of the loop adds to the count, or one more lap of its period; only of a rule that knows its
@@ -366,6 +356,44 @@ pub(crate) struct Extra {
     pub(crate) each: Option<u32>,
     /// The level the rule asks for is the most, in a relapse as well.
     pub(crate) only_told: bool,
+}
+
+impl Extra {
+    /// What few rules have.
+    pub(crate) fn more(&self) -> &More {
+        const NOTHING: &More = &More {
+            question: None,
+            recovery: None,
+            label: None,
+            actions: Vec::new(),
+            records: Vec::new(),
+            reasoning: None,
+        };
+        self.more.as_deref().unwrap_or(NOTHING)
+    }
+}
+
+/// What is for others than the agent, and needs a text or a list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
+    /// An outside judge is asked, with this summary. With `ask: Some(Level::Continue)` that is all the signal says.
+    pub(crate) question: Option<String>,
+    /// What an orchestrator should put into its context.
+    pub(crate) recovery: Option<Recovery>,
+    /// The label a gate carries.
+    pub(crate) label: Option<String>,
+    /// What the host or a human can do, instead of the policy's own list.
+    pub(crate) actions: Vec<String>,
+    /// Telemetry.
+    pub(crate) records: Vec<Record>,
+    /// Why it counts, in a judge's words where one was asked.
+    pub(crate) reasoning: Option<String>,
+}
+
+impl From<More> for Extra {
+    fn from(more: More) -> Self {
+        Self { more: Some(Box::new(more)), ..Self::default() }
+    }
 }
 
 /// What a rule says of a loop, in its own words.
@@ -629,10 +657,11 @@ fn ask<R: Rule>(state: &mut R::State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Si
     }
 }
 
-/// Once in the program: a signal is large, and there are many places where one may be raised.
+/// Once in the program: a signal is large, and there are many places where one may be raised. It is moved out of where it was
+/// made only here.
 #[inline(never)]
-fn raise(raised: &mut Vec<Raised>, index: usize, signal: Signal) {
-    raised.push((index, signal));
+fn raise(raised: &mut Vec<Raised>, index: usize, signal: Option<Signal>) {
+    raised.extend(signal.map(|signal| (index, signal)));
 }
 
 #[inline(never)]
@@ -756,7 +785,7 @@ macro_rules! registry {
                                 }
                                 _ => ask::<$rule>(&mut self.$name, fact, cx),
                             };
-                            if let Some(signal) = signal {
+                            if signal.is_some() {
                                 raise(raised, index, signal);
                             }
                         } else {

@@ -7,7 +7,7 @@
 //! is refused is the seventh.
 
 use crate::model::{Body, Budgets, HaltReason, Level, Recommendation};
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, Told, stall};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, More, Rule, Signal, Told, stall};
 use crate::state::{Flow, Task, Whose, node_key};
 use crate::text::{Key, combine, key, printable};
 use alloc::{format, string::String, vec, vec::Vec};
@@ -52,9 +52,7 @@ pub(super) fn spent(all: &[Budget], what: &str, name: &str, identity: Key, cx: &
         ask: Some(Level::Halt),
         extra: Extra {
             threshold: Some(u32::try_from(first.limit).unwrap_or(u32::MAX)),
-            actions,
-            records,
-            ..Extra::default()
+            ..More { actions, records, ..More::default() }.into()
         },
         ..Told {
             kind: first.kind,

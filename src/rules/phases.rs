@@ -82,7 +82,7 @@ pub(super) fn refused(mut found: Signal, phases: &Phases) -> Signal {
     found.ask = Some(if phases.trigger_hitl { Level::Gate } else { Level::Block });
     if phases.trigger_hitl {
         found.advice.recommendation = Recommendation::Escalate;
-        found.extra.label = Some(phases.hitl_label.clone());
+        found.extra.more.get_or_insert_default().label = Some(phases.hitl_label.clone());
     }
     found
 }

@@ -6,7 +6,7 @@ use crate::rules::identical_output::IDENTICAL_OUTPUT;
 use crate::rules::oscillation::OSCILLATION;
 use crate::rules::unchanged_diff::UNCHANGED_DIFF;
 use crate::rules::unchanged_failures::UNCHANGED_FAILURES;
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
+use crate::rules::{Cx, Extra, Fact, Facts, Limits, More, Outlook, Rule, Signal, Told, View};
 use crate::state::{Flow, Onset, Ring, Sighting, Task, Unchanged, Whose};
 use crate::text::{Key, combine, key};
 use alloc::{string::String, string::ToString, vec::Vec};
@@ -148,7 +148,7 @@ fn stalled(stall: Stall<'_>, task: &Task, cx: &Cx<'_>) -> Option<Signal> {
     Some(Signal {
         period: stall.period,
         ask: (asked != level).then_some(asked),
-        extra: Extra { threshold: Some(threshold), actions, records, ..Extra::default() },
+        extra: Extra { threshold: Some(threshold), ..More { actions, records, ..More::default() }.into() },
         ..told.signal(stall.onset, stall.sightings.iter().copied().collect())
     })
 }

@@ -17,7 +17,7 @@ use crate::model::{
     Attempt, AttemptEvidence, AttemptStanding, AttemptStatus, Attempts, AttemptsPreset, Body, Config, Error, ErrorCode,
     Event, HaltReason, Level, Recommendation, Record, Recovery, RecoveryTopic,
 };
-use crate::rules::{Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
+use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
 use crate::text::{Key, combine, key, ordered, printable, salted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
@@ -579,7 +579,7 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
     let records = records(task, event, kind, attempts, &recovered, &message);
     Some(Signal {
         ask: Some(recovered.level()),
-        extra: Extra {
+        extra: More {
             records,
             recovery: Some(Recovery {
                 topic: recovered.topic,
@@ -588,8 +588,9 @@ fn signal(task: &mut Task, attempt: &Attempt, policy: Policy, cx: &Cx<'_>, event
                 blockers,
             }),
             actions: recovered.actions.iter().map(ToString::to_string).collect(),
-            ..Extra::default()
-        },
+            ..More::default()
+        }
+        .into(),
         ..Told {
             kind: kind.name(),
             identity: combine("task-attempts", &[cx.task, key("kind", kind.name().as_bytes())]),

@@ -19,7 +19,7 @@ use self::requests::{Again, Chain};
 use self::tracker::{Counter, Judged, Tracker};
 use crate::codec::codec;
 use crate::model::{Body, Counting, Evaluation, EvaluationVerdict, Event, HaltReason, Level, Recommendation, Record};
-use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, Rule, Signal, TASKS, Told};
+use crate::rules::{Advice, Cx, Extra, Fact, Facts, Limits, More, Rule, Signal, TASKS, Told};
 use crate::state::{Flow, Ring, Sighting, Whose};
 use crate::text::{FailureFacts, Key, combine, failure_name, printable};
 use alloc::{format, string::String, string::ToString, vec::Vec};
@@ -204,7 +204,7 @@ impl State {
         let ask = question.is_some();
         ask.then(|| Signal {
             ask: Some(Level::Continue),
-            extra: Extra { question, ..Extra::default() },
+            extra: More { question, ..More::default() }.into(),
             ..Told {
                 kind: "unclear",
                 identity: combine("task-loop", &[root]),
@@ -383,7 +383,11 @@ impl State {
             message,
             // One loop is for logs; the ladder begins above it. What the host should do instead is said from the first on.
             ask: (!reached).then_some(Level::Observe),
-            extra: Extra { records, recommend: true, counted, reasoning: Some(reasoning), ..Extra::default() },
+            extra: Extra {
+                recommend: true,
+                counted,
+                ..More { records, reasoning: Some(reasoning), ..More::default() }.into()
+            },
         })
     }
 

@@ -118,11 +118,11 @@ type Shown = (Key, SmolStr);
 
 impl Digests {
     /// How many are kept, two of those that their keys give the same place.
-    const PAIRS: usize = 64;
+    const PAIRS: usize = 32;
 
     fn of(&mut self, key: Key) -> SmolStr {
         let kept = self.0.get_or_insert_with(|| Box::new(core::array::from_fn(|_| Default::default())));
-        let Some([latest, other]) = kept.get_mut((key >> 58) as usize) else { return evidence(key) };
+        let Some([latest, other]) = kept.get_mut((key >> 59) as usize) else { return evidence(key) };
         let is_kept = |(known, digest): &Shown| *known == key && !digest.is_empty();
         if !is_kept(latest) {
             core::mem::swap(latest, other);
