@@ -40,16 +40,21 @@ codec!(struct Echo { runs, first, known });
 
 /// Words of a call as they are met.
 struct Known {
-    bits: [u64; BITS / 64],
+    bits: Bits,
     words: u32,
+    /// One bit for how every run begins: see [`begins_like`].
+    begins: Bits,
 }
 
-impl Known {
-    fn add(&mut self, word: u32) {
-        self.words += 1;
-        if let Some(bits) = self.bits.get_mut(word as usize / 64 % (BITS / 64)) {
-            *bits |= 1 << (word % 64);
-        }
+type Bits = [u64; BITS / 64];
+
+fn has(bits: &[u64], at: u32) -> bool {
+    bits.get(at as usize / 64 % (BITS / 64)).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
+}
+
+fn add(bits: &mut Bits, at: u32) {
+    if let Some(bits) = bits.get_mut(at as usize / 64 % (BITS / 64)) {
+        *bits |= 1 << (at % 64);
     }
 }
 
@@ -66,15 +71,15 @@ impl Reads for Echo {
 
 impl Late<Echo> {
     /// What an error may repeat of the arguments; `buffer` is for what nobody has read yet.
-    pub(super) fn runs<'a>(&'a self, buffer: &'a mut Echo) -> &'a Echo {
+    pub(super) fn runs<'a>(&'a self, buffer: &'a mut Echo) -> Repeatable<'a> {
         match self {
             Self::Unread(said) => {
                 buffer.runs.clear();
                 buffer.first = [0; 4];
-                buffer.take(said);
-                buffer
+                let begins = buffer.take(said).begins;
+                Repeatable { echo: buffer, begins }
             }
-            Self::Read(echo, _) => echo,
+            Self::Read(echo, _) => Repeatable { echo, begins: [u64::MAX; BITS / 64] },
         }
     }
 
@@ -104,9 +109,8 @@ impl Echo {
         let (bytes, mut all, mut new, mut hopeless) = (answer.as_bytes(), 0_u32, 0_u32, false);
         each_run::<b'_'>(answer, |from, to| {
             let hash = hash(bytes.get(from..).unwrap_or_default(), to - from);
-            let bits = self.known.get(hash as usize / 64 % (BITS / 64)).copied().unwrap_or(0);
             all += 1;
-            new += u32::from(bits & (1 << (hash % 64)) == 0);
+            new += u32::from(!has(&self.known, hash));
             // Most answers say so much of their own at once that there is no need to read on.
             hopeless = all >= 4 * FEWEST && new * 2 > all;
             !hopeless
@@ -116,7 +120,7 @@ impl Echo {
 
     /// Takes the runs in, and tells the words.
     fn take(&mut self, said: &Said) -> Known {
-        let mut known = Known { bits: [0; BITS / 64], words: 0 };
+        let mut known = Known { bits: [0; BITS / 64], words: 0, begins: [0; BITS / 64] };
         said.strings(DEPTH, |text| self.text(text, &mut known));
         known
     }
@@ -129,22 +133,23 @@ impl Echo {
             let ends = run.count > 0
                 && (usize::from(run.count) == LONGEST || bytes.get(run.end..from).unwrap_or_default().contains(&b'\n'));
             if ends {
-                self.keep(bytes, &run);
+                self.keep(bytes, &run, known);
                 run = Run::default();
             }
             if run.count == 0 && known.words >= KNOWN {
                 return false;
             }
             let word = hash(bytes.get(from..).unwrap_or_default(), to - from);
-            known.add(word);
-            run.add(from, to, word);
+            known.words += 1;
+            add(&mut known.bits, word);
+            run.add(from, to, word, glimpse(bytes, from, to));
             true
         });
-        self.keep(bytes, &run);
+        self.keep(bytes, &run, known);
     }
 
     /// Remembers a run, where it tells the arguments from the error's own words.
-    fn keep(&mut self, bytes: &[u8], run: &Run) {
+    fn keep(&mut self, bytes: &[u8], run: &Run, known: &mut Known) {
         // A plain word may as well be the error's own.
         let telling = || {
             let word = bytes.get(run.start..run.end);
@@ -155,63 +160,7 @@ impl Echo {
             if let Some(bits) = self.first.get_mut(run.first as usize / 64 % 4) {
                 *bits |= 1 << (run.first % 64);
             }
-        }
-    }
-
-    /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended. `words`
-    /// is a buffer.
-    pub(super) fn strip(&self, text: &str, words: &mut Words, out: &mut String) -> bool {
-        // One bit for each length that a run has: no other needs to be looked for.
-        let lengths = self.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
-        if lengths == 0 {
-            return false;
-        }
-        self.read(text, lengths & 2 != 0, words);
-        // What is in `out`, and the first word that is not.
-        let (mut copied, mut next) = (0, 0);
-        for first in words.first.iter().map(|first| *first as usize).filter(|first| *first < words.all.len()) {
-            let rest = words.all.get(first..).unwrap_or_default();
-            let repeated = if first < next { 0 } else { self.longest(rest, lengths) };
-            if repeated == 0 {
-                continue;
-            }
-            // The punctuation on either side belongs to the argument as often as not.
-            let before = words.all.get(next..first).and_then(<[Word]>::last).map_or(copied, |word| word.end as usize);
-            out.push_str(text.get(copied..before).unwrap_or_default());
-            // However many lines it repeats.
-            if !out.ends_with(MARK) {
-                out.push_str(MARK);
-            }
-            next = first + repeated;
-            copied = words.all.get(next).map_or(text.len(), |word| word.start as usize);
-        }
-        if next > 0 {
-            out.push_str(text.get(copied..).unwrap_or_default());
-        }
-        next > 0
-    }
-
-    /// Makes `words` those of a text; `alone` is whether a run may be a single word. Kept apart, its loop has all registers.
-    #[inline(never)]
-    fn read(&self, text: &str, alone: bool, words: &mut Words) {
-        let Words { all, first } = words;
-        all.clear();
-        first.clear();
-        // What a run adds to that begins with the latest word.
-        let mut one = 0;
-        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
-        each_run::<b'_'>(text, |start, end| {
-            let hash = hash(text.as_bytes().get(start..).unwrap_or_default(), end - start);
-            if self.may_begin(chain(one, hash)) || alone && self.may_begin(one) {
-                // Of none before the first word.
-                first.push((all.len() as u32).wrapping_sub(1));
-            }
-            one = chain(0, hash);
-            all.push(Word { start: start as u32, end: end as u32, hash });
-            true
-        });
-        if alone && self.may_begin(one) {
-            first.push((all.len() as u32).wrapping_sub(1));
+            add(&mut known.begins, run.begins);
         }
     }
 
@@ -220,39 +169,108 @@ impl Echo {
     fn may_begin(&self, first: u32) -> bool {
         self.first.get(first as usize / 64 % 4).is_some_and(|bits| bits >> (first % 64) & 1 == 1)
     }
+}
 
-    /// Words of the longest remembered run that `words` begin with; 0 for none.
-    fn longest(&self, words: &[Word], lengths: u32) -> usize {
-        let (mut hash, mut found) = (0, 0);
-        for (word, count) in words.iter().take(LONGEST).zip(1_u8..) {
-            hash = chain(hash, word.hash);
-            if lengths >> count == 0 {
-                break;
-            }
-            if lengths >> count & 1 == 1 && self.runs.contains(&(count, hash)) {
-                found = count.into();
-            }
+/// What an error may repeat of a call's arguments.
+#[derive(Clone, Copy)]
+pub(super) struct Repeatable<'a> {
+    echo: &'a Echo,
+    begins: Bits,
+}
+
+impl Repeatable<'_> {
+    /// Appends `text` to `out` without the runs it repeats; false when there are none, and then nothing is appended.
+    /// `places` is a buffer.
+    pub(super) fn strip(&self, text: &str, places: &mut Places, out: &mut String) -> bool {
+        // One bit for each length that a run has: no other needs to be looked for.
+        let lengths = self.echo.runs.iter().fold(0_u32, |lengths, (count, _)| lengths | 1 << (count % 32));
+        if lengths == 0 {
+            return false;
         }
-        found
+        self.read(text, lengths & 2 != 0, places);
+        // What is in `out`.
+        let mut copied = 0;
+        for (before, first) in places.iter().map(|(before, first)| (*before as usize, *first as usize)) {
+            if first < copied {
+                continue;
+            }
+            let rest = text.get(first..).unwrap_or_default();
+            let Some(behind) = self.longest(rest, lengths) else { continue };
+            // The punctuation on either side belongs to the argument as often as not.
+            out.push_str(text.get(copied..before.max(copied)).unwrap_or_default());
+            // However many lines it repeats.
+            if !out.ends_with(MARK) {
+                out.push_str(MARK);
+            }
+            copied = first + behind;
+        }
+        if copied > 0 {
+            out.push_str(text.get(copied..).unwrap_or_default());
+        }
+        copied > 0
+    }
+
+    /// Makes `places` those of a text; `alone` is whether a run may be a single word. Kept apart, its loop has all registers.
+    #[inline(never)]
+    fn read(&self, text: &str, alone: bool, places: &mut Places) {
+        let bytes = text.as_bytes();
+        places.clear();
+        // Where the word before the latest one ends; where that is, and the glimpse of it.
+        let (mut before, mut one, mut seen) = (0, (0, 0), 0);
+        // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
+        each_run::<b'_'>(text, |from, to| {
+            let next = glimpse(bytes, from, to);
+            let glimpsed = has(&self.begins, begins_like(seen, next)) || alone && has(&self.begins, seen);
+            if glimpsed && self.may_begin(bytes, one, (from, to), alone) {
+                places.push((before as u32, one.0 as u32));
+            }
+            (before, one, seen) = (one.1, (from, to), next);
+            true
+        });
+        if alone && self.may_begin(bytes, one, (0, 0), alone) {
+            places.push((before as u32, one.0 as u32));
+        }
+    }
+
+    /// Whether a run may begin with a word and the next one, or be the first alone; there is none before the first one of a text.
+    #[inline(never)]
+    fn may_begin(&self, bytes: &[u8], one: (usize, usize), next: (usize, usize), alone: bool) -> bool {
+        let hash = |(from, to): (usize, usize)| hash(bytes.get(from..).unwrap_or_default(), to - from);
+        let first = chain(0, hash(one));
+        one.1 > 0 && (self.echo.may_begin(chain(first, hash(next))) || alone && self.echo.may_begin(first))
+    }
+
+    /// Where the word behind the longest remembered run stands that `text` begins with, or where the text ends.
+    fn longest(&self, text: &str, lengths: u32) -> Option<usize> {
+        let (mut hashed, mut found, mut ended) = (0, None, false);
+        for ((from, to), count) in runs::<b'_'>(text).zip(1_u8..) {
+            if ended {
+                found = Some(from);
+            }
+            if usize::from(count) > LONGEST || lengths >> count == 0 {
+                return found;
+            }
+            hashed = chain(hashed, hash(text.as_bytes().get(from..).unwrap_or_default(), to - from));
+            ended = lengths >> count & 1 == 1 && self.echo.runs.contains(&(count, hashed));
+        }
+        if ended { Some(text.len()) } else { found }
     }
 }
 
-/// The words of an error.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Words {
-    all: Vec<Word>,
-    /// Which of them a run may begin with: of most errors none.
-    first: Vec<u32>,
+/// Where runs may begin in an error, each with where the word before it ends: in most errors none may.
+pub(super) type Places = Vec<(u32, u32)>;
+
+/// What a glance tells of a word: its first byte and its length.
+#[inline]
+fn glimpse(bytes: &[u8], from: usize, to: usize) -> u32 {
+    u32::from(bytes.get(from).copied().unwrap_or(0)) ^ ((to - from) as u32) << 5
 }
 
-/// One of them, where it stands.
-#[derive(Clone, Copy, Debug)]
-struct Word {
-    start: u32,
-    end: u32,
-    /// A short hash of its own: a call has dozens of words, and nothing but the words of its own result is compared with
-    /// them.
-    hash: u32,
+/// The same of two words, the first ones of a run, whose only one is known by its own. Nearly every pair of an error is told from
+/// those of a call by it, and need not be hashed.
+#[inline]
+const fn begins_like(one: u32, next: u32) -> u32 {
+    one.wrapping_mul(37) ^ next
 }
 
 /// Words that follow each other in a call.
@@ -263,16 +281,18 @@ struct Run {
     hash: u32,
     /// Of the first two, or the only one.
     first: u32,
+    begins: u32,
     /// Where the last one is.
     start: usize,
     end: usize,
 }
 
 impl Run {
-    fn add(&mut self, start: usize, end: usize, word: u32) {
+    fn add(&mut self, start: usize, end: usize, word: u32, glimpse: u32) {
         self.hash = chain(self.hash, word);
         if self.count < 2 {
             self.first = self.hash;
+            self.begins = if self.count == 0 { glimpse } else { begins_like(self.begins, glimpse) };
         }
         self.chars += end - start;
         self.count += 1;
@@ -316,7 +336,10 @@ mod tests {
 
     fn stripped(args: Value, error: &str) -> String {
         let mut out = String::new();
-        if of(args).strip(error, &mut Words::default(), &mut out) { out } else { error.into() }
+        let mut text = String::new();
+        canonical_json(&args, &mut text);
+        let late = Late::<Echo>::of(&text, true);
+        if late.runs(&mut Echo::default()).strip(error, &mut Places::new(), &mut out) { out } else { error.into() }
     }
 
     #[test]
@@ -366,6 +389,26 @@ mod tests {
         }
         assert!(!holds("town library hours", "town library hours town library hours town library hours"));
         assert!(!holds(&print, &alloc::format!("{ask} ").repeat(80)), "too long for an echo");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_a_glance_spares_is_repeated_nowhere(
+            words in proptest::collection::vec("(text|b|cc|a_name|é|ddd77|not found)[ .,\n—]{1,2}", 1..30),
+            own in "[a-cé \n]{0,6}",
+            (from, to) in (0..30_usize, 0..30_usize),
+        ) {
+            let repeated = words.get(from.min(to)..from.max(to)).unwrap_or(&words).concat();
+            let error = alloc::format!("{own}{repeated}{own}{}", words.iter().rev().cloned().collect::<String>());
+            let unread = Late::<Echo>::of(&words.concat(), false);
+            let read = Late::read(unread.get().into_owned());
+            // Of one whose text is gone every word is hashed.
+            let [(spared, one), (all, other)] = [unread, read].map(|echo| {
+                let mut out = String::new();
+                (echo.runs(&mut Echo::default()).strip(&error, &mut Places::new(), &mut out), out)
+            });
+            proptest::prop_assert_eq!((spared, one), (all, other), "{}", error);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::again::Again;
 use super::answer::{Says, nothing_in, says};
 use super::canonical::canonical_json;
 use super::digest::{Digests, Key, combine, key, salted};
-use super::echo::{Echo, Words};
+use super::echo::{Echo, Places};
 use super::glance::sketch;
 use super::late::Late;
 use super::lines::trimmed;
@@ -105,7 +105,7 @@ struct Class {
     normal: String,
     stripped: String,
     echo: Echo,
-    words: Words,
+    places: Places,
 }
 
 impl Scratch {
@@ -596,7 +596,7 @@ fn class(
     letters: u32,
     echo: Option<&Late<Echo>>,
     (volatile, salt, cut_short): (&Volatile, u64, &mut u32),
-    Class { text: buffer, normal, stripped, echo: unread, words }: &mut Class,
+    Class { text: buffer, normal, stripped, echo: unread, places }: &mut Class,
 ) -> (Option<(Key, Key)>, bool) {
     let classes = |domain: &str, normal: &str| {
         let shared = salted(domain, salt, normal.as_bytes());
@@ -635,7 +635,7 @@ fn class(
     let (first, last) = clip_to(text, CLASS_END);
     for end in [first, last] {
         stripped.clear();
-        let repeats = echo.is_some_and(|echo| echo.strip(end, words, stripped));
+        let repeats = echo.is_some_and(|echo| echo.strip(end, places, stripped));
         let own = if repeats { stripped.as_str() } else { end };
         normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }
