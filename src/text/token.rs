@@ -136,8 +136,12 @@ impl Around<'_> {
         let letter = |back: usize| label.checked_sub(back).map_or(0, |at| self.byte(at)).to_ascii_lowercase();
         let may_be_labelled = match letter(1) {
             b'_' | b'-' => true,
-            // Of what names a short number every name ends in `id`.
-            b'd' => length > 4 || matches!(letter(2), b'i' | b'_' | b'-'),
+            // Of what names a short number every name ends in `id`, and an id of nothing says nothing.
+            b'd' if letter(2) == b'i' => {
+                let name = if letter(3) == b' ' { 4 } else { 3 };
+                is(letter(name), LETTER) || matches!(letter(3), b'_' | b'-')
+            }
+            b'd' => length > 4 || matches!(letter(2), b'_' | b'-'),
             b't' | b'e' | b'n' => length > 4,
             _ => false,
         };
@@ -598,6 +602,10 @@ mod tests {
             "_",
             "id_",
             "id-",
+            "id ",
+            "; id: ",
+            "user id: ",
+            "é id: ",
             " ",
             "\n",
             "é",
