@@ -160,7 +160,7 @@ impl Echo {
             if let Some(bits) = self.first.get_mut(run.first as usize / 64 % 4) {
                 *bits |= 1 << (run.first % 64);
             }
-            add(&mut known.begins, run.begins);
+            add(&mut known.begins, begins_like(run.begins.0, run.begins.1));
         }
     }
 
@@ -190,14 +190,12 @@ impl Repeatable<'_> {
         self.read(text, lengths & 2 != 0, places);
         // What is in `out`.
         let mut copied = 0;
-        for (before, first) in places.iter().map(|(before, first)| (*before as usize, *first as usize)) {
-            if first < copied {
-                continue;
-            }
+        for first in places.iter().map(|first| *first as usize) {
+            let Some(own) = text.get(copied..first) else { continue };
             let rest = text.get(first..).unwrap_or_default();
             let Some(behind) = self.longest(rest, lengths) else { continue };
             // The punctuation on either side belongs to the argument as often as not.
-            out.push_str(text.get(copied..before.max(copied)).unwrap_or_default());
+            out.push_str(own.trim_end_matches(|char: char| char != '_' && !char.is_alphanumeric()));
             // However many lines it repeats.
             if !out.ends_with(MARK) {
                 out.push_str(MARK);
@@ -215,29 +213,30 @@ impl Repeatable<'_> {
     fn read(&self, text: &str, alone: bool, places: &mut Places) {
         let bytes = text.as_bytes();
         places.clear();
-        // Where the word before the latest one ends; where that is, and the glimpse of it.
-        let (mut before, mut one, mut seen) = (0, (0, 0), 0);
+        // Where the latest word begins, and the glimpse of it; of none before the first one.
+        let (mut one, mut seen) = (0, 0);
         // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
         each_run::<b'_'>(text, |from, to| {
             let next = glimpse(bytes, from, to);
-            let glimpsed = has(&self.begins, begins_like(seen, next)) || alone && has(&self.begins, seen);
-            if glimpsed && self.may_begin(bytes, one, (from, to), alone) {
-                places.push((before as u32, one.0 as u32));
+            let glimpsed =
+                has(&self.begins, begins_like(seen, next)) || alone && has(&self.begins, begins_like(seen, 0));
+            if glimpsed && self.may_begin(bytes, (one, seen), (from, next), alone) {
+                places.push(one as u32);
             }
-            (before, one, seen) = (one.1, (from, to), next);
+            (one, seen) = (from, next);
             true
         });
-        if alone && self.may_begin(bytes, one, (0, 0), alone) {
-            places.push((before as u32, one.0 as u32));
+        if alone && self.may_begin(bytes, (one, seen), (0, 0), alone) {
+            places.push(one as u32);
         }
     }
 
-    /// Whether a run may begin with a word and the next one, or be the first alone; there is none before the first one of a text.
+    /// Whether a run may begin with a word and the next one, or be the first alone, which are glimpsed where they stand.
     #[inline(never)]
-    fn may_begin(&self, bytes: &[u8], one: (usize, usize), next: (usize, usize), alone: bool) -> bool {
-        let hash = |(from, to): (usize, usize)| hash(bytes.get(from..).unwrap_or_default(), to - from);
+    fn may_begin(&self, bytes: &[u8], one: (usize, u32), next: (usize, u32), alone: bool) -> bool {
+        let hash = |(at, seen): (usize, u32)| hash(bytes.get(at..).unwrap_or_default(), (seen >> 8) as usize);
         let first = chain(0, hash(one));
-        one.1 > 0 && (self.echo.may_begin(chain(first, hash(next))) || alone && self.echo.may_begin(first))
+        one.1 != 0 && (self.echo.may_begin(chain(first, hash(next))) || alone && self.echo.may_begin(first))
     }
 
     /// Where the word behind the longest remembered run stands that `text` begins with, or where the text ends.
@@ -257,20 +256,20 @@ impl Repeatable<'_> {
     }
 }
 
-/// Where runs may begin in an error, each with where the word before it ends: in most errors none may.
-pub(super) type Places = Vec<(u32, u32)>;
+/// Where runs may begin in an error: in most errors none may.
+pub(super) type Places = Vec<u32>;
 
 /// What a glance tells of a word: its first byte and its length.
 #[inline]
 fn glimpse(bytes: &[u8], from: usize, to: usize) -> u32 {
-    u32::from(bytes.get(from).copied().unwrap_or(0)) ^ ((to - from) as u32) << 5
+    u32::from(bytes.get(from).copied().unwrap_or(0)) | ((to - from) as u32) << 8
 }
 
-/// The same of two words, the first ones of a run, whose only one is known by its own. Nearly every pair of an error is told from
-/// those of a call by it, and need not be hashed.
+/// Ten bits of what a glance tells of the first two words of a run, or of its only one and none. Nearly every pair of an error is
+/// told from those of a call by them, and need not be hashed.
 #[inline]
 const fn begins_like(one: u32, next: u32) -> u32 {
-    one.wrapping_mul(37) ^ next
+    (one.rotate_left(15) ^ next).wrapping_mul(0x9E37_79B1) >> 22
 }
 
 /// Words that follow each other in a call.
@@ -281,7 +280,8 @@ struct Run {
     hash: u32,
     /// Of the first two, or the only one.
     first: u32,
-    begins: u32,
+    /// Glimpses of those.
+    begins: (u32, u32),
     /// Where the last one is.
     start: usize,
     end: usize,
@@ -292,7 +292,7 @@ impl Run {
         self.hash = chain(self.hash, word);
         if self.count < 2 {
             self.first = self.hash;
-            self.begins = if self.count == 0 { glimpse } else { begins_like(self.begins, glimpse) };
+            if self.count == 0 { self.begins.0 = glimpse } else { self.begins.1 = glimpse }
         }
         self.chars += end - start;
         self.count += 1;

@@ -175,15 +175,19 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
     // Where the name stands that a value may follow, and what is known of the latest one, with its letters.
     let (mut name, mut known, mut count) = ((0, 0), ("", Named::Content, 0), 0);
     let enough = each_string(bytes, |start, end, escapes| {
-        let mut behind = bytes.get(end + 1..).unwrap_or_default().iter();
-        if behind.find(|byte| !byte.is_ascii_whitespace()) == Some(&b':') {
+        let behind = bytes.get(end + 1..).unwrap_or_default();
+        if behind.first() == Some(&b':') || behind.trim_ascii_start().first() == Some(&b':') {
             name = (start, end);
             return false;
         }
         let (own, value) = (core::mem::take(&mut name), bytes.get(start..end).unwrap_or_default());
+        // Most that hold digits end with one.
+        if escapes || value.last().is_none_or(u8::is_ascii_digit) {
+            return false;
+        }
         let told = value.iter().map(|byte| classes(*byte));
         let (all, letters) = told.fold((0, 0), |(all, letters), own| (all | own, letters + usize::from(own & LETTER)));
-        if value.is_empty() || escapes || all & (DIGIT | CONTROL) != 0 {
+        if all & (DIGIT | CONTROL) != 0 {
             return false;
         }
         let own = text.get(own.0..own.1).unwrap_or_default();

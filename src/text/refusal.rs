@@ -114,9 +114,8 @@ impl Heard {
     #[inline(never)]
     fn word(&mut self, text: &str, from: usize, to: usize, told_until: usize) {
         let word = |(from, to): (usize, usize)| text.get(from..to).unwrap_or_default();
-        let mut newest_first = self.before;
-        newest_first.rotate_left(self.words % (NEAR + 1));
-        newest_first.reverse();
+        let back = |words| self.before.get((self.words + NEAR - words) % (NEAR + 1)).copied().unwrap_or_default();
+        let newest_first: [_; NEAR + 1] = core::array::from_fn(back);
         let rest = text.as_bytes().get(from..).unwrap_or_default();
         if self.refusal.is_none() && LAST_WORDS.may_hold(rest, to - from) {
             self.refusal = ends(word((from, to)), &newest_first.map(word));
