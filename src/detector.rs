@@ -13,8 +13,8 @@ use crate::rules::{
     max_turns, mismatch, ordered, task_name,
 };
 use crate::state::{
-    Asked, Call, Flow, Graph, Kin, Matched, Moment, Onset, Run, Sighting, Step, Store, Taken, Telling, Whose, agent,
-    is_of_a_workflow, open, seal, task_key,
+    Asked, Call, Changes, Flow, Graph, Kin, Matched, Moment, Onset, Run, Sees, Sighting, Step, Store, Taken, Telling,
+    Whose, agent, is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
@@ -791,18 +791,27 @@ impl Judging<'_> {
             Asks::Nothing if to.is_some() => Asks::Handover,
             asks => asks,
         };
+        let sees = if asks == Asks::Handover || text::delegated(call, &named).is_some() {
+            Sees::All
+        } else if !mutates && named.runs() {
+            Sees::Written
+        } else {
+            Sees::Own
+        };
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let waits = text::waits(call, &named);
         let call = Call {
             target: text::target(call, &named, salt),
             mutates,
+            writes: mutates && (named.shell || edit != Edit::No),
             limit: if mutates { text::limit(call) } else { 0 },
             edit,
             quiet: text::quiet(call, &named, mutates, asks),
             asks,
             kind: text::kind(call, &named, tool),
             frame,
+            sees,
             polling: self.tool.polling || matches!(waits, Waits::Long | Waits::Only),
             idles: waits == Waits::Only,
             compare_answers: self.tool.compare_answers,
@@ -815,9 +824,7 @@ impl Judging<'_> {
         if !self.run.pairing.call(&call, telling) {
             return;
         }
-        if waits != Waits::No {
-            self.run.counted.sleeps();
-        }
+        self.run.counted.calls(call.agent, self.onset.own, waits != Waits::No);
         self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
         if happens {
             self.run.pairing.wait(call);
@@ -834,7 +841,12 @@ impl Judging<'_> {
     fn result(&mut self, result: &ToolResult) {
         let agent = agent(self.context);
         let call = match self.run.pairing.result(result, self.context) {
-            Matched::Call(call) => Some(call),
+            Matched::Call(mut call) => {
+                if call.round.is_none() {
+                    call.round = self.run.counted.round_of(call.agent, call.onset.own);
+                }
+                Some(call)
+            }
             Matched::None => None,
             Matched::Replay => return,
         };
@@ -876,7 +888,8 @@ impl Judging<'_> {
         };
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
-        self.run.counted.steps = self.run.counted.steps.saturating_add(1);
+        let agent = call.as_ref().map_or(agent, |call| call.agent);
+        let (previous, slept, worker) = self.run.counted.step(agent);
         self.run.standings.step();
         let hands_over = call.as_ref().is_some_and(|call| call.asks == Asks::Handover);
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
@@ -884,7 +897,8 @@ impl Judging<'_> {
             self.run.handed.came(combine("handed/came", &[told, facts.light]));
         }
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
-        let mutations_before = self.run.counted.new_mutations;
+        let sees = call.as_ref().map_or(Sees::All, |call| call.sees);
+        let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
         let mut remade = false;
         if let Some(call) = &call
             && call.mutates
@@ -892,21 +906,27 @@ impl Judging<'_> {
             && !facts.failed
         {
             remade = self.run.counted.remakes(call.key);
-            self.run.mutation(call.key);
+            self.run.mutation(call);
         }
+        changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
+        let [own, seen_changes, all] = changes;
+        // What others do in between is done for it.
+        let handed = call.as_ref().is_some_and(|call| call.sees == Sees::All);
         let mut step = Step {
             tool: key("tool", name.as_bytes()),
-            agent: call.as_ref().map_or(agent, |call| call.agent),
+            agent,
             outcome: result.outcome,
-            mutations_before,
-            mutations_after: self.run.counted.new_mutations,
+            own,
+            seen_changes,
+            all,
             remade,
             kin: Kin::default(),
             is_news: false,
             fewer: false,
-            news: 0,
-            news_round: 0,
-            slept: self.run.counted.has_slept(),
+            previous: if handed { self.run.counted.steps.saturating_sub(1) } else { previous },
+            news: worker.news.into(),
+            news_round: worker.round,
+            slept,
             index: self.run.counted.steps,
             at: self.context.at,
             sighting: self.sighting(compared),
@@ -917,6 +937,9 @@ impl Judging<'_> {
             call,
         };
         self.run.counted.news.step(&mut step, result, self.scratch.salt);
+        if step.is_news {
+            self.run.counted.worker.brought_news(&step);
+        }
         self.show(&Fact::Step(&step, result));
         if !self.is_quiet() {
             self.answers = step.call;
@@ -964,20 +987,23 @@ impl Judging<'_> {
             facts.exact = combine("custom/unknown", &[self.run.touched]);
         }
         self.run.counted.customs = self.run.counted.customs.saturating_add(1);
+        let all = Changes::before(&self.run.counted, Sees::All);
         let step = Step {
             tool: call.tool,
             agent: call.agent,
             outcome: Outcome::Ok,
-            mutations_before: self.run.counted.new_mutations,
-            mutations_after: self.run.counted.new_mutations,
+            own: all,
+            seen_changes: all,
+            all,
             remade: false,
             kin: Kin::default(),
             is_news: false,
             fewer: false,
+            previous: self.run.counted.customs.saturating_sub(1).into(),
             news: 0,
             news_round: 0,
             slept: false,
-            index: self.run.counted.customs,
+            index: self.run.counted.customs.into(),
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset: self.onset,

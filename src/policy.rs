@@ -226,7 +226,8 @@ pub(crate) fn decide(
             identity = combine("ladder/task", &[identity, lane]);
         }
         if let Some(each) = signal.extra.each {
-            let (before, again) = run.ladder.insistence(identity, &signal.onset, occasion, run.counted.new_mutations);
+            let (before, again) =
+                run.ladder.insistence(identity, &signal.onset, occasion, run.counted.new_mutations.into());
             signal.insist(before, again, each);
         }
         let asked = signal.ask.map(|level| (level, signal.extra.threshold.unwrap_or(signal.count)));
@@ -257,7 +258,7 @@ pub(crate) fn decide(
         }
         if level >= Level::Block
             && signal.extra.each.is_some()
-            && run.ladder.refuse(identity, occasion, run.counted.new_mutations)
+            && run.ladder.refuse(identity, occasion, run.counted.new_mutations.into())
         {
             refused.push(identity);
         }

@@ -10,7 +10,7 @@ mod long;
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
-use crate::state::{Call, Occurrence, Onset, Ring, Step};
+use crate::state::{Call, Changes, Occurrence, Onset, Ring, Step};
 use crate::text::{Key, combine, mark, ordered, printable};
 use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
@@ -89,7 +89,7 @@ impl Runs {
     }
 
     /// Takes the step after these.
-    fn follow(&mut self, steps: &Ring<Seen>, step: &Step, symbol: Key, of: fn(&Seen) -> Key) {
+    fn follow(&mut self, steps: &Ring<Seen>, changes: Changes, symbol: Key, of: fn(&Seen) -> Key) {
         let alike = |before: &Seen| of(before) == symbol;
         if self.0.is_none() && steps.iter().rev().skip(1).any(alike) {
             self.0 = Some(Box::default());
@@ -98,9 +98,14 @@ impl Runs {
             match steps.nth_back(period - 1) {
                 Some(before) if alike(before) => {
                     if run.length == 0 {
-                        *run = Matching { length: 0, mutations: step.mutations_before, onset: before.at.onset() };
+                        *run = Matching {
+                            mutations: changes.before as u32,
+                            onset: before.at.onset(),
+                            ..Matching::default()
+                        };
                     }
                     run.length = run.length.saturating_add(1);
+                    run.now = changes.after as u32;
                 }
                 _ => *run = Matching::default(),
             }
@@ -159,17 +164,17 @@ impl Seen {
 #[derive(Clone, Copy, Debug, Default)]
 struct Matching {
     length: u32,
-    /// New mutations when the matching began.
-    mutations: u64,
+    /// New mutations when the matching began, and after its latest step; the low halves.
+    mutations: u32,
+    now: u32,
     onset: Onset,
 }
-codec!(struct Matching { length, mutations, onset });
+codec!(struct Matching { length, mutations, now, onset });
 
 impl Matching {
-    /// How often the lap was walked; each of so many new `mutations` takes one off.
-    fn laps(&self, period: u32, mutations: u64) -> u32 {
-        let news = mutations.saturating_sub(self.mutations);
-        (self.length / period + 1).saturating_sub(u32::try_from(news).unwrap_or(u32::MAX))
+    /// How often the lap was walked; each new mutation takes one off.
+    fn laps(&self, period: u32) -> u32 {
+        (self.length / period + 1).saturating_sub(self.now.wrapping_sub(self.mutations))
     }
 }
 
@@ -184,22 +189,22 @@ impl Walk {
 
     /// The shortest lap whose count of laps reaches a rung.
     fn lap(&self, cx: &Cx<'_>) -> Option<(u32, u32, u32, Onset)> {
-        self.laps(cx.run.new_mutations).find(|(_, laps, scale, _)| cx.limits.reached(*laps, *scale))
+        self.laps().find(|(_, laps, scale, _)| cx.limits.reached(*laps, *scale))
     }
 
     fn outlook(&self, view: &View<'_>) -> Outlook {
-        let laps = self.laps(view.mutations);
+        let laps = self.laps();
         let same = Outlook::of_all(laps.map(|(_, laps, scale, _)| view.with(&view.limits.times(scale), laps)));
-        let counting = self.counting(view.mutations);
+        let counting = self.counting();
         same.furthest(Outlook::of_all(counting.map(|(_, laps, _)| view.told(view.limits, laps))))
     }
 
     /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it began.
-    fn laps(&self, mutations: u64) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
+    fn laps(&self) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let lap = self.several(run, period, Seen::symbol)?;
             let scale = if lap.clone().any(|seen| seen.patient) { 3 } else { 1 };
-            Some((period, run.laps(period, mutations), scale, run.onset))
+            Some((period, run.laps(period), scale, run.onset))
         })
     }
 
@@ -217,25 +222,25 @@ impl Walk {
 
     /// The same where only figures move, one lap less, and four steps to a lap at least: counters of moves, of visitors, of
     /// what is left. Where somebody waits, that is what is waited for.
-    fn counting(&self, mutations: u64) -> impl Iterator<Item = (u32, u32, Onset)> {
+    fn counting(&self) -> impl Iterator<Item = (u32, u32, Onset)> {
         self.shapes.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let mut lap = self.several(run, period, Seen::call)?;
-            let laps = run.laps(period, mutations);
+            let laps = run.laps(period);
             let whole = laps.saturating_sub(1).min(laps.saturating_mul(period) / STEPS);
             (!lap.any(|seen| seen.patient)).then_some((period, whole, run.onset))
         })
     }
 
     /// Takes the next step.
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Step, changes: Changes) {
         let call = step.call.as_ref();
         let symbol_of = |outcome: Key| combine("step", &[call.map_or(step.tool, |call| call.key), outcome, step.agent]);
         let symbol = symbol_of(step.facts.light);
         // Of most nothing is known but what it equals to the byte.
         let shape = step.facts.shape.filter(|shape| *shape != step.facts.light);
         let shape = mark(shape.map_or(symbol, symbol_of));
-        self.runs.follow(&self.steps, step, symbol, Seen::symbol);
-        self.shapes.follow(&self.steps, step, shape.into(), Seen::shape);
+        self.runs.follow(&self.steps, changes, symbol, Seen::symbol);
+        self.shapes.follow(&self.steps, changes, shape.into(), Seen::shape);
         let seen = Seen {
             symbol,
             shape,
@@ -250,7 +255,7 @@ impl Walk {
         let exact = self.lap(cx);
         let counts = exact.is_none();
         let counting = || {
-            let mut laps = self.counting(cx.run.new_mutations).filter(|(_, laps, _)| cx.limits.reached(*laps, 1));
+            let mut laps = self.counting().filter(|(_, laps, _)| cx.limits.reached(*laps, 1));
             laps.next().map(|(period, laps, onset)| (period, laps, 1, onset))
         };
         let (period, laps, scale, onset) = exact.or_else(counting)?;
@@ -312,18 +317,18 @@ impl Rule for Cycle {
                 let tool = step.name(result);
                 state.long.step(step);
                 if cx.run.alone {
-                    state.calls.step(step);
+                    state.calls.step(step, step.all);
                     return state.calls.signal(tool, cx).or_else(|| state.long.signal(step, cx));
                 }
                 let own = &mut state.rare.get_or_insert_default().own;
                 if let (0, Some(agent)) = (own.len(), cx.run.first) {
                     own.push(Own { agent, walk: state.calls.clone() }, AGENTS);
                 }
-                state.calls.step(step);
+                state.calls.step(step, step.all);
                 let together = state.calls.signal(tool, cx);
                 let known = own.take(|own| own.agent == step.agent);
                 let mut known = known.unwrap_or_else(|| Own { agent: step.agent, ..Own::default() });
-                known.walk.step(step);
+                known.walk.step(step, step.own);
                 // Each is told of its own.
                 let signal = known.walk.signal(tool, cx).or(together).or_else(|| state.long.signal(step, cx));
                 own.push(known, AGENTS);
@@ -331,7 +336,7 @@ impl Rule for Cycle {
             }
             Fact::Custom(step) => {
                 let walk = &mut state.rare.get_or_insert_default().customs;
-                walk.step(step);
+                walk.step(step, step.all);
                 walk.signal(&step.call.as_ref()?.name, cx)
             }
             _ => None,

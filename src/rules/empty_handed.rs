@@ -114,7 +114,7 @@ impl Came {
             return None;
         }
         if facts.failed && !facts.negative {
-            return Some(if step.mutations_before > mutations { Self::FailedAgain } else { Self::Failed });
+            return Some(if step.mutations_before() > mutations { Self::FailedAgain } else { Self::Failed });
         }
         let quiet =
             call.is_some_and(|call| call.mutates || call.quiet != Empty::Nothing && facts.wordless && !facts.negative);
@@ -306,7 +306,7 @@ impl Rule for EmptyHanded {
                 }
                 let known = state.agents.iter_mut().next_back()?;
                 let came = Came::of(step, result, known.mutations)?;
-                known.mutations = step.mutations_after;
+                known.mutations = step.mutations_after();
                 known.take(step, step.name(result), came, cx.limits.window as usize);
                 if came == Came::Something || !cx.limits.reached(known.points(), 1) {
                     return None;

@@ -285,7 +285,9 @@ pub(crate) struct RunView {
     pub(crate) now: Option<i64>,
     pub(crate) started: Option<i64>,
     pub(crate) iterations: u32,
+    /// New mutations of the task, and of the agent at hand.
     pub(crate) new_mutations: u64,
+    pub(crate) own_mutations: u64,
     pub(crate) steps: u64,
     /// No other agent has a part in the task at hand.
     pub(crate) alone: bool,
@@ -302,7 +304,8 @@ impl RunView {
     pub(crate) fn of(run: &Run) -> Self {
         let alone = run.standings.one_agent(run.lanes.here());
         Self {
-            new_mutations: run.counted.new_mutations,
+            new_mutations: run.counted.new_mutations.into(),
+            own_mutations: run.counted.mutations_of(run.standings.agent()),
             steps: run.counted.steps,
             alone,
             first: if alone { None } else { run.standings.first(run.lanes.here()) },

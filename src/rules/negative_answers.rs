@@ -151,7 +151,7 @@ fn see(
     let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
     let negative = step.facts.negative && !step.facts.waiting && !record;
     // Whoever changes something in between checks what it has become.
-    if window.seen.last().is_some_and(|last| step.mutations_before > last.mutations) {
+    if window.seen.last().is_some_and(|last| step.mutations_before() > last.mutations) {
         window.seen.clear();
     }
     let at_once = round.is_some() && window.seen.last().is_some_and(|last| last.round == round);
@@ -175,7 +175,7 @@ fn see(
         let figures = step.call.as_ref().filter(|_| next).map_or(0, |call| mark(call.key));
         let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
         let no = if negative { No::new(failed(), figures, target) } else { No::default() };
-        let answer = Answer { no, round, mutations: step.mutations_after, seen: step.occurrence() };
+        let answer = Answer { no, round, mutations: step.mutations_after(), seen: step.occurrence() };
         window.seen.push(answer, cx.limits.window as usize);
     }
     *after = After::Newest;

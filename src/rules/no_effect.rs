@@ -98,7 +98,7 @@ fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, aft
         state,
         target: call.target,
         round: call.round,
-        mutations: step.mutations_after,
+        mutations: step.mutations_after(),
         progress: progress(&result.output),
         sighting: step.sighting,
         onset: step.onset,

@@ -13,8 +13,7 @@ pub(crate) struct View<'a> {
     /// The rule's thresholds.
     pub(crate) limits: &'a Limits,
     pub(crate) config: &'a Config,
-    /// New mutations and steps of the task, as in [`RunView`](super::RunView).
-    pub(crate) mutations: u64,
+    /// Steps of the task, as in [`RunView`](super::RunView).
     pub(crate) steps: u64,
 }
 
@@ -81,7 +80,7 @@ mod tests {
     #[test]
     fn what_is_furthest_up_is_told_of() {
         let (limits, config) = (Limits::ladder(3, 5, 9, 0), Config::default());
-        let view = View { limits: &limits, config: &config, mutations: 0, steps: 0 };
+        let view = View { limits: &limits, config: &config, steps: 0 };
         assert_eq!(view.of(2).next, Some((Level::Nudge, 3)));
         assert_eq!(view.of(9).next, None);
         let waiting = view.with(&limits.times(3), 8);
@@ -100,7 +99,7 @@ mod tests {
         assert_eq!(Outlook::of_all([view.of(1), told, waiting].into_iter()), told);
         let unattended = Config { attended: false, ..Config::default() };
         let gate = Limits { gate: 4, ..Limits::ladder(3, 0, 0, 0) };
-        let view = View { limits: &gate, config: &unattended, mutations: 0, steps: 0 };
+        let view = View { limits: &gate, config: &unattended, steps: 0 };
         assert_eq!(view.of(3).next, Some((Level::Halt, 4)));
     }
 }

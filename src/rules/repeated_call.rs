@@ -16,7 +16,7 @@
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
-use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time};
+use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
 use crate::text::{Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, number, printable, transient};
 use alloc::{boxed::Box, vec::Vec};
 
@@ -214,7 +214,7 @@ impl Entry {
             marks: Marks::of(&step.facts),
             came: Came::of(step, call, result, false),
             index: step.index,
-            mutations: step.mutations_after,
+            mutations: step.mutations_after(),
             at: step.at.into(),
             gap: 0,
             round: call.round.unwrap_or(0),
@@ -229,13 +229,13 @@ impl Entry {
             let came = other.came;
             other.agent == self.agent && other.index > self.index && other.times == 1 && came.work() && !came.failed()
         };
-        !step.facts.failed && step.index > self.index + 1 && entries.iter().any(|other| new(&other))
+        !step.facts.failed && step.previous > self.index && entries.iter().any(|other| new(&other))
     }
 
     /// Whether something new was seen since the latest occurrence: what was called in one round with it was called before it was
     /// answered.
     fn sees_news(&self, step: &Step) -> bool {
-        let at_once = self.round != 0 && step.news_round == mark(self.round);
+        let at_once = self.round != 0 && step.news_round == short_mark(self.round);
         step.news > self.index && !at_once && !step.facts.failed
     }
 
@@ -245,7 +245,7 @@ impl Entry {
             let came = other.came;
             other.agent == self.agent && other.index > self.index && other.times == 1 && came.page() && !came.failed()
         };
-        let returns = !call.mutates && !step.facts.failed && step.index > self.index + 1;
+        let returns = !call.mutates && !step.facts.failed && step.previous > self.index;
         returns && self.came.page() && entries.iter().any(|other| opened(&other))
     }
 
@@ -259,16 +259,16 @@ impl Entry {
             return None;
         }
         // Who waits between two looks at something else waits for what he looks at.
-        if call.idles && !facts.failed && step.index > self.index + 1 {
+        if call.idles && !facts.failed && step.previous > self.index {
             return Some(0);
         }
         let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
-        if self.came.patient() && !facts.failed && step.index > self.index + 1 && lasted >= PAUSE {
+        if self.came.patient() && !facts.failed && step.previous > self.index && lasted >= PAUSE {
             return Some(0);
         }
-        let mut points = if step.mutations_before > self.mutations {
+        let mut points = if step.mutations_before() > self.mutations {
             u32::from(facts.failed)
-        } else if step.index == self.index + 1 {
+        } else if step.previous == self.index {
             ADJACENT
         } else {
             2
@@ -288,7 +288,7 @@ impl Entry {
         // else, waits by the clock as well.
         let gap = self.gap(step);
         let brief = facts.failed || result.is_some_and(|result| result.output.len() < PAGE);
-        let held = step.slept || gap >= HELD && step.index == self.index + 1 && !call.mutates;
+        let held = step.slept || gap >= HELD && step.previous == self.index && !call.mutates;
         if brief && held && result.is_some_and(|result| step.transient(result)) {
             points = points.min(1);
         }
@@ -325,13 +325,13 @@ impl Entry {
         let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let whole = self.whole();
         let known = moving.as_mut().and_then(|moving| moving.take(|known| known.call == whole));
-        if waited || step.mutations_before != self.mutations || step.facts.failed || step.facts.waiting {
+        if waited || step.mutations_before() != self.mutations || step.facts.failed || step.facts.waiting {
             return false;
         }
         let mut words = Sketch::of(&result.output);
         let little = known.as_ref().is_some_and(|known| known.words.differs_little(&mut words));
         let stood = self.points.all > 0 || known.as_ref().is_some_and(|known| known.stood);
-        self.came.note_moves(known.is_some() && !little && !stood && step.index == self.index + 1);
+        self.came.note_moves(known.is_some() && !little && !stood && step.previous == self.index);
         let loose = known.map_or(0, |known| known.loose);
         let loose = if little { loose.saturating_add(1) } else { loose / 2 };
         moving.get_or_insert_default().push(Moving { call: whole, loose, stood, words }, MOVING);
@@ -362,10 +362,10 @@ impl Entry {
             }
         }
         self.marks = Marks::of(&step.facts);
-        self.came = Came::of(step, call, result, step.index == self.index + 1 && i64::from(gap) >= PATIENT);
+        self.came = Came::of(step, call, result, step.previous == self.index && i64::from(gap) >= PATIENT);
         self.came.note_moves(moves);
         self.index = step.index;
-        self.mutations = step.mutations_after;
+        self.mutations = step.mutations_after();
         self.at = step.at.into();
         self.gap = gap;
         self.round = call.round.unwrap_or(0);
@@ -450,7 +450,7 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     let acknowledges = || match call.quiet {
         Empty::Nothing => false,
         Empty::Blank => true,
-        Empty::List | Empty::Null => result.is_some_and(|result| result.output.len() < PAGE),
+        Empty::All | Empty::List | Empty::Null => result.is_some_and(|result| result.output.len() < PAGE),
     };
     (call.mutates || call.asks.shows() || call.target.is_none() && acknowledges()) && !ends(&call.name)
 }
@@ -512,7 +512,7 @@ impl Rule for RepeatedCall {
                             another.map(|_| 1)
                         });
                         let nothing = entry.leads_on(step, call, entries)
-                            || step.index > entry.index + 1 && call.asks == Asks::Picture && result.is_some_and(unseen);
+                            || step.previous > entry.index && call.asks == Asks::Picture && result.is_some_and(unseen);
                         let worth = worth.map(|points| if nothing { 0 } else { points });
                         let busy = !custom && worth.is_some() && entry.new_between(step, entries);
                         // What is done in the same words is no repetition where each time brings something new.

@@ -163,7 +163,7 @@ impl Window<Outing> {
         let weight = match before {
             // The calls of a round were made before any of them was answered: one mistake.
             Some(before) if round.is_some() && before.round == round => 0,
-            Some(before) if step.mutations_before > before.mutations => {
+            Some(before) if step.mutations_before() > before.mutations => {
                 if before.light == light {
                     HALF
                 } else {
@@ -212,7 +212,7 @@ impl Window<Outing> {
             call: key,
             target,
             mutates,
-            mutations: step.mutations_after,
+            mutations: step.mutations_after(),
             at: step.at.into(),
             waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
             // Of what did not fail nobody asks.

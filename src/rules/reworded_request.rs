@@ -11,7 +11,7 @@ use crate::codec::codec;
 use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Call, Onset, Ring, Sighting};
+use crate::state::{Call, Onset, Ring, Sees, Sighting};
 use crate::text::{Asks, Goal, Key, beside, combine, printable, reads_as_prose, salted};
 use alloc::{boxed::Box, format};
 use chain::{Asking, Chain, Reworded};
@@ -158,7 +158,10 @@ impl Rule for RewordedRequest {
                     return None;
                 }
                 let Call { key, round, onset, .. } = **call;
-                let asking = Asking { goal: payload.goal()?, call: key, round, onset, untold: false };
+                let goal = payload.goal()?;
+                // Another agent sees what all have changed.
+                let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
+                let asking = Asking { goal, call: key, round, onset, untold: false, mutations };
                 let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
                 cx.limits.reached(reworded.points, 1).then(|| told(&call.name, reworded, cx))
             }
@@ -170,7 +173,14 @@ impl Rule for RewordedRequest {
                 // The same of several agents is a round of questions.
                 let goal = Goal::of(&asked.request, core::iter::once(beside("to", &asked.to)));
                 let call = salted("collaboration", cx.salt, asked.request.as_bytes());
-                let asking = Asking { goal: &goal, call, round: None, onset: cx.onset, untold: true };
+                let asking = Asking {
+                    goal: &goal,
+                    call,
+                    round: None,
+                    onset: cx.onset,
+                    untold: true,
+                    mutations: cx.run.new_mutations,
+                };
                 let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
                 cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded, cx))
             }

@@ -133,7 +133,7 @@ impl Rule for SameAnswer {
             target: call.target,
             round: call.round,
             step: step.index,
-            mutations: step.mutations_after,
+            mutations: step.mutations_after(),
             sighting: step.sighting,
             onset: step.onset,
         };

@@ -20,7 +20,7 @@ use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Goal, Key, Vocabulary, combine, complains, figures, plain_words};
+use crate::text::{Asks, Goal, Key, Vocabulary, combine, complains, figures, mark, plain_words, salted, trimmed};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 use answered::Answered;
@@ -72,6 +72,12 @@ const NOT_HELPED: Circle = Circle {
     said: ["the user has said ", " times in a row that nothing has changed"],
     instead: "Look at what is really there before the next change.",
 };
+const PARROT: Circle = Circle {
+    kind: "said-again",
+    points: 7,
+    said: ["the user was answered in the same words ", " times again, and nothing was done"],
+    instead: "Do what the user asks for with what is known, or say what cannot be done.",
+};
 const HOLLOW: Circle = Circle {
     kind: "nothing-said",
     points: 4,
@@ -102,8 +108,11 @@ struct Talk {
     hollow: Streak,
     /// Messages of the user in a row that say that nothing has changed.
     unhelped: Streak,
+    /// The latest message, and how often in a row the user was answered with the same one.
+    latest: u32,
+    parrot: Option<Box<Streak>>,
 }
-codec!(struct Talk { messages, words, news, since, custody, answered, asked, hollow, unhelped });
+codec!(struct Talk { messages, words, news, since, custody, answered, asked, hollow, unhelped, latest, parrot });
 
 #[derive(Clone, Debug)]
 struct Said {
@@ -174,6 +183,7 @@ impl Talk {
         if hands_over {
             return;
         }
+        self.parrot = None;
         if changed || !(in_vain || known) {
             self.answered.ends();
         }
@@ -215,9 +225,11 @@ impl Talk {
     /// Work is handed to somebody.
     fn hands_over(&mut self, call: &Payload<'_>, cx: &Cx<'_>) -> Option<Signal> {
         for said in custody::said(call) {
-            let report = self.learn(&said, &Goal::of(&said, core::iter::empty())).report;
-            if self.custody.counts(&said, cx.salt) || report {
+            if self.learn(&said, &Goal::of(&said, core::iter::empty())).report {
                 self.custody.ends();
+            }
+            if self.custody.counts(&said, cx.salt) {
+                self.custody.names();
             }
             if self.custody.gets_on(&said) {
                 // The next part of the work is talked about as well.
@@ -231,7 +243,12 @@ impl Talk {
 
     /// The user speaks.
     fn hears(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
-        let named = self.learn(text, &Goal::of(text, core::iter::empty())).named;
+        let goal = Goal::of(text, core::iter::empty());
+        let heard = self.learn(text, &goal);
+        let named = heard.named;
+        if named || heard.is_fresh(&goal) {
+            self.parrot = None;
+        }
         self.news |= named;
         self.asked = true;
         self.hollow = Streak::default();
@@ -256,19 +273,25 @@ impl Talk {
             self.custody.names();
         }
         self.answered.asks(text, cx.salt);
-        self.asked = false;
+        let answers = core::mem::take(&mut self.asked);
         if said.fresh > 0 {
-            self.hollow = Streak::default();
+            (self.hollow, self.parrot) = (Streak::default(), None);
+        }
+        let latest = mark(salted("talk/latest", cx.salt, trimmed(text).as_bytes()));
+        let parrots = core::mem::replace(&mut self.latest, latest) == latest && answers;
+        if parrots {
+            self.parrot.get_or_insert_default().add(cx.here, cx.onset);
         }
         self.since = self.since.map(|since| since.saturating_add(1));
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
+        let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
-            return None;
+            return parrot;
         }
         if said.fresh == 0 {
             self.hollow.add(cx.here, cx.onset);
         }
-        let hollow = HOLLOW.told(&self.hollow, cx);
+        let hollow = parrot.or_else(|| HOLLOW.told(&self.hollow, cx));
         let mut leaves = if core::mem::take(&mut self.news) { tuned::TALK_USER_NEWS.get() } else { WHOLE };
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
@@ -386,6 +409,7 @@ impl Rule for StaleTalk {
             .max(NOT_HEARD.worth(talk.answered.again()))
             .max(HOLLOW.worth(&talk.hollow))
             .max(NOT_HELPED.worth(&talk.unhelped))
+            .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
     }
 
     fn fits(state: &State) -> bool {
@@ -397,6 +421,7 @@ impl Rule for StaleTalk {
                 && talk.answered.fits()
                 && talk.hollow.fits()
                 && talk.unhelped.fits()
+                && talk.parrot.iter().all(|parrot| parrot.fits())
         })
     }
 }

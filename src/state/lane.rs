@@ -6,18 +6,20 @@
 
 use super::news::News;
 use super::outputs::Outputs;
-use super::{Marks, Ring};
+use super::{Marks, Ring, Step};
 use crate::codec::{Codec, Reader, Weighed, codec, encode};
 use crate::rules::States;
-use crate::text::{Key, mark};
+use crate::text::{Key, combine, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 /// Mutations remembered, to tell a new change from one made before.
 const MUTATIONS: usize = 46;
+/// Agents beside the one that acted last of which something is counted.
+const WORKERS: usize = 7;
 /// Lanes parked at once; the one that was heard of the longest ago goes first.
 const LANES: usize = 32;
-/// Bytes that the parked ones may take together, as a snapshot has them.
-const LANE_BYTES: usize = 32 * 1024;
+/// Bytes that the parked ones may take together, as a snapshot has them: 1 KB each of what rules know, and what is counted of an agent.
+const LANE_BYTES: usize = LANES * (1024 + 16);
 /// Bytes that an event may add to a lane at most, and for each byte of a text that is kept for a while.
 const GROWTH: usize = 2 * 1024;
 const GROWTH_OF_TEXT: usize = 4;
@@ -29,54 +31,188 @@ pub(crate) struct Counted {
     /// Calls that got an outcome.
     pub(crate) steps: u64,
     /// Custom events.
-    pub(crate) customs: u64,
+    pub(crate) customs: u32,
     /// New mutations so far: successful changes that were not among the latest [`MUTATIONS`].
-    pub(crate) new_mutations: u64,
+    pub(crate) new_mutations: u32,
     mutations: Marks,
-    /// The latest change.
-    latest: u32,
     /// Long outputs that came.
     pub(crate) outputs: Outputs,
     pub(crate) news: News,
-    /// The low half of the number of the step that the latest call which sleeps comes to; 0 for none.
-    slept: u32,
+    /// The agent that acted last, and others that did.
+    pub(crate) worker: Worker,
+    others: Option<Box<Ring<Worker>>>,
 }
-codec!(struct Counted { steps, customs, new_mutations, mutations, latest, outputs, news, slept });
+codec!(struct Counted { steps, customs, new_mutations, mutations, outputs, news, worker, others });
 
-impl Counted {
-    /// A call that sleeps is made.
-    pub(crate) const fn sleeps(&mut self) {
-        self.slept = self.steps.saturating_add(1) as u32;
+/// The mark of an agent; 0 where events name none.
+fn agent_mark(agent: Key) -> u32 {
+    if agent == 0 { 0 } else { mark(agent) }
+}
+
+/// Whose changes may have changed what comes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sees {
+    /// Those of its agent alone.
+    Own,
+    /// And what others have written: it runs or checks something.
+    Written,
+    /// Whatever was changed: others work at it.
+    All,
+}
+codec!(enum Sees { Own: 0, Written: 1, All: 2 });
+
+/// What is counted of one agent. Numbers of steps and events are the low halves of those that they are compared with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Worker {
+    /// Its mark; 0 where events name none.
+    agent: u32,
+    /// New mutations that it made, and those of them that wrote nothing which whatever runs may read.
+    mutations: u32,
+    unwritten: u16,
+    /// Number of its latest step among those of all, and of the latest one that brought something new with a mark of its round; 0
+    /// for none.
+    latest: u32,
+    pub(crate) news: u32,
+    pub(crate) round: u16,
+    /// Number of its latest call among its events, and how many were made in a row before it.
+    called: u16,
+    batch: u8,
+    /// [`ANSWERED`], and steps more that come of a call which sleeps, or follow it.
+    state: u8,
+}
+codec!(struct Worker { agent, mutations, unwritten, latest, news, round, called, batch, state });
+
+/// One of the calls was answered.
+const ANSWERED: u8 = 4;
+
+impl Worker {
+    /// The step of it at hand brought something new.
+    pub(crate) fn brought_news(&mut self, step: &Step) {
+        let round = step.call.as_ref().and_then(|call| call.round);
+        (self.news, self.round) = (low(step.index), round.map_or(0, short_mark));
     }
 
-    /// Whether the latest step, or the one before it, slept.
-    pub(crate) const fn has_slept(&self) -> bool {
-        self.slept != 0 && (self.steps as u32).wrapping_sub(self.slept) <= 1
+    /// Makes its event of this number, a call; it may be one that sleeps.
+    fn calls(&mut self, own: u64, sleeps: bool) {
+        let own = own as u16;
+        let goes_on = self.state & ANSWERED == 0 && own == self.called.wrapping_add(1);
+        self.batch = if goes_on { self.batch.saturating_add(1) } else { 0 };
+        self.called = own;
+        self.state = if sleeps { 2 } else { self.state & !ANSWERED };
+    }
+
+    /// The round of a call, by its number among the events of the agent: where hosts name none, calls in a row that were made before
+    /// any was answered are one.
+    fn round_of(&self, own: u64) -> Option<Key> {
+        let first = self.called.wrapping_sub(self.batch.into());
+        let of_batch = self.batch > 0 && (own as u16).wrapping_sub(first) <= self.batch.into();
+        of_batch.then(|| combine("round", &[self.agent.into(), first.into()]))
+    }
+}
+
+/// A mark of a round in two bytes; 0 is none.
+pub(crate) fn short_mark(round: Key) -> u16 {
+    mark(round) as u16
+}
+
+const fn low(number: u64) -> u32 {
+    number as u32
+}
+
+impl Counted {
+    /// What is counted of an agent, which acts now. Whoever was forgotten begins anew.
+    pub(crate) fn turn_to(&mut self, agent: Key) -> &mut Worker {
+        let agent = agent_mark(agent);
+        if self.worker.agent != agent {
+            let known = self.others.as_mut().and_then(|others| others.take(|other| other.agent == agent));
+            let next = known.unwrap_or(Worker { agent, ..Worker::default() });
+            let before = core::mem::replace(&mut self.worker, next);
+            if before.called != 0 || before.latest != 0 {
+                self.others.get_or_insert_default().push(before, WORKERS);
+            }
+        }
+        &mut self.worker
+    }
+
+    /// An agent makes a call, as its event of that number; it may be one that sleeps.
+    pub(crate) fn calls(&mut self, agent: Key, own: u64, sleeps: bool) {
+        self.turn_to(agent).calls(own, sleeps);
+    }
+
+    /// The round of an agent's call where its host names none.
+    pub(crate) fn round_of(&mut self, agent: Key, own: u64) -> Option<Key> {
+        self.turn_to(agent).round_of(own)
+    }
+
+    /// An agent's call got an outcome: the number of its latest one before, whether it slept, and what is counted of the agent.
+    pub(crate) fn step(&mut self, agent: Key) -> (u64, bool, Worker) {
+        self.steps = self.steps.saturating_add(1);
+        let steps = self.steps;
+        let worker = self.turn_to(agent);
+        let before = *worker;
+        let slept = before.state & !ANSWERED;
+        (worker.latest, worker.state) = (low(steps), slept.saturating_sub(1) | ANSWERED);
+        (before.latest.into(), slept > 0, before)
     }
 
     /// Remembers a successful change; true when it was not made before among the latest ones.
-    pub(crate) fn mutation(&mut self, key: Key) -> bool {
-        let mark = mark(key);
-        let new = !self.mutations.holds(mark);
-        self.mutations.push(mark, MUTATIONS);
-        self.latest = mark;
-        self.new_mutations = self.new_mutations.saturating_add(u64::from(new));
-        new
+    pub(crate) fn mutation(&mut self, key: Key, agent: Key, writes: bool) -> bool {
+        let change = mark(key);
+        let new = !self.mutations.holds(change);
+        self.mutations.push(change, MUTATIONS);
+        if !new {
+            return false;
+        }
+        self.new_mutations = self.new_mutations.saturating_add(1);
+        let worker = self.turn_to(agent);
+        worker.mutations = worker.mutations.saturating_add(1);
+        worker.unwritten = worker.unwritten.saturating_add((!writes).into());
+        true
+    }
+
+    /// New mutations that a call of the agent at hand may see.
+    pub(crate) fn seen(&self, sees: Sees) -> u64 {
+        let others = self.others.iter().flat_map(|others| others.iter());
+        match sees {
+            Sees::Own => self.worker.mutations.into(),
+            Sees::Written => {
+                let unwritten = others.fold(0, |sum, other| other.unwritten.saturating_add(sum));
+                self.new_mutations.saturating_sub(unwritten.into()).into()
+            }
+            Sees::All => self.new_mutations.into(),
+        }
+    }
+
+    /// New mutations that an agent made itself.
+    pub(crate) fn mutations_of(&self, agent: Key) -> u64 {
+        let agent = agent_mark(agent);
+        let others = self.others.iter().flat_map(|others| others.iter());
+        let own = core::iter::once(&self.worker).chain(others).find(|worker| worker.agent == agent);
+        own.map_or(0, |worker| worker.mutations.into())
     }
 
     /// Whether a change was made before, and another one since.
     pub(crate) fn remakes(&self, key: Key) -> bool {
         let mark = mark(key);
-        self.latest != mark && self.mutations.holds(mark)
+        self.mutations.latest() != Some(mark) && self.mutations.holds(mark)
     }
 
     /// What a call is judged by: no output is compared with one.
     pub(super) fn before_call(&self) -> Self {
-        Self { mutations: self.mutations.clone(), outputs: Outputs::default(), news: News::default(), ..*self }
+        Self {
+            mutations: self.mutations.clone(),
+            others: self.others.clone(),
+            outputs: Outputs::default(),
+            news: News::default(),
+            ..*self
+        }
     }
 
     pub(crate) fn fits(&self) -> bool {
-        self.mutations.len() <= MUTATIONS && self.outputs.fits() && self.news.fits()
+        self.others.iter().all(|others| others.len() <= WORKERS)
+            && self.mutations.len() <= MUTATIONS
+            && self.outputs.fits()
+            && self.news.fits()
     }
 }
 

@@ -31,6 +31,11 @@ impl Marks {
         self.marks.contains(&mark)
     }
 
+    pub(crate) fn latest(&self) -> Option<u32> {
+        let at = (self.oldest + self.marks.len()).checked_sub(1)? % self.marks.len();
+        self.marks.get(at).copied()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.marks.len()
     }

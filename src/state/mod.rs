@@ -23,12 +23,13 @@ mod tight;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
-use lane::{Counted, Here, Tasks};
+pub(crate) use lane::{Counted, Sees, short_mark};
+use lane::{Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use news::{Kin, head};
 pub(crate) use packed::{Marked, Packed};
-pub(crate) use pairing::{Asked, Call, Matched, Pairing, Step, agent};
+pub(crate) use pairing::{Asked, Call, Changes, Matched, Pairing, Step, agent};
 pub(crate) use recent::Recent;
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
@@ -399,8 +400,7 @@ impl Run {
         config: &Config,
     ) -> Outlooks {
         let none = Limits::default();
-        let view =
-            |counted: &Counted| View { limits: &none, config, mutations: counted.new_mutations, steps: counted.steps };
+        let view = |counted: &Counted| View { limits: &none, config, steps: counted.steps };
         let mut all = self.rules.outlooks(whose, flow, limits, view(&self.counted));
         for (task, parent, rules, counted) in self.lanes.evidence(&self.rules, &self.counted) {
             let fits = whose.has_task(task) || (parent != 0 && whose.task == Some(parent));
@@ -431,8 +431,8 @@ impl Run {
     }
 
     /// Remembers a successful change.
-    pub(crate) fn mutation(&mut self, key: Key) {
-        if self.counted.mutation(key) {
+    pub(crate) fn mutation(&mut self, call: &Call) {
+        if self.counted.mutation(call.key, call.agent, call.writes) {
             self.lanes.changed();
         }
     }

@@ -6,7 +6,7 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, Left, combine, first_mark, frame, heading, mark, mistake};
+use crate::text::{Figures, Left, combine, first_mark, frame, heading, mark, mistake, trimmed};
 
 /// Kinds of calls that are known.
 const KINDS: usize = 12;
@@ -20,12 +20,8 @@ const OFTEN: u32 = 3;
 pub(crate) struct News {
     /// The one that came last at the end.
     kinds: Ring<Came>,
-    /// Number of the latest step that brought something new; 0 for none.
-    latest: u64,
-    /// Mark of the round that it was called in; 0 for none.
-    round: u32,
 }
-codec!(struct News { kinds, latest, round });
+codec!(struct News { kinds });
 
 /// What a kind of call came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +98,6 @@ pub(crate) fn head(answer: &str) -> &str {
 impl News {
     /// Takes a step in, and notes in it what it and those before it brought.
     pub(crate) fn step(&mut self, step: &mut Step, result: &ToolResult, salt: u64) {
-        (step.news, step.news_round) = (self.latest, self.round);
         let Some(call) = step.call.as_ref().filter(|call| !call.is_thought(step, result)) else { return };
         let (mut now, head) = Came::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
@@ -122,10 +117,10 @@ impl News {
         let falls = alike.is_some_and(|before| {
             now.fell != 0 && (now.fell & !OFTEN == before.fell & !OFTEN || now.fell & OFTEN == OFTEN)
         });
-        step.is_news = alike.is_none() || falls || step.fewer;
-        if step.is_news {
-            (self.latest, self.round) = (step.index, call.round.map_or(0, mark));
-        }
+        // That nothing was found, or went wrong without a word, is none.
+        let empty = step.facts.negative || step.facts.failed && trimmed(&result.output).is_empty();
+        let tells = before.is_some() || !empty;
+        step.is_news = alike.is_none() && tells || falls || step.fewer;
         self.kinds.push(now, KINDS);
         step.kin = Kin { head, now, before };
     }

@@ -1,3 +1,4 @@
+use super::lane::{Counted, Sees};
 use super::retold::{Known, Retold, Telling};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
@@ -58,6 +59,8 @@ pub(crate) struct Call {
     pub(crate) round: Option<Key>,
     pub(crate) target: Option<Key>,
     pub(crate) mutates: bool,
+    /// It writes where whatever runs may read it.
+    pub(crate) writes: bool,
     /// How many it is to change at most; 0 where it does not say so.
     pub(crate) limit: u32,
     /// Whether it holds the change that it makes.
@@ -71,6 +74,8 @@ pub(crate) struct Call {
     /// A success that holds no more than this says that all went well, not that nothing was found.
     pub(crate) quiet: Empty,
     pub(crate) asks: Asks,
+    /// Whose changes may have changed what comes of it.
+    pub(crate) sees: Sees,
     pub(crate) onset: Onset,
     /// What an error may repeat of the arguments.
     pub(crate) echo: Late<Echo>,
@@ -86,7 +91,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, mutates, limit, edit, polling, idles, compare_answers, quiet, asks, onset, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, idles, compare_answers, quiet, asks, sees, onset, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -94,6 +99,26 @@ codec!(struct Call {
 #[derive(Clone, Debug)]
 pub(crate) struct Asked(pub(crate) String);
 codec!(struct Asked (_));
+
+/// How many new mutations there were before a step and after it, of those that it sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Changes {
+    sees: Sees,
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
+impl Changes {
+    /// Where the step changes nothing.
+    pub(crate) fn before(counted: &Counted, sees: Sees) -> Self {
+        let before = counted.seen(sees);
+        Self { sees, before, after: before }
+    }
+
+    pub(crate) fn after(&mut self, counted: &Counted) {
+        self.after = counted.seen(self.sees);
+    }
+}
 
 /// A call with its outcome: what most rules count.
 #[derive(Clone, Debug)]
@@ -104,10 +129,10 @@ pub(crate) struct Step {
     pub(crate) agent: Key,
     pub(crate) outcome: Outcome,
     pub(crate) facts: OutcomeFacts,
-    /// New mutations of the run before this step.
-    pub(crate) mutations_before: u64,
-    /// The same after it: one more where the step itself changed something new.
-    pub(crate) mutations_after: u64,
+    /// New mutations of its agent, those that it may have seen, and all of the run.
+    pub(crate) own: Changes,
+    pub(crate) seen_changes: Changes,
+    pub(crate) all: Changes,
     /// It made a change that was made before, after another one.
     pub(crate) remade: bool,
     /// What it came to, and what the one of its kind before it did.
@@ -115,9 +140,10 @@ pub(crate) struct Step {
     /// It brought something new; it failed as the one before it, and fewer are left of what it complains about.
     pub(crate) is_news: bool,
     pub(crate) fewer: bool,
-    /// Number of the latest step before it that brought something new, and a mark of its round; 0 for none.
+    /// Number of its agent's latest step before it, and of the latest that brought something new, with a mark of the round; 0 for none.
+    pub(crate) previous: u64,
     pub(crate) news: u64,
-    pub(crate) news_round: u32,
+    pub(crate) news_round: u16,
     /// The agent slept before it, in this call or in the one before.
     pub(crate) slept: bool,
     /// Number of this step in the run, counted from 1.
@@ -131,6 +157,16 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// New mutations before it that may have changed what came of it.
+    pub(crate) const fn mutations_before(&self) -> u64 {
+        self.seen_changes.before
+    }
+
+    /// The same after it: one more where the step itself changed something new.
+    pub(crate) const fn mutations_after(&self) -> u64 {
+        self.seen_changes.after
+    }
+
     /// The tool's name: its call's, else what the result says.
     pub(crate) fn name<'a>(&'a self, result: &'a ToolResult) -> &'a str {
         let own = self.call.as_ref().map(|call| call.name.as_str());
@@ -182,6 +218,7 @@ impl Call {
             round: round_key(context),
             target: None,
             mutates: false,
+            writes: false,
             limit: 0,
             edit: Edit::No,
             polling: false,
@@ -189,6 +226,7 @@ impl Call {
             compare_answers: false,
             quiet: Empty::Nothing,
             asks: Asks::Nothing,
+            sees: Sees::Own,
             onset: Onset::default(),
             echo: Late::default(),
             id: call_id.and_then(id_key),

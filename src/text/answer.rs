@@ -29,7 +29,7 @@ use Meaning::{CertainlyWaiting, Negative, Taken, Waiting};
 
 /// Phrases by first word, sorted by it: first word, the words after it, meaning. English, then what other languages say
 /// in Latin letters; what they say in others is in [`OTHER_SCRIPTS`].
-const PHRASES: [(&str, &str, Meaning); 122] = [
+const PHRASES: [(&str, &str, Meaning); 126] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
     ("0", "files", Negative),
@@ -103,6 +103,9 @@ const PHRASES: [(&str, &str, Meaning); 122] = [
     ("no", "match", Negative),
     ("no", "matches", Negative),
     ("no", "matching", Negative),
+    ("no", "more items", Negative),
+    ("no", "more matches", Negative),
+    ("no", "more results", Negative),
     ("no", "occurrences", Negative),
     ("no", "records", Negative),
     ("no", "references", Negative),
@@ -124,6 +127,7 @@ const PHRASES: [(&str, &str, Meaning); 122] = [
     ("not", "ready", CertainlyWaiting),
     ("not", "yet", CertainlyWaiting),
     ("nothing", "found", Negative),
+    ("nothing", "happens", Negative),
     ("nothing", "matched", Negative),
     ("não", "encontrado", Negative),
     ("não", "encontrada", Negative),

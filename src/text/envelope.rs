@@ -6,7 +6,7 @@
 use super::lines::trimmed;
 use super::words::{listed, same};
 use crate::model::{Outcome, ToolResult};
-use alloc::{borrow::Cow, string::String, vec::Vec};
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 /// Envelopes within each other.
@@ -93,7 +93,11 @@ fn open(output: &str) -> Option<Opened<'_>> {
         [b'{', .., b'}'] => in_json(text),
         [b'<', ..] => in_tags(text),
         [.., b']'] => above_footer(text).or_else(|| below_heading(text)),
-        _ => below_heading(text),
+        [b'"', .., b'"'] => {
+            let Value::String(output) = serde_json::from_str(text).ok()? else { return None };
+            Some(Opened { output: Cow::Owned(output), code: None, failed: false })
+        }
+        _ => below_heading(text).or_else(|| fenced(text)),
     }
 }
 
@@ -175,6 +179,28 @@ fn element<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
     let end = if tag == "output" { inside.rfind("</") } else { inside.find("</") }?;
     let (inside, closing) = inside.split_at_checked(end)?;
     Some((inside, closing.strip_prefix("</")?.strip_prefix(tag)?.strip_prefix('>')?))
+}
+
+/// Bytes in which a fence begins, and of its name at most.
+const FENCE: usize = 512;
+const FENCE_NAME: usize = 80;
+
+/// What stands in a tag that nobody else can close, for there is an id in its name: text that is not to be trusted.
+fn fenced(text: &str) -> Option<Opened<'_>> {
+    let near = text.get(..text.floor_char_boundary(FENCE))?;
+    let start = near.find('<')?;
+    let name = text.get(start + 1..)?.split_once('>')?.0;
+    let is_id = |part: &str| {
+        part.len() >= 8
+            && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && part.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    if name.len() > FENCE_NAME || !name.split(['-', '_', ' ', '=', '"']).any(is_id) {
+        return None;
+    }
+    let (_, inside) = text.split_once(&format!("<{name}>\n"))?;
+    let (inside, _) = inside.split_once(&format!("</{name}>"))?;
+    Some(Opened { output: Cow::Borrowed(inside.trim_end()), code: None, failed: false })
 }
 
 /// `Exit code: 0`, `Wall time: 0.3 seconds`, `Output:`, or `Observation:`, and what follows.

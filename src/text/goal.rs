@@ -6,6 +6,7 @@
 //! filled anew or a list got shorter is told apart from that.
 
 use super::request::dense;
+use super::words::same;
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::tuned;
@@ -132,7 +133,14 @@ pub(crate) fn beside(name: &str, value: &str) -> u32 {
 pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
     let text = clipped(text);
     let mut found: Vec<u32> = Vec::new();
-    for word in words(text) {
+    let mut words = words(text);
+    let mut before = "";
+    while let Some(word) = words.next() {
+        // A field of JSON, and where it was looked for.
+        let place = same(core::mem::replace(&mut before, word.text), "in");
+        if place || words.rest.starts_with("\":") {
+            continue;
+        }
         let name = word.text.rsplit('/').next().unwrap_or_default();
         let letters = name.contains(char::is_alphabetic);
         let marked = name.contains(['.', '_']) || name.contains(char::is_numeric);

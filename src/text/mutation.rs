@@ -242,6 +242,11 @@ impl Named {
         self.action.verb.or(self.last_verb).or(self.verb)
     }
 
+    /// Whether what it tells depends on what was written: it runs or checks something.
+    pub(crate) fn runs(&self) -> bool {
+        self.runs_code() || self.complains || self.checks
+    }
+
     /// Whether the tool runs what it is given: an error is then the program's, not the tool's.
     pub(super) fn runs_code(&self) -> bool {
         self.shell || self.language
@@ -337,11 +342,14 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
 /// say; who is asked for something may not.
 pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -> Empty {
     let looks = || call.read_only == Some(true) || named.says() == Some(false);
-    if mutates || named.complains && named.verb != Some(false) {
+    if mutates && changes_table(call) {
+        Empty::All
+    } else if mutates || named.complains && named.verb != Some(false) {
         Empty::List
     } else if named.shell {
-        Empty::Blank
-    } else if asks == Asks::Nothing && (named.checks || !looks()) {
+        // A search that prints nothing has found nothing.
+        if asks == Asks::Search { Empty::Nothing } else { Empty::Blank }
+    } else if matches!(asks, Asks::Nothing | Asks::View) && (named.checks || !looks()) {
         Empty::Null
     } else {
         Empty::Nothing
@@ -420,8 +428,15 @@ pub(super) fn action(call: &ToolCall) -> Option<&str> {
     let map = call.args.as_ref()?.as_object()?;
     let place = |name: &str| NAMES.iter().position(|known| *known == name);
     let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value.as_str()?)));
-    let (_, word) = named.min_by_key(|(place, _)| *place)?;
-    (!word.contains(char::is_whitespace)).then_some(word)
+    let (place, word) = named.min_by_key(|(place, _)| *place)?;
+    // Elsewhere the service is what the call is about: the logs of `checkout` are only read.
+    let service = NAMES.get(place) == Some(&"service");
+    (!word.contains(char::is_whitespace) && (!service || calls_services(&call.tool))).then_some(word)
+}
+
+/// `call_service`: whether a tool of this name does what the service says that it is given.
+fn calls_services(tool: &str) -> bool {
+    any_listed(&["call"], tool) && any_listed(&["service"], tool)
 }
 
 /// Words of tools that run programs in other languages than the shell's.
@@ -635,11 +650,11 @@ fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Whether a shell command line begins by searching.
+/// Whether a shell command line begins by searching, and prints what it finds.
 pub(super) fn line_searches(line: &str) -> bool {
     match leading(line) {
         Some(("git", first)) => first == Some("grep"),
-        Some((name, _)) => listed(&SEARCHERS, name),
+        Some((name, first)) => listed(&SEARCHERS, name) && !matches!(first, Some("-q" | "--quiet")),
         None => false,
     }
 }
@@ -980,6 +995,10 @@ mod tests {
             ("book_flight", json!({}), true),
             ("get_book", json!({}), false),
             ("get_post", json!({}), false),
+            ("call_service", json!({"service": "turn_off", "entity": "lamp"}), true),
+            ("call_service", json!({"service": "get_forecasts"}), false),
+            ("logs", json!({"service": "checkout"}), false),
+            ("get_logs", json!({"service": "checkout"}), false),
             ("list_updates", json!({}), false),
             ("search", json!({"command": "update"}), true),
             ("query", json!({"sql": "UPDATE boats SET length = 9 WHERE name = 'Ida'"}), true),

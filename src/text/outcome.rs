@@ -570,14 +570,16 @@ pub(crate) enum Empty {
     Null,
     /// `[]`: of what was asked for, or of what was complained about.
     List,
+    /// Of a call only: whatever the answer says, rows that came back are not what the call was made for.
+    All,
 }
-codec!(enum Empty { Nothing: 0, Blank: 1, Null: 2, List: 3 });
+codec!(enum Empty { Nothing: 0, Blank: 1, Null: 2, List: 3, All: 4 });
 
 impl Empty {
     fn of(text: &str) -> Self {
         match trimmed(text) {
             "" => Self::Blank,
-            "null" | "{}" => Self::Null,
+            "null" | "None" | "{}" => Self::Null,
             "[]" => Self::List,
             _ => Self::Nothing,
         }
@@ -585,7 +587,7 @@ impl Empty {
 }
 
 fn is_negative(outcome: Outcome, empty: Empty, quiet: Empty, said: Says) -> bool {
-    outcome == Outcome::Ok && if empty == Empty::Nothing { said.negative } else { empty > quiet }
+    outcome == Outcome::Ok && if empty == Empty::Nothing { said.negative && quiet != Empty::All } else { empty > quiet }
 }
 
 /// The class of an error with its tool and without, or that it is a silent one: a negative answer.

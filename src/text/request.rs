@@ -2,6 +2,7 @@
 
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::{Named, action, command, line_searches};
+use super::target::uncommented;
 use super::words::{Sieve, any_listed, listed, listed_name, same, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -66,6 +67,7 @@ fn is_query(text: &str) -> bool {
     // `execute[SELECT …]`, `run(SELECT …)`: the name of an action before what it is given.
     let name = |at: &usize| text.bytes().take(*at).all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let inner = text.find(['[', '(']).filter(name).and_then(|at| text.get(at + 1..)).unwrap_or(text);
+    let inner = uncommented(inner);
     let mut words = words(inner);
     let mut says = |keyword: &str| words.any(|word| same(word, keyword));
     let is_sql = match spaced(inner).next() {
@@ -130,7 +132,9 @@ fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Itera
     }
     let map = call.args.as_ref()?.as_object()?;
     let asked = prose(call, named).or_else(|| {
-        let texts = map.values().filter_map(Value::as_str).map(str::trim);
+        // What is to be done is no question.
+        let asks = |name: &str| !matches!(name, "action" | "command");
+        let texts = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str()).map(str::trim);
         texts.max_by_key(|text| text.len()).filter(|text| is_sentence(text))
     })?;
     let scalars = map.iter().filter_map(move |(name, value)| match value {

@@ -112,10 +112,75 @@ const STATEMENT: usize = 256;
 /// What stands before a noun in prose, and is no table: "Update the page", "Select one from each list".
 const DETERMINERS: [&str; 12] = ["a", "all", "an", "any", "each", "every", "my", "our", "that", "the", "this", "your"];
 
+/// What a statement of SQL says behind the comments that it begins with, and behind the beginning of a transaction.
+pub(super) fn uncommented(statement: &str) -> &str {
+    let mut rest = statement;
+    loop {
+        // Hardly a text begins with a comment.
+        if rest.starts_with(|char: char| char.is_ascii_whitespace()) {
+            rest = rest.trim_ascii_start();
+        }
+        let after = if let Some(comment) = rest.strip_prefix("--") {
+            comment.split_once('\n').map_or("", |(_, after)| after)
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.split_once("*/").map_or("", |(_, after)| after)
+        } else if !rest.starts_with(['b', 'B', 's', 'S']) {
+            return rest;
+        } else {
+            let near = rest.get(..rest.floor_char_boundary(BEGINNING)).unwrap_or_default();
+            match near.find(';').and_then(|end| rest.split_at_checked(end)) {
+                Some((first, after)) if BEGINS.iter().any(|begins| same(first.trim_end(), begins)) => {
+                    after.trim_start_matches(';')
+                }
+                _ => return rest,
+            }
+        };
+        rest = after;
+    }
+}
+
+/// How a transaction begins, and bytes up to the end of that.
+const BEGINNING: usize = 32;
+const BEGINS: [&str; 3] = ["begin", "begin transaction", "start transaction"];
+/// What a database keeps beside tables.
+const KEPT: [&str; 14] = [
+    "database",
+    "extension",
+    "function",
+    "index",
+    "policy",
+    "procedure",
+    "role",
+    "schema",
+    "sequence",
+    "table",
+    "trigger",
+    "type",
+    "user",
+    "view",
+];
+/// Words between `create` and what is created.
+const ASIDE: [&str; 9] =
+    ["concurrently", "global", "local", "materialized", "or", "replace", "temp", "temporary", "unique"];
+
+/// Whether a statement of SQL makes, changes or drops something that a database keeps, or says who may use it.
+fn defines(statement: &str) -> bool {
+    let mut words = statement.split_ascii_whitespace().take(STATEMENT);
+    let Some(first) = words.next() else { return false };
+    let is = |word: &str, list: &[&str]| list.iter().any(|listed| same(listed, word));
+    if is(first, &["alter", "create", "drop", "truncate"]) {
+        words.find(|word| !is(word, &ASIDE)).is_some_and(|kept| is(kept, &KEPT)) && words.next().is_some()
+    } else if is(first, &["grant", "revoke"]) {
+        words.any(|word| same(word, "on"))
+    } else {
+        same(first, "do") && words.next().is_some_and(|body| body.starts_with('$'))
+    }
+}
+
 /// The first table that a statement of SQL names.
 fn table(statement: &str) -> Option<String> {
     let is = same;
-    let mut words = statement.split_ascii_whitespace().take(STATEMENT);
+    let mut words = uncommented(statement).split_ascii_whitespace().take(STATEMENT);
     let first = words.next()?;
     let mut after = |keyword: &str| words.next().filter(|word| is(word, keyword)).and_then(|_| words.next());
     let name = match () {
@@ -146,16 +211,20 @@ fn table(statement: &str) -> Option<String> {
     (!name.is_empty() && !DETERMINERS.contains(&name.as_str())).then(|| alloc::format!("table={name}"))
 }
 
-/// Whether an argument is a statement of SQL that changes a table, however harmless the name of its tool.
+/// Whether an argument is a statement of SQL that changes something, however harmless the name of its tool.
 pub(super) fn changes_table(call: &ToolCall) -> bool {
     let arguments = call.args.as_ref().and_then(Value::as_object);
-    let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str);
-    texts.any(|text| !does(text).is_some_and(|verb| same(verb, "select")) && table(text).is_some())
+    let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str).map(uncommented);
+    texts.any(|text| {
+        // Of the words that such a statement begins with.
+        let may = text.bytes().next().is_some_and(|first| b"acdgirtuw".contains(&(first | 32)));
+        may && !does(text).is_some_and(|verb| same(verb, "select")) && (table(text).is_some() || defines(text))
+    })
 }
 
 /// What a statement of SQL does: its first word, or, behind a name for what is selected first, the one that changes something.
 pub(super) fn does(statement: &str) -> Option<&str> {
-    let mut words = statement.split_ascii_whitespace().take(STATEMENT);
+    let mut words = uncommented(statement).split_ascii_whitespace().take(STATEMENT);
     let first = words.next()?;
     if !same(first, "with") {
         return Some(first);

@@ -68,6 +68,22 @@ const COUNTS: [&str; 12] = [
     "totalresults",
 ];
 
+/// Names of objects that wrap what was found: of all others an empty one is a part of what was.
+const WRAPS: [&str; 12] = [
+    "body",
+    "data",
+    "hits",
+    "meta",
+    "output",
+    "page",
+    "pagination",
+    "payload",
+    "response",
+    "result",
+    "results",
+    "search",
+];
+
 /// Names under which an answer says how far it is, or what was wrong.
 const STATES: [&str; 6] = ["jobstatus", "phase", "progress", "state", "status", "taskstatus"];
 const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
@@ -219,7 +235,11 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
                 says.waiting |= inner.waiting;
                 says.certainly_waiting |= inner.certainly_waiting;
             }
-            Tag::Object if depth < WRAPPINGS => judge(read, at, says, buffer, depth + 1),
+            Tag::Object if depth < WRAPPINGS => {
+                let negative = says.negative;
+                judge(read, at, says, buffer, depth + 1);
+                says.negative = negative || says.negative && listed_name(&WRAPS, name);
+            }
             _ => {}
         }
     }
@@ -240,7 +260,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&LISTS[..], &NEXT, &COUNTS, &STATES, &MESSAGES] {
+        for list in [&LISTS[..], &NEXT, &COUNTS, &WRAPS, &STATES, &MESSAGES] {
             assert_sorted(list);
         }
     }

@@ -216,6 +216,56 @@ fn agents_go_by_any_name() {
     }
 }
 
+/// Whether a run of one agent, which has no configuration of its own, is nudged or more.
+fn is_nudged(events: &[Event]) -> bool {
+    let mut detector = json::detector("{}").expect("a configuration");
+    events.iter().any(|event| detector.record(event).is_ok_and(|verdict| verdict.level >= Level::Nudge))
+}
+
+/// What one agent does is judged alike whatever another one writes beside it, but for what the other's pages may have changed.
+#[test]
+fn agents_beside_a_writer() {
+    let page = |number: usize| {
+        let call = format!(
+            r#"{{"type":"tool-call","agent":"clerk","tool":"write_page","callId":"w{number}","args":{{"path":"book/{number}.md","content":"The {number}. page of the book of the harbour, of which there are many."}}}}"#
+        );
+        let result = format!(
+            r#"{{"type":"tool-result","agent":"clerk","tool":"write_page","callId":"w{number}","outcome":"ok","output":"book/{number}.md is written"}}"#
+        );
+        [call, result].map(|text| json::event(&text).expect("an event"))
+    };
+    // Of loops and of honest runs: those that were told of alone, beside the writer, and how many there are.
+    let mut told = [[0_usize; 3]; 2];
+    for scenario in corpus() {
+        let events: Option<Vec<Event>> = scenario.events.iter().map(|event| json::event(&event.text).ok()).collect();
+        let alone = |event: &Event| {
+            let Context { agent, task, run, .. } = &event.context;
+            let acts = matches!(event.body, Body::ToolCall(_) | Body::ToolResult(_));
+            acts && agent.is_none() && task.is_none() && run.is_none() && event.context.step.is_none()
+        };
+        let Some(mut events) = events.filter(|events| scenario.config.is_none() && events.iter().all(alone)) else {
+            continue;
+        };
+        let of = &mut told[usize::from(scenario.expect_loop != Some(true))];
+        of[0] += usize::from(is_nudged(&events));
+        events.iter_mut().for_each(|event| event.context.agent = Some("rigger".into()));
+        let mut beside = Vec::new();
+        for (number, event) in events.into_iter().enumerate() {
+            let at = event.context.at;
+            let settled = matches!(event.body, Body::ToolResult(_));
+            beside.push(event);
+            if settled {
+                beside.extend(page(number).map(|event| Event { context: Context { at, ..event.context }, ..event }));
+            }
+        }
+        of[1] += usize::from(is_nudged(&beside));
+        of[2] += 1;
+    }
+    let [loops, honest] = told;
+    println!("loops: {loops:?}, honest runs: {honest:?}");
+    assert!(loops[1] * 20 >= loops[0] * 19 && honest[1] <= honest[0] + 3, "loops {loops:?}, honest runs {honest:?}");
+}
+
 /// The answers worth a line: above `observe`, would have been so, or refused.
 fn story(steps: &[Step]) -> String {
     let mut line = String::new();

@@ -283,7 +283,7 @@ fn another_agent_at_the_same_task() {
         }
     }
     let held = rules(&detector, &task("A"));
-    assert!(held.contains(&("repeated-error".into(), 4)) && held.contains(&("repeated-call".into(), 2)), "{held:?}");
+    assert!(held.contains(&("repeated-error".into(), 4)) && held.contains(&("repeated-call".into(), 3)), "{held:?}");
 }
 
 #[test]

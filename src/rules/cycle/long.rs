@@ -81,11 +81,13 @@ struct Stretch {
     /// How often the two before the latest of them came.
     lately: (u32, u32),
     period: u32,
-    mutations: u64,
+    /// New mutations of the agent before it, and by now.
+    mutations: u32,
+    now: u32,
     onset: Onset,
     sightings: Latest,
 }
-codec!(struct Stretch { sample, start, first, credit, begun, laps, lately, period, mutations, onset, sightings });
+codec!(struct Stretch { sample, start, first, credit, begun, laps, lately, period, mutations, now, onset, sightings });
 
 /// What tells a call and its outcome from the others of a run. Two in a thousand steps are taken for one of the latest
 /// though they are none, which is one point of the evidence.
@@ -204,7 +206,7 @@ impl Stretch {
     fn goes_on(&mut self, step: &Step, [mark, now, last, times]: [u32; 4]) {
         if self.start == 0 {
             (self.start, self.first) = (now, mark);
-            (self.mutations, self.onset) = (step.mutations_before, step.onset);
+            (self.mutations, self.onset) = (step.own.before as u32, step.onset);
         }
         self.credit = self.credit.saturating_add(1).min(MOST);
         let period = now.saturating_sub(last);
@@ -221,16 +223,15 @@ impl Stretch {
     }
 
     /// Laps that were gone through or begun; one less for each new change on the way.
-    fn laps(&self, mutations: u64) -> u32 {
+    fn laps(&self) -> u32 {
         if self.begun < BEGUN {
             return 0;
         }
-        let news = mutations.saturating_sub(self.mutations);
-        self.laps.saturating_sub(u32::try_from(news).unwrap_or(u32::MAX))
+        self.laps.saturating_sub(self.now.wrapping_sub(self.mutations))
     }
 
     fn signal(&self, agent: Key, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
-        let laps = self.laps(cx.run.new_mutations);
+        let laps = self.laps();
         let Self { period, first, .. } = *self;
         cx.limits.reached(laps, 1).then(|| {
             let mut signal = Streak::default().signal(Told {
@@ -277,6 +278,8 @@ impl Long {
         }
         if let Some(walker) = self.agents.iter_mut().next_back() {
             walker.step(step, mark_of(call, step.facts.light));
+            let stretches = [&mut walker.stretch, &mut walker.far].into_iter().flatten();
+            stretches.for_each(|stretch| stretch.now = step.own.after as u32);
         }
     }
 
@@ -287,8 +290,8 @@ impl Long {
     }
 
     pub(super) fn outlook(&self, view: &View<'_>) -> Outlook {
-        let begun = self.agents.iter().flat_map(Walker::stretches);
-        Outlook::of_all(begun.map(|stretch| view.told(view.limits, stretch.laps(view.mutations))))
+        let laps = |walker: &Walker| walker.stretches().map(Stretch::laps).max();
+        Outlook::of_all(self.agents.iter().filter_map(laps).map(|laps| view.told(view.limits, laps)))
     }
 
     pub(super) fn fits(&self) -> bool {

@@ -54,9 +54,9 @@ impl Looks {
             return None;
         }
         let known = self.0.take(|look| look.agent == step.agent);
-        let known = known.filter(|look| look.target == target && look.mutations == step.mutations_after);
+        let known = known.filter(|look| look.target == target && look.mutations == step.mutations_after());
         let Some(mut look) = known else {
-            let (agent, mutations) = (step.agent, step.mutations_after);
+            let (agent, mutations) = (step.agent, step.mutations_after());
             let (lines, stale) = (Vec::new(), Streak::default());
             self.0.push(Look { agent, target, call: call.key, mutations, lines, points: 0, stale }, AGENTS);
             return None;

@@ -145,6 +145,8 @@ pub(super) struct Asking<'a> {
     pub(super) onset: Onset,
     /// It is put to another agent, whose answer nobody tells.
     pub(super) untold: bool,
+    /// New mutations before it that may have changed what is answered.
+    pub(super) mutations: u64,
 }
 
 /// A request that others before it have made.
@@ -160,7 +162,7 @@ pub(super) struct Reworded {
 impl Chain {
     /// Takes a request in; what it adds up to, where it is a rewording of an earlier one.
     pub(super) fn asks(&mut self, asking: &Asking<'_>, cx: &Cx<'_>) -> Option<Reworded> {
-        let Asking { goal, call, round, onset, untold } = *asking;
+        let Asking { goal, call, round, onset, untold, mutations } = *asking;
         let came = if untold { Came::Untold } else { self.came };
         let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
         // A list that gets shorter is worked off, and a search narrowed, where something came of the last request.
@@ -181,7 +183,7 @@ impl Chain {
             // Asked to the letter, and something else comes each time: somebody waits, as long as there is something to wait for.
             let waited = before.at.zip(cx.run.now).is_some_and(|(then, now)| now.saturating_sub(then) >= PATIENT);
             let polls = before.call == call && (came == Came::Counted || waited && came == Came::Text);
-            let changed = before.mutations != cx.run.new_mutations;
+            let changed = before.mutations != mutations;
             // Who finds fewer each time narrows a search; a draft that grows is another one each time.
             let narrowed = self.fewer && before.call != call || untold && goal.grows(&before.goal);
             let base = if changed || polls || narrowed { 0 } else { base(&kinship, gained) };
@@ -199,7 +201,7 @@ impl Chain {
             call,
             points,
             times,
-            mutations: cx.run.new_mutations,
+            mutations,
             round,
             chain,
             at: cx.run.now.into(),

@@ -1,7 +1,10 @@
 //! What one agent did and met, apart from what another did at the same task: they may take turns at it.
 
+use super::kinds::Kinds;
 use super::plans::Plans;
+use super::rederived::Rederived;
 use super::revisits::Revisits;
+use super::things::Things;
 use super::trouble::Trouble;
 use super::views::Views;
 use crate::codec::codec;
@@ -22,12 +25,15 @@ pub(super) struct Agent {
     /// Its mark, 0 where events name none, and the kind of its latest call.
     mark: u32,
     last: u32,
+    pub(super) kinds: Kinds,
+    pub(super) things: Things,
+    pub(super) rederived: Rederived,
     pub(super) trouble: Trouble,
     pub(super) views: Views,
     pub(super) revisits: Revisits,
     pub(super) plans: Plans,
 }
-codec!(struct Agent { mark, last, trouble, views, revisits, plans });
+codec!(struct Agent { mark, last, kinds, things, rederived, trouble, views, revisits, plans });
 
 impl Agents {
     /// The one whose step is taken in; where it is none of the two, one that has done nothing.
@@ -45,6 +51,7 @@ impl Agents {
     /// The user has said something: what is done now is asked for.
     pub(super) fn heard(&mut self) {
         for agent in core::iter::once(&mut self.latest).chain(self.other.as_deref_mut()) {
+            agent.rederived = Rederived::default();
             agent.trouble.forget();
             agent.views.ends();
             (agent.revisits, agent.plans) = (Revisits::default(), Plans::default());
@@ -68,10 +75,14 @@ impl Agent {
     }
 
     fn points(&self) -> u32 {
-        self.trouble.points().max(self.views.points()).max(self.revisits.points()).max(self.plans.points())
+        let Self { kinds, things, rederived, trouble, views, revisits, plans, .. } = self;
+        let acts = kinds.points().max(things.points()).max(rederived.points()).max(trouble.points());
+        acts.max(views.points()).max(revisits.points()).max(plans.points())
     }
 
     fn fits(&self) -> bool {
-        self.trouble.fits() && self.views.fits() && self.revisits.fits() && self.plans.fits()
+        let Self { kinds, things, rederived, trouble, views, revisits, plans, .. } = self;
+        let acts = kinds.fits() && things.fits() && rederived.fits() && trouble.fits();
+        acts && views.fits() && revisits.fits() && plans.fits()
     }
 }

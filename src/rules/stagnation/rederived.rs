@@ -1,4 +1,4 @@
-//! One figure that comes out again, by whatever query, program or sum it is got.
+//! One figure that comes out again, by whatever query, program or sum it is got; or several at once, whatever was changed for them.
 //!
 //! A revenue is summed up, grouped, joined and added up from its parts, and is the same each time. Such a figure is long and has a
 //! fraction, so that it does not come about by chance, and its answers say hardly anything else.
@@ -69,8 +69,11 @@ impl Rederived {
             name: "figure",
             what: combine("stagnation/figure", &[known.figure.into()]),
             points: self.points(),
-            message: format!("the same figure came out {} times, each time got in another way", known.seen.times + 1),
-            instead: "Take the figure as it is and go on with what it is for.",
+            message: format!(
+                "the same result came out to the last digit {} times, whatever was called for it",
+                known.seen.times + 1
+            ),
+            instead: "Take it as it is and go on, or find out why what you change does not reach it.",
             halt_reason: HaltReason::Stalled,
         };
         Some(found.told(&known.seen, cx))

@@ -71,9 +71,7 @@ impl View {
     fn is_like(&self, other: &Self) -> bool {
         self.length.abs_diff(other.length) <= (self.length / 8).max(32) && self.words.nearly(&other.words)
     }
-}
 
-impl View {
     /// Whether another shows much of the same.
     fn is_akin(&self, other: &Self) -> bool {
         self.length.abs_diff(other.length) <= self.length / 4 && self.words.akin(&other.words)

@@ -39,7 +39,7 @@ const FAILURE_STREAK: Row = Row {
             return None;
         }
         let known = streaks.iter().find(|entry| entry.key == step.tool);
-        let anew = known.is_some_and(|known| known.mark != step.mutations_before);
+        let anew = known.is_some_and(|known| known.mark != step.mutations_before());
         let call = step.call.as_ref();
         // Silence is a negative answer, and a batch that fails together is one attempt.
         let round = call.and_then(|call| call.round);
@@ -52,7 +52,7 @@ const FAILURE_STREAK: Row = Row {
         let (sighting, onset) = (step.sighting, step.onset);
         let name = step.name(result);
         let target = call.and_then(|call| call.target).map_or(0, mark);
-        let (key, mark) = (step.tool, step.mutations_after);
+        let (key, mark) = (step.tool, step.mutations_after());
         Some(One { key, part, anew, mark, target, round, sighting, onset, name, counts, ..One::here(cx) })
     },
     tell: |entry, one, count, cx| {
@@ -93,13 +93,13 @@ const FAILING_TARGET: Row = Row {
             return None;
         };
         let known = streaks.iter().find(|entry| entry.owner == owner && entry.key == key);
-        let anew = known.is_some_and(|known| known.mark >> 1 != step.mutations_before);
+        let anew = known.is_some_and(|known| known.mark >> 1 != step.mutations_before());
         // The lowest bit: one of those that failed was to change something.
         let mutates = call.mutates || known.is_some_and(|known| !anew && known.mark & 1 == 1);
         // Who counts the tries until a load has passed makes one call.
         let again = known.filter(|known| known.part != mark(call.key) && step.transient(result));
         let part = again.map_or_else(|| mark(call.key), |known| known.part);
-        let (mark, round) = (step.mutations_after << 1 | u64::from(mutates), call.round);
+        let (mark, round) = (step.mutations_after() << 1 | u64::from(mutates), call.round);
         let (name, sighting, onset) = (call.name.as_str(), step.sighting, step.onset);
         Some(One { owner, key, part, anew, mark, name, round, sighting, onset, ..One::here(cx) })
     },

@@ -5,7 +5,7 @@ use super::super::answer::{Says, WAITING_STATES, says};
 use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
 use super::super::words::listed_name;
-use super::{COUNTS, LISTS, MESSAGES, NEXT, STATES, WRAPPINGS};
+use super::{COUNTS, LISTS, MESSAGES, NEXT, STATES, WRAPPINGS, WRAPS};
 
 /// What the object says that is all of a text; nothing where that takes a closer look.
 pub(in super::super) fn skim(text: &str) -> Option<Says> {
@@ -123,7 +123,11 @@ impl<'a> Skim<'a> {
                     full |= !empty;
                     nothing |= empty && listed_name(&LISTS, name);
                 }
-                b'{' if depth < WRAPPINGS => self.object(depth + 1, says)?,
+                b'{' if depth < WRAPPINGS => {
+                    let negative = says.negative;
+                    self.object(depth + 1, says)?;
+                    says.negative = negative || says.negative && listed_name(&WRAPS, name);
+                }
                 b'{' => {
                     self.within()?;
                 }

@@ -1,0 +1,405 @@
+//! Kinds of calls that came to the same again, and calls in a row that were all made before with the same answers.
+
+use super::{ANSWERED, FULL, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED, WELL, WELL_CHANGED, WELL_ELSE};
+use crate::codec::codec;
+use crate::model::{HaltReason, ToolResult};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal};
+use crate::state::{Call, Kin, Ring, Sees, Step, Time, head};
+use crate::text::{
+    Edit, Figures, Left, Words, combine, down, first_mark, frame, mark, mistake, printable, progress, root_line,
+    tells_trouble, told,
+};
+use alloc::{boxed::Box, format};
+
+/// Kinds of calls that came again, and are followed.
+const KINDS: usize = 6;
+/// Letters from which a heading says something.
+const LETTERS: usize = 24;
+/// Milliseconds from which the same call again right after itself has waited for something.
+const PAUSE: i64 = 20_000;
+
+/// Calls in a row, all made before with the same answer, that are worth as much as it takes to be told.
+const ROW: u32 = 5;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kinds {
+    /// Only where some came again.
+    again: Option<Box<Again>>,
+    /// When the latest step was.
+    at: Time,
+    /// Changes: edits, and what was changed in a new way. A pod that is deleted under another name is no other change.
+    pub(super) changes: u32,
+    /// New mutations up to the latest step, those of other tasks among them: the agent's own, and those that its latest call to see others' has seen.
+    own: u16,
+    seen: u16,
+    /// Number of the latest step that was found to bring something new by a closer look.
+    news: u32,
+    /// It was one that waits; it was waited for.
+    waited: bool,
+    pub(super) waits: bool,
+}
+codec!(struct Kinds { again, at, changes, own, seen, news, waited, waits });
+
+/// What came again.
+#[derive(Clone, Debug, Default)]
+struct Again {
+    /// The latest one last.
+    kinds: Ring<Kind>,
+    /// Steps in a row that were made before with the same answer.
+    row: Streak,
+}
+codec!(struct Again { kinds, row });
+
+/// A kind of call that came again.
+#[derive(Clone, Debug)]
+struct Kind {
+    /// The tool, the agent and the arguments without their figures.
+    kind: u32,
+    /// The mark of what came of it; 0 where only a glance was taken.
+    light: u32,
+    /// What was wrong with it; 0 where nothing was.
+    trouble: u32,
+    /// The line that says so, its figures included; the first and the last one that do, without them.
+    line: u32,
+    said: u32,
+    left: Left,
+    /// A digest of the figures in its heading; 0 where hardly a word is there.
+    figures: u32,
+    /// The class of an error; 0 of what is none.
+    class: u32,
+    words: Words,
+    /// How far it told that something is.
+    progress: u32,
+    round: u32,
+    /// Changes made, and news that came, before it.
+    changes: u32,
+    news: u32,
+    points: u32,
+    seen: Streak,
+}
+codec!(struct Kind { kind, light, trouble, line, said, left, figures, class, words, progress, round, changes, news, points, seen });
+
+/// What became of a kind of call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Became {
+    /// To the same, which counts so much.
+    Same(u32),
+    /// To the same, which counts nothing.
+    Excused,
+    /// To what tells that it is further on.
+    Further,
+    Else,
+}
+
+/// When a call was made.
+#[derive(Clone, Copy)]
+struct When {
+    /// Time may have passed for it.
+    waits: bool,
+    /// Right after another of its kind.
+    right_after: bool,
+    /// The user has spoken straight after the answer before.
+    heard: bool,
+}
+
+impl Kind {
+    /// What was seen once, without a second look.
+    fn seen_once(kind: u32, changes: u32, news: u32) -> Self {
+        let (words, seen, left) = (Words::default(), Streak::default(), Left::default());
+        let (light, trouble, line, said, figures, class, progress, round, points) = (0, 0, 0, 0, 0, 0, 0, 0, 0);
+        Self {
+            kind,
+            light,
+            trouble,
+            line,
+            said,
+            left,
+            figures,
+            class,
+            words,
+            progress,
+            round,
+            changes,
+            news,
+            points,
+            seen,
+        }
+    }
+
+    /// Whether another call of the kind is the same, and came to the same.
+    fn is_equal(&self, other: &Self, kin: &Kin) -> bool {
+        kin.is_same_call() && (self.light == other.light || self.light == 0)
+    }
+
+    fn new(step: &Step, call: &Call, kind: u32, result: &ToolResult, (changes, news): (u32, u32), salt: u64) -> Self {
+        let answer = result.output.as_str();
+        let mut seen = Streak::default();
+        seen.add(step.sighting, step.onset);
+        let round = call.round.map_or(0, mark);
+        let light = mark(step.facts.light);
+        let [first, last] = [first_mark(answer), root_line(answer)];
+        let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
+        // What each of the two is asked for.
+        let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
+        let figures = if trouble == 0 && words.is_empty() { figures(head(answer)) } else { 0 };
+        Self {
+            kind,
+            light,
+            trouble,
+            line: line(step, result, trouble, salt),
+            said: first.map_or(0, frame) ^ last.map_or(0, frame).rotate_left(9),
+            left,
+            figures,
+            class: step.facts.class.map_or(0, mark),
+            words,
+            progress: progress(answer),
+            round,
+            changes,
+            news,
+            points: 0,
+            seen,
+        }
+    }
+
+    fn told(&self, step: &Step, call: &Call, cx: &Cx<'_>) -> Signal {
+        let (name, times) = (printable(&call.name, 48), self.seen.times);
+        let what = combine("stagnation/kind", &[step.tool, call.frame.into()]);
+        let (kind, outcome, halt_reason) = if self.trouble == 0 {
+            ("same-outcome", "the same", HaltReason::Stalled)
+        } else {
+            ("same-trouble", "the same trouble", HaltReason::RepeatedError)
+        };
+        let message = format!("`{name}` came to {outcome} {times} times, figures aside, whatever was done in between");
+        Found { kind, name: &name, what, points: self.points, message, instead: INSTEAD, halt_reason }
+            .told(&self.seen, cx)
+    }
+
+    /// What `next` is beside this.
+    fn came(&self, next: &Self, call: &Call, kin: &Kin, When { waits, right_after, heard }: When) -> Became {
+        let (moved, equal) = (!kin.is_same_call(), self.is_equal(next, kin));
+        let troubled = next.trouble != 0;
+        let alike = || !next.words.is_empty() && next.words.alike(&self.words);
+        let told = troubled && (next.class != 0 && next.class == self.class || next.words.is_empty());
+        let looked_at = self.seen.times != 0;
+        // The same heading with the same figures in it, whatever its times, ids and names are.
+        let figures = next.figures != 0 && next.figures == self.figures;
+        let reads_like = || !moved && next.words.is_empty() && kin.is_alike() && figures;
+        let same = !looked_at || next.trouble == self.trouble && (told || alike() || reads_like());
+        if !(equal || same) {
+            // The same acknowledgement of something with other figures is no news.
+            return if next.light == self.light { Became::Excused } else { Became::Else };
+        }
+        let copy = next.round != 0 && next.round == self.round;
+        // One thing after the other of a list; and what is equal in a row is another rule's.
+        let batch = right_after && (equal && (!troubled || kin.now.is_error()) || moved && !call.mutates);
+        let passing = kin.now.is_error() && waits;
+        let elsewhere = next.progress != self.progress || !kin.is_alike();
+        if looked_at && !troubled && !equal && elsewhere {
+            return Became::Further;
+        }
+        if copy
+            || batch
+            || passing
+            || !kin.now.is_error() && !equal && !looked_at
+            || !troubled && (waits || call.polling)
+        {
+            return Became::Excused;
+        }
+        let changed = next.changes != self.changes;
+        let moves = next.line != self.line;
+        if troubled
+            && looked_at
+            && (next.progress != 0 && next.progress != self.progress || next.left.is_less(&self.left))
+        {
+            return Became::Further;
+        }
+        let renamed = looked_at && next.said != self.said;
+        let silent = next.words.is_empty();
+        Became::Same(if troubled {
+            match changed {
+                _ if call.polling || renamed => WELL_CHANGED,
+                true if moves => WELL_CHANGED,
+                true => TROUBLE_CHANGED,
+                false => TROUBLE,
+            }
+        } else if changed || next.news != self.news {
+            return Became::Excused;
+        } else if moved && call.mutates {
+            // One thing after the other is changed, and each is well.
+            return Became::Excused;
+        } else if silent && call.mutates {
+            1
+        } else if !heard && (silent || moved) {
+            WELL_ELSE
+        } else {
+            WELL
+        })
+    }
+}
+
+/// A digest of the figures in a heading; 0 where hardly a word is there.
+fn figures(heading: &str) -> u32 {
+    let letters = heading.bytes().filter(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii()).count();
+    if letters < LETTERS { 0 } else { Figures::of(heading).digest.max(1) }
+}
+
+/// The line that says what is wrong, its figures included; where none does, all of it, but a table in which something is down says no
+/// more than that.
+pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
+    let answer = result.output.as_str();
+    match root_line(answer) {
+        Some(line) => told(line, salt),
+        None if trouble != 0 && !step.facts.failed && down(answer).is_some() => trouble,
+        None => mark(step.facts.light),
+    }
+}
+
+/// What is wrong with an answer; 0 where nothing is.
+pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
+    let answer = result.output.as_str();
+    let first = || step.facts.class.and_then(|_| first_mark(answer));
+    let root = match root_line(answer).or_else(first).map(|line| mistake(line, salt)).or(step.facts.class) {
+        Some(root) => root,
+        None if tells_trouble(answer) => frame(answer).into(),
+        None => match down(answer) {
+            Some(state) => frame(state).into(),
+            None => return 0,
+        },
+    };
+    mark(combine("stagnation/trouble", &[root, result.exit_code.unwrap_or(0).cast_unsigned().into()])).max(1)
+}
+
+impl Kinds {
+    /// Takes a step in and tells whether its kind came again. It may be the next of a list, and the user may have spoken straight after
+    /// the answer before.
+    pub(super) fn took(
+        &mut self,
+        step: &Step,
+        call: &Call,
+        result: &ToolResult,
+        (listed, heard): (bool, bool),
+        salt: u64,
+    ) -> bool {
+        let facts = &step.facts;
+        let kind = step.kin.now.kind;
+        let right_after = listed && !heard;
+        // The user goes from one to the other.
+        let ordered = heard && !listed;
+        let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
+        let waits = facts.waiting || facts.transient || self.waited || right_after && paused;
+        (self.at, self.waited, self.waits) = (step.at.into(), call.polling, waits);
+        let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
+        // What was forgotten as a kind is not followed either.
+        let is_new = step.kin.before.is_none();
+        let known = known.filter(|_| !is_new);
+        let change = step.own.after > step.own.before && (is_new || call.edit != Edit::No);
+        let sees = call.sees;
+        let elsewhere = match sees {
+            Sees::Own => step.own.before as u16 != self.own,
+            _ => step.seen_changes.before as u16 != self.seen,
+        };
+        self.changes = self.changes.saturating_add((change || elsewhere).into());
+        self.own = step.own.after as u16;
+        if sees != Sees::Own {
+            self.seen = step.seen_changes.after as u16;
+        }
+        // Most that come again come to something else.
+        let news = (step.news as u32).max(self.news);
+        let Some(before) = known.or_else(|| step.kin.is_alike().then(|| Kind::seen_once(kind, self.changes, news)))
+        else {
+            if let Some(again) = &mut self.again {
+                again.row = Streak::default();
+            }
+            return false;
+        };
+        let mut next = Kind::new(step, call, kind, result, (self.changes, news), salt);
+        let came = match before.came(&next, call, &step.kin, When { waits, right_after, heard }) {
+            Became::Same(_) if ordered && next.trouble == 0 => Became::Excused,
+            came => came,
+        };
+        let again = self.again.get_or_insert_default();
+        let looked_at = before.seen.times != 0;
+        if ordered || !looked_at || !before.is_equal(&next, &step.kin) {
+            again.row = Streak::default();
+        } else if (before.changes, before.news) == (self.changes, news) && !waits && !right_after && !call.polling {
+            again.row.add(step.sighting, step.onset);
+        }
+        if matches!(came, Became::Else | Became::Further) {
+            self.news = step.index as u32;
+        }
+        if came == Became::Else {
+            next.news = step.index as u32;
+        } else {
+            next.points = before.points;
+            if looked_at {
+                next.left = next.left.fewest(&before.left);
+                next.seen = before.seen;
+            } else {
+                next.seen.times += 1;
+            }
+        }
+        if let Became::Same(points) = came {
+            next.points = next.points.saturating_add(points);
+            if looked_at {
+                next.seen.add(step.sighting, step.onset);
+            }
+        }
+        again.kinds.push(next, KINDS);
+        matches!(came, Became::Same(_))
+    }
+}
+
+impl Again {
+    /// What the calls that were made in a row are worth.
+    fn row(&self) -> u32 {
+        self.row.times.saturating_mul(FULL) / ROW
+    }
+
+    fn told(&self, row: u32, cx: &Cx<'_>) -> Signal {
+        let times = self.row.times;
+        let found = Found {
+            kind: "nothing-new",
+            name: "calls",
+            what: combine("stagnation/row", &[]),
+            points: row,
+            message: format!(
+                "the last {times} calls were all made before and got the answers that they had got before"
+            ),
+            instead: ANSWERED,
+            halt_reason: HaltReason::Stalled,
+        };
+        found.told(&self.row, cx)
+    }
+}
+
+impl Kinds {
+    pub(super) fn any_again(&self) -> bool {
+        self.again.is_some()
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        let points = |again: &Again| again.kinds.iter().map(|kind| kind.points).max().unwrap_or(0).max(again.row());
+        self.again.as_deref().map_or(0, points)
+    }
+
+    /// What the calls before the latest step and it come to; its kind may have come again.
+    pub(super) fn told(&self, step: &Step, call: &Call, came: bool, cx: &Cx<'_>) -> Option<Signal> {
+        let again = self.again.as_ref()?;
+        let kind = again.kinds.last().filter(|_| came);
+        let (points, row) = (kind.map_or(0, |kind| kind.points), again.row());
+        if !cx.limits.reached(points.max(row), 1) {
+            return None;
+        }
+        let kind = kind.filter(|kind| kind.points >= row);
+        Some(kind.map_or_else(|| again.told(row, cx), |kind| kind.told(step, call, cx)))
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        let fits = |again: &Again| {
+            let kinds = &again.kinds;
+            kinds.len() <= KINDS && kinds.iter().all(|kind| kind.words.fits() && kind.seen.fits()) && again.row.fits()
+        };
+        self.again.as_deref().is_none_or(fits)
+    }
+}
