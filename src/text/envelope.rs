@@ -189,7 +189,7 @@ const FENCE_NAME: usize = 80;
 fn fenced(text: &str) -> Option<Opened<'_>> {
     let near = text.get(..text.floor_char_boundary(FENCE))?;
     let start = near.find('<')?;
-    let name = text.get(start + 1..)?.split_once('>')?.0;
+    let name = near.get(start + 1..)?.split_once('>')?.0;
     let is_id = |part: &str| {
         part.len() >= 8
             && part.bytes().all(|byte| byte.is_ascii_hexdigit())
