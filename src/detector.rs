@@ -18,7 +18,7 @@ use crate::state::{
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
-    mark, ordered_times, printable, salted,
+    mark, ordered_times, orders_wait, printable, salted,
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
@@ -577,11 +577,7 @@ fn judge(
         _ if context.synthetic => judging.show(&Fact::Synthetic(event)),
         Body::Message(message) if message.role == Role::User => judging.heard(message),
         Body::Message(message) if message.role == Role::System => {
-            let times = ordered_times(&message.text);
-            // What else the system tells takes no order back.
-            if times > 0 {
-                judging.run.ordered.by_system = times;
-            }
+            judging.run.ordered.told(ordered_times(&message.text));
             judging.show(&Fact::Event(event));
         }
         Body::Output(output) => {
@@ -736,7 +732,7 @@ impl Judging<'_> {
 
     /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
     fn heard(&mut self, message: &Message) {
-        self.run.ordered.heard(ordered_times(&message.text), self.run.events);
+        self.run.ordered.heard((ordered_times(&message.text), orders_wait(&message.text)), self.run.events);
         if !self.settings.config.conventions.keep_on_user_message {
             self.run.forget_evidence();
         }
@@ -801,6 +797,8 @@ impl Judging<'_> {
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let waits = text::waits(call, &named);
+        // Something is waited for, and this looks whether it is there.
+        let awaited = self.run.ordered.waits && !mutates && matches!(asks, Asks::Nothing | Asks::Record | Asks::View);
         let call = Call {
             target: text::target(call, &named, salt),
             mutates,
@@ -812,7 +810,8 @@ impl Judging<'_> {
             kind: text::kind(call, &named, tool),
             frame,
             sees,
-            polling: self.tool.polling || matches!(waits, Waits::Long | Waits::Only),
+            polling: self.tool.polling || awaited || matches!(waits, Waits::Long | Waits::Only),
+            watches: !mutates && text::watches(call, &named),
             idles: waits == Waits::Only,
             compare_answers: self.tool.compare_answers,
             onset: self.onset,

@@ -89,4 +89,8 @@ tuned! {
     LAP_NEW = 5, tried [3, 4, 7, 9];
     /// Steps of the shortest lap that is looked for so: shorter ones are followed step by step.
     LAP_SHORTEST = 11, tried [5, 15, 20];
+    /// So many steps in a row that were all made shortly before, with the same outcomes, are told of …
+    ROW_STEPS = 5, tried [4, 6, 7];
+    /// … each of them at most so many steps ago.
+    ROW_LATE = 10, tried [6, 8, 12, 16];
 }

@@ -35,14 +35,37 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
   return function (this: unknown, field, value) {
     if (field === "" && !Array.isArray(value)) root ??= value;
     if (typeof value === "number" && !Number.isFinite(value) && (code !== "invalid-event" || this === root)) {
-      throw new LoopwardenError({ code, message: "expected a number", field, value: String(value) });
+      const message = "expected a number";
+      throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
     }
+    if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
     if (typeof value !== "object" || value === null) return value;
     if (value instanceof Error) return `${value.name}: ${value.message}`;
     const kind = [Map, Set, Promise, WeakMap, WeakSet].find((kind) => value instanceof kind);
-    if (kind !== undefined) throw refused(code, field, kind.name);
+    if (kind !== undefined) throw refused(code, place(root, this, field), kind.name);
     return value;
   };
+}
+
+/** Where a field of an object, or an item of a list, stands below the root: `args.m`, `events[3].at`. */
+function place(root: unknown, holder: unknown, field: string): string {
+  const seen = new Set<unknown>();
+  const below = (from: unknown, path: string): string | undefined => {
+    if (from === holder) return path;
+    if (typeof from !== "object" || from === null || seen.has(from)) return undefined;
+    seen.add(from);
+    for (const [name, value] of Object.entries(from)) {
+      const found = below(value, joined(from, path, name));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  // What a `toJSON` made is nowhere below the root.
+  return joined(holder, below(root, "") ?? "", field);
+}
+
+function joined(holder: unknown, path: string, field: string): string {
+  return Array.isArray(holder) ? `${path}[${field}]` : path === "" ? field : `${path}.${field}`;
 }
 
 function refused(code: ErrorCode, field: string, value: string): LoopwardenError {

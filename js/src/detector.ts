@@ -161,8 +161,10 @@ export class LoopDetector {
     } catch (cause) {
       const message =
         typeof snapshot === "string"
-          ? "expected a Uint8Array, not text: store the bytes, or base64 of them"
-          : "expected a Uint8Array whose memory is its own";
+          ? "expected a Uint8Array, not text: store the bytes, or base64 of them, and decode that"
+          : snapshot instanceof Uint8Array
+            ? "expected a Uint8Array whose memory is its own"
+            : "expected a Uint8Array";
       throw new LoopwardenError({ code: "invalid-snapshot", message, field: "snapshot" }, { cause });
     }
     return new LoopDetector(module.call(() => Core.restore(bytes)) as unknown as Config);

@@ -25,7 +25,8 @@ export class LoopwardenError extends Error {
     options?: ErrorOptions,
   ) {
     const where = error.field === undefined ? "" : `\`${error.field}\`: `;
-    const got = error.value === undefined ? "" : `, got \`${error.value}\``;
+    const join = error.message.endsWith("?") ? " Got" : ", got";
+    const got = error.value === undefined ? "" : `${join} \`${error.value}\``;
     super(`${where}${error.message}${got}`, options);
     this.code = error.code;
     this.field = error.field;

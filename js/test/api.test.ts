@@ -87,6 +87,25 @@ test("errors name code, field and value", async (t) => {
       ["an unknown reason", () => detector.reset({}, "boredom" as never), "invalid-argument", "reason", "boredom"],
       ["an unknown format", () => detector.report({}, "html" as never), "invalid-argument", "format", "html"],
       ["no event", () => detector.record(undefined as never), "invalid-event", undefined, "undefined"],
+      [
+        "a threshold that is no number",
+        () => new LoopDetector({ budgets: { maxIterations: Number.NaN } }),
+        "invalid-config",
+        "budgets.maxIterations",
+      ],
+      [
+        "a map among the arguments",
+        () => detector.record({ type: "tool-call", tool: "t", args: { list: [1, { m: new Map() }] } }),
+        "invalid-event",
+        "args.list[1].m",
+      ],
+      [
+        "a large integer among the arguments",
+        () => detector.record({ type: "tool-call", tool: "t", args: { n: 1n } } as never),
+        "invalid-event",
+        "args.n",
+        "1n",
+      ],
       ["a snapshot that is no bytes", () => LoopDetector.restore("x" as never), "invalid-snapshot", "snapshot"],
     ];
   for (const [name, operation, code, field, value] of cases) {
@@ -100,7 +119,7 @@ test("errors name code, field and value", async (t) => {
 test("a snapshot that was stored as text is refused with what to store", () => {
   for (const text of ["", "1,2,3", new LoopDetector().snapshot().toString()])
     assert.throws(() => LoopDetector.restore(text as never), {
-      message: /not text: store the bytes, or base64 of them/,
+      message: /not text: store the bytes, or base64 of them, and decode that/,
     });
 });
 

@@ -85,7 +85,8 @@ impl fmt::Display for Error {
         }
         f.write_str(&self.message)?;
         if let Some(value) = &self.value {
-            write!(f, ", got `{value}`")?;
+            let join = if self.message.ends_with('?') { " Got" } else { ", got" };
+            write!(f, "{join} `{value}`")?;
         }
         Ok(())
     }

@@ -3,9 +3,11 @@
 //! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
 //! new change was made: each takes one lap off.
 //! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several;
-//! a longer lap is a stretch in which hardly a step is new ([`long`]), and only told.
+//! a longer lap is a stretch in which hardly a step is new ([`long`]), and only told; so are steps in a row that were all made shortly
+//! before, whatever their order ([`row`]).
 
 mod long;
+mod row;
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
@@ -297,8 +299,7 @@ impl Walk {
 
 impl Rule for Cycle {
     const ID: &'static str = "cycle";
-    const ABOUT: &'static str =
-        "The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move.";
+    const ABOUT: &'static str = "The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move; steps in a row that were all made shortly before.";
     const UNIT: &'static str = "laps";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::CUSTOM);

@@ -6,10 +6,10 @@
 //!
 //! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
-//! 1 after a minute's wait, or 20 seconds' where the answer says to wait (2 after 10), or 5 seconds' or a sleep's where waiting
-//! ends what failed, or when long outcomes differ in digits alone. The
+//! 1 after a minute's wait, or ten seconds' of what is waited for (2 after five), or five seconds' where the answer says to wait (2 before that), or
+//! five seconds' or a sleep's where waiting ends what failed, or when long outcomes differ in digits alone. The
 //! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
-//! and never refused. A changed outcome halves the points. Where the agent does something that it has not done before between two of them (the next
+//! and never refused. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
 //! well, and never refused.
 
@@ -17,7 +17,9 @@ use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
-use crate::text::{Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, number, printable, transient};
+use crate::text::{
+    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
+};
 use alloc::{boxed::Box, vec::Vec};
 
 /// Calls remembered at once.
@@ -88,11 +90,13 @@ codec!(struct Entry {
     call, agent, points, times, marks, came, index, mutations, at, gap, round, onset, sightings,
 });
 
-/// Points of a call, and those of them that repeats gave between which the agent did something new.
+/// Points of a call, those of them that repeats gave between which the agent did something new, and how often another outcome
+/// came in between.
 #[derive(Clone, Copy, Debug, Default)]
 struct Points {
     all: u32,
-    busy: u32,
+    busy: u16,
+    others: u16,
 }
 
 /// As one number: it takes a byte where nothing was new.
@@ -100,12 +104,12 @@ impl Codec for Points {
     const SIZE: usize = 8;
 
     fn put(&self, to: &mut Vec<u8>) {
-        (u64::from(self.busy) << 32 | u64::from(self.all)).put(to);
+        (u64::from(self.others) << 48 | u64::from(self.busy) << 32 | u64::from(self.all)).put(to);
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        let both = u64::take(from);
-        Self { all: (both & u64::from(u32::MAX)) as u32, busy: (both >> 32) as u32 }
+        let all = u64::take(from);
+        Self { all: all as u32, busy: (all >> 32) as u16, others: (all >> 48) as u16 }
     }
 }
 
@@ -149,10 +153,12 @@ struct Came(u8);
 codec!(struct Came(_));
 
 impl Came {
-    /// `waited` tells that nothing else was done since the same call was made a minute ago: that is a watch.
-    fn of(step: &Step, call: &Call, result: Option<&ToolResult>, waited: bool) -> Self {
+    /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago: that is a watch.
+    fn of(step: &Step, call: &Call, result: Option<&ToolResult>, alone: bool, waited: bool) -> Self {
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
-        let patient = call.polling || step.facts.waiting || waited && !step.facts.failed;
+        let open =
+            || alone && call.watches && !step.facts.failed && result.is_some_and(|result| may_change(&result.output));
+        let patient = call.polling || step.facts.waiting || waited && !step.facts.failed || open();
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
         let flags = u8::from(page) << 6 | u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
         Self((step.outcome as u8) << 2 | flags)
@@ -212,7 +218,7 @@ impl Entry {
             points: Points::default(),
             times: 1,
             marks: Marks::of(&step.facts),
-            came: Came::of(step, call, result, false),
+            came: Came::of(step, call, result, false, false),
             index: step.index,
             mutations: step.mutations_after(),
             at: step.at.into(),
@@ -276,11 +282,24 @@ impl Entry {
         if !exact {
             points = if light { points.saturating_sub(1) } else { points.min(1) };
         }
+        let says_wait = facts.waiting && !facts.failed;
+        if says_wait {
+            points = points.min(2);
+        }
         if let (Some(last), Some(now)) = (self.at.get(), step.at) {
             let waited = now.saturating_sub(last);
-            if waited >= if self.came.patient() { PAUSE } else { PATIENT } {
+            // Who only looks, and does nothing else for longer than a turn takes, waits for something.
+            let looks =
+                !call.mutates && step.previous == self.index && !matches!(call.asks, Asks::Search | Asks::Prose);
+            let (long, short) = match () {
+                () if says_wait => (PAUSE / 4, PAUSE / 4),
+                () if self.came.patient() => (PAUSE / 2, PAUSE / 4),
+                () if looks => (PAUSE, PAUSE / 2),
+                () => (PATIENT, PATIENT),
+            };
+            if waited >= long {
                 points = points.min(1);
-            } else if self.came.patient() && waited >= PAUSE / 2 {
+            } else if waited >= short {
                 points = points.min(2);
             }
         }
@@ -344,7 +363,7 @@ impl Entry {
         match worth {
             Some(points) => {
                 if busy {
-                    self.points.busy = self.points.busy.saturating_add(points);
+                    self.points.busy = self.points.busy.saturating_add(points as u16);
                 }
                 self.points.all = self.points.all.saturating_add(points);
                 self.times = self.times.saturating_add(1);
@@ -353,7 +372,9 @@ impl Entry {
             None => {
                 self.points.all /= 2;
                 self.points.busy /= 2;
-                if self.points.all == 0 {
+                self.points.others = self.points.others.saturating_add(1);
+                // What was waited for has come, or has got on.
+                if self.points.all == 0 || self.came.patient() {
                     *self = Self::first(step, call, result);
                     self.came.note_moves(moves);
                     return;
@@ -362,7 +383,8 @@ impl Entry {
             }
         }
         self.marks = Marks::of(&step.facts);
-        self.came = Came::of(step, call, result, step.previous == self.index && i64::from(gap) >= PATIENT);
+        let alone = step.previous == self.index;
+        self.came = Came::of(step, call, result, alone, alone && i64::from(gap) >= PATIENT);
         self.came.note_moves(moves);
         self.index = step.index;
         self.mutations = step.mutations_after();
@@ -380,8 +402,8 @@ impl Entry {
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
         let block = limits.block.saturating_mul(self.scale());
         // Something new at first does not excuse the same laps ever after.
-        let busy = if self.points.busy.saturating_mul(2) > self.points.all { self.points.busy } else { 0 };
-        let soft = loose.saturating_add(busy);
+        let busy = u32::from(self.points.busy);
+        let soft = loose.saturating_add(if busy * 2 > self.points.all { busy } else { 0 });
         soft > 0 && limits.nudge != 0 && self.points.all.saturating_sub(soft) < block
     }
 
@@ -401,13 +423,22 @@ impl Entry {
             return None;
         }
         let tool = printable(&call.name, 48);
-        let times = number(self.times);
+        let others = u32::from(self.points.others);
+        let times = number(self.times.saturating_add(others));
+        let but;
+        let each = match others {
+            0 => "each time",
+            1 => "all but once",
+            _ => {
+                but = ["all but ", &*number(others), " times"].concat();
+                &but
+            }
+        };
         let message = if custom {
-            ["`", &tool, "` came ", &times, " times with the same key and no other outcome"].concat()
+            ["`", &tool, "` came ", &times, " times with the same key and the outcome before ", each].concat()
         } else {
             let came = outcome_words(self.came.outcome(), self.came.failed());
-            ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " each time"]
-                .concat()
+            ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", each].concat()
         };
         let nudge = cx.limits.nudge.saturating_mul(scale);
         let told = self.is_told(loose, cx.limits);
@@ -500,6 +531,8 @@ impl Rule for RepeatedCall {
                 let entries = if custom { &mut **customs.get_or_insert_default() } else { entries };
                 let call = step.call.as_ref()?;
                 let result = if let Fact::Step(_, result) = fact { Some(*result) } else { None };
+                // Another outcome is told of no more than a first one.
+                let mut is_another = false;
                 let entry = match entries.take_out(mark(call.key), |entry| entry.is_of(call.key, step.agent)) {
                     Some(entry) if step.index.saturating_sub(entry.index) > window => Entry::first(step, call, result),
                     // The copies of a call within one round are one decision of the agent.
@@ -520,13 +553,14 @@ impl Rule for RepeatedCall {
                         let gets_on = entry.sees_news(step) && (moves || acts(call, result));
                         let full = call.limit > 0 && result.is_some_and(|result| tells(&result.output, call.limit));
                         let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
+                        is_another = worth.is_none();
                         entry.again(step, call, result, worth, busy);
                         entry
                     }
                     None => Entry::first(step, call, result),
                 };
                 let loose = if custom { 0 } else { entry.loose(moving.as_deref()) };
-                let signal = entry.signal(call, custom, loose, cx);
+                let signal = if is_another { None } else { entry.signal(call, custom, loose, cx) };
                 entries.push(&entry, ENTRIES);
                 signal
             }
@@ -742,10 +776,70 @@ mod tests {
             let config = r#"{"tools":{"re*":{"polling":true}}}"#;
             Script::new(config).play(&alloc::format!("a:x {pause} ").repeat(times))
         };
-        // At most one point each from 20 seconds on, and three times as many are needed.
-        polled("@20", 18).expect(RULE, &[]);
-        polled("@20", 19).last(RULE, Nudge);
-        polled("@5", 7).last(RULE, Nudge);
+        // At most one point each from ten seconds on and two from five, and three times as many are needed.
+        polled("@10", 18).expect(RULE, &[]);
+        polled("@10", 19).last(RULE, Nudge);
+        polled("@5", 9).expect(RULE, &[]);
+        polled("@5", 10).last(RULE, Nudge);
+        polled("@1", 7).last(RULE, Nudge);
+        // The same of an answer that says to wait, for which two are the most.
+        let waits = |pause: &str, times: usize| Script::new("{}").play(&format!("a:building {pause} ").repeat(times));
+        waits("@5", 18).expect(RULE, &[]);
+        waits("@5", 19).last(RULE, Nudge);
+        waits("@1", 9).expect(RULE, &[]);
+        waits("@1", 10).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn looks_at_a_state() {
+        let looks = |tool: &'static str, args: &'static str, answer: &'static str, times: usize| {
+            calls((0..times).map(move |_| (tool, String::from(args), String::from(answer))))
+        };
+        // By its name or its program the call tells a state that may change by itself: the seventh look is told of.
+        for (tool, args) in [("ride_status", r#"{"ride":7}"#), ("bash", r#"{"command":"squeue -j 8"}"#)] {
+            looks(tool, args, "driver 3 min away", 6).expect(RULE, &[]);
+            looks(tool, args, "driver 3 min away", 7).last(RULE, Nudge);
+            // Nothing follows by itself.
+            looks(tool, args, "the ride was cancelled", 3).last(RULE, Nudge);
+        }
+        looks("bash", r#"{"command":"git status"}"#, "On branch main", 3).last(RULE, Nudge);
+        // Something else is done in between.
+        let between = (0..4).flat_map(|at| {
+            [("ride_status", "{}", String::from("driver 3 min away")), ("call_driver", "{}", format!("no answer {at}"))]
+        });
+        calls(between.map(|(tool, args, answer)| (tool, args.into(), answer))).strongest(RULE, Nudge);
+    }
+
+    #[test]
+    fn looks_apart() {
+        // A call that only looks, alone, in the pace that is given: twenty seconds apart a repeat is worth one point, ten two.
+        let paced = |pause: &str, times: usize| Script::new("{}").play(&format!("a:x {pause} ").repeat(times));
+        paced("@20", 6).expect(RULE, &[]);
+        paced("@20", 7).last(RULE, Nudge);
+        paced("@10", 3).expect(RULE, &[]);
+        paced("@10", 4).last(RULE, Nudge);
+        paced("@5", 3).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn what_was_waited_for() {
+        // It comes: nothing is said of that, and what stood before it counts no more.
+        for times in [5, 9, 17] {
+            let waited = format!("{}a:live a:live", "a:building @6 ".repeat(times));
+            Script::new("{}").play(&waited).expect(RULE, &[]);
+        }
+        let steps = format!("{}{}a:live", "a:queued @2 ".repeat(8), "a:building @2 ".repeat(8));
+        Script::new("{}").play(&steps).expect(RULE, &[]);
+        // Another outcome is told of no more than a first one, and the next that is the same is told with how many there were.
+        let played = Script::new("{}").play("a:x a:x a:x a:x a:x a:x a:y a:y");
+        let told: Vec<usize> = played.found(RULE).iter().map(|(at, _)| *at).collect();
+        assert!(!told.contains(&13) && told.contains(&15), "{told:?}");
+        let messages = played.findings(RULE);
+        let message = &messages.last().unwrap().message;
+        assert!(
+            message.ends_with("called 8 times with the same arguments and gave the same answer all but once"),
+            "{message}"
+        );
     }
 
     #[test]
@@ -784,13 +878,13 @@ mod tests {
         for rule in ["negative-answers", "repeated-error", "denied-call", "same-answer", "empty-handed"] {
             told.expect(rule, &[]);
         }
-        // Reports between the calls neither part them nor push them out.
+        // Reports between the calls neither part them nor push them out; the calls are forty seconds apart.
         let mut mixed = Vec::new();
-        for lap in 0..3 {
+        for lap in 0..7 {
             mixed.extend(pair("read", r#"{"path":"a"}"#, "ok", "the same text"));
             mixed.extend((0..40).map(|n| custom(&format!("page-{lap}-{n}"), "read")));
         }
-        events("{}", mixed).expect(RULE, &[(85, Nudge)]);
+        events("{}", mixed).expect(RULE, &[(253, Nudge)]);
     }
 
     #[test]

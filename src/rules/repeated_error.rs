@@ -108,11 +108,16 @@ impl Window<Outing> {
         let different = same.clone().any(|call| call.call != first.call);
         let batch = self.is_batch(class);
         let tool = printable(name, 48);
-        let arguments = if different { "different arguments" } else { "the same arguments" };
+        let arguments = match first.call {
+            _ if different => " with different arguments",
+            // A result whose call nobody told.
+            0 => "",
+            _ => " with the same arguments",
+        };
         let message = if batch {
             format!("`{tool}` failed {times} times in the same way, each time for something else")
         } else {
-            format!("`{tool}` failed {times} times in the same way with {arguments}")
+            format!("`{tool}` failed {times} times in the same way{arguments}")
         };
         let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.seen.sighting()).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
@@ -179,7 +184,8 @@ impl Window<Outing> {
             {
                 HALF
             }
-            Some(before) if before.call == key && call.is_some_and(|call| call.polling) => THIRD,
+            // It is there to be made again, or told to wait.
+            Some(before) if before.call == key && (facts.waiting || call.is_some_and(|call| call.polling)) => THIRD,
             // Waiting before the same try again is what load and a network ask for, and nothing else does. Some count their tries.
             Some(before)
                 if ((before.call == key || target != 0 && before.target == target)

@@ -196,27 +196,37 @@ codec!(struct Run {
     events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped, ordered,
 });
 
-/// How often something is to be done, as the latest message of the user and the latest order of the system have it; 0 for nothing of
-/// the kind.
+/// How often something is to be done, as the latest message of the user and the latest order of the system have it, 0 for nothing of
+/// the kind; and whether the user has ordered to wait for something.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ordered {
-    by_user: u32,
-    pub(crate) by_system: u32,
+    by_user: u16,
+    by_system: u16,
+    pub(crate) waits: bool,
     /// The low half of the number of the user's latest message among the events.
     said: u32,
 }
-codec!(struct Ordered { by_user, by_system, said });
+codec!(struct Ordered { by_user, by_system, waits, said });
 
 impl Ordered {
     /// The user orders something so often, in that event. What is said right after it takes nothing back.
-    pub(crate) fn heard(&mut self, times: u32, event: u64) {
+    pub(crate) fn heard(&mut self, (times, waits): (u32, bool), event: u64) {
         let goes_on = (event as u32).wrapping_sub(self.said) == 1;
+        let times = times as u16;
         self.by_user = if goes_on { self.by_user.max(times) } else { times };
+        self.waits = waits || goes_on && self.waits;
         self.said = event as u32;
     }
 
+    /// What else the system tells takes no order back.
+    pub(crate) fn told(&mut self, times: u32) {
+        if times > 0 {
+            self.by_system = times as u16;
+        }
+    }
+
     pub(crate) fn times(self) -> u32 {
-        self.by_user.max(self.by_system)
+        self.by_user.max(self.by_system).into()
     }
 }
 

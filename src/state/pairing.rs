@@ -67,6 +67,8 @@ pub(crate) struct Call {
     pub(crate) edit: Edit,
     /// The tool is declared to be asked again and again.
     pub(crate) polling: bool,
+    /// It looks at the state of something that changes by itself.
+    pub(crate) watches: bool,
     /// It lets time pass and does nothing else.
     pub(crate) idles: bool,
     /// Equal answers to different calls of the tool are declared to be evidence.
@@ -91,7 +93,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, idles, compare_answers, quiet, asks, sees, onset, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, sees, onset, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -222,6 +224,7 @@ impl Call {
             limit: 0,
             edit: Edit::No,
             polling: false,
+            watches: false,
             idles: false,
             compare_answers: false,
             quiet: Empty::Nothing,

@@ -4,7 +4,7 @@
 
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
-use super::words::Lexicon;
+use super::words::{Lexicon, listed, listed_name, same};
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,12 +24,16 @@ enum Meaning {
     CertainlyWaiting,
     /// A state of what was asked about; but at the head of a longer answer an acknowledgement of what was asked for.
     Taken,
+    /// The word behind it is the state of something, which may be under way.
+    Named,
+    /// Behind it stands how many of how many are ready.
+    Ready,
 }
-use Meaning::{CertainlyWaiting, Negative, Taken, Waiting};
+use Meaning::{CertainlyWaiting, Named, Negative, Ready, Taken, Waiting};
 
 /// Phrases by first word, sorted by it: first word, the words after it, meaning. English, then what other languages say
 /// in Latin letters; what they say in others is in [`OTHER_SCRIPTS`].
-const PHRASES: [(&str, &str, Meaning); 126] = [
+const PHRASES: [(&str, &str, Meaning); 140] = [
     ("0", "documents", Negative),
     ("0", "entries", Negative),
     ("0", "files", Negative),
@@ -40,6 +44,7 @@ const PHRASES: [(&str, &str, Meaning); 126] = [
     ("0", "replacements", Negative),
     ("0", "results", Negative),
     ("0", "rows", Negative),
+    ("202", "accepted", Waiting),
     ("aguardando", "", Waiting),
     ("aucun", "fichier", Negative),
     ("aucun", "résultat", Negative),
@@ -50,6 +55,8 @@ const PHRASES: [(&str, &str, Meaning); 126] = [
     ("bulunamadı", "", Negative),
     ("cannot", "be found", Negative),
     ("cannot", "find", Negative),
+    ("check", "back", CertainlyWaiting),
+    ("containercreating", "", Waiting),
     ("could", "not be found", Negative),
     ("could", "not find", Negative),
     ("couldn't", "find", Negative),
@@ -68,11 +75,14 @@ const PHRASES: [(&str, &str, Meaning); 126] = [
     ("found", "no", Negative),
     ("found", "nothing", Negative),
     ("geen", "resultaten", Negative),
+    ("health", "", Named),
     ("hittades", "inte", Negative),
     ("in", "attesa", Waiting),
     ("in", "bearbeitung", Waiting),
     ("in", "progress", CertainlyWaiting),
     ("inga", "resultat", Negative),
+    ("init", "0", Waiting),
+    ("init", "1", Waiting),
     ("initializing", "", Waiting),
     ("introuvable", "", Negative),
     ("kein", "treffer", Negative),
@@ -136,12 +146,20 @@ const PHRASES: [(&str, &str, Meaning); 126] = [
     ("pendente", "", Waiting),
     ("pendiente", "", Waiting),
     ("pending", "", Waiting),
+    ("phase", "", Named),
+    ("podinitializing", "", Waiting),
     ("processing", "", Waiting),
     ("provisioning", "", Waiting),
     ("queued", "", Taken),
+    ("ready", "", Ready),
     ("results", "0", Negative),
+    ("retry", "after", Waiting),
     ("scheduled", "", Taken),
     ("sin", "resultados", Negative),
+    ("state", "", Named),
+    ("status", "", Named),
+    ("still", "", Named),
+    ("still", "being", CertainlyWaiting),
     ("still", "building", CertainlyWaiting),
     ("still", "pending", CertainlyWaiting),
     ("still", "processing", CertainlyWaiting),
@@ -196,31 +214,62 @@ const OTHER_SCRIPTS: [(&str, Meaning); 34] = [
     ("очікуван", Waiting),
 ];
 
-/// Values of a status field that say the same.
-pub(super) const WAITING_STATES: [&str; 22] = [
-    "accepted",
-    "activating",
-    "building",
-    "containercreating",
-    "creating",
-    "deploying",
-    "enqueued",
-    "initializing",
-    "inprogress",
-    "notready",
-    "pending",
-    "processing",
-    "progressing",
-    "provisioning",
-    "queued",
-    "running",
-    "scheduled",
-    "starting",
-    "stillrunning",
-    "updating",
-    "waiting",
-    "working",
+/// Values of a status field that say the same, beside those that name what is being done ([`is_under_way`]).
+const WAITING_STATES: [&str; 8] =
+    ["accepted", "enqueued", "inprogress", "intransit", "notready", "queued", "scheduled", "submitted"];
+/// Words that look like something that is being done and are none, or nothing that ends by itself.
+const NOT_UNDER_WAY: [&str; 18] = [
+    "anything",
+    "conflicting",
+    "crashing",
+    "erroring",
+    "everything",
+    "existing",
+    "failing",
+    "flapping",
+    "following",
+    "hanging",
+    "incoming",
+    "listening",
+    "missing",
+    "morning",
+    "nothing",
+    "outstanding",
+    "something",
+    "warning",
 ];
+/// The shortest word that names what is being done, `loading`, and the most words and bytes of a state.
+const UNDER_WAY: usize = 7;
+const STATE_WORDS: usize = 4;
+const STATE: usize = 40;
+
+/// What stands for an answer that there is none yet: the status of a request that nobody took, or took too soon.
+const NOT_REACHED: [&str; 4] = ["000", "502", "503", "504"];
+
+/// Whether the value of a status field tells that something is still going on.
+pub(super) fn is_waiting_state(value: &str) -> bool {
+    listed_name(&WAITING_STATES, value) || is_under_way(value)
+}
+
+/// Whether a few words are a state in which something is being done: `Starting...`, `CREATE_IN_PROGRESS`, `still warming up`.
+pub(super) fn is_under_way(text: &str) -> bool {
+    if text.len() > STATE {
+        return false;
+    }
+    let words = || text.split([' ', '_', '-']).map(|word| word.trim_matches(['.', '…', '"', '\'']));
+    let plain = || words().all(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let goes_on = |word: &str| {
+        let ends = word.len().checked_sub(3).and_then(|at| word.get(at..)).is_some_and(|end| same(end, "ing"));
+        word.len() >= UNDER_WAY && ends && !listed(&NOT_UNDER_WAY, word)
+    };
+    // `still warming up`, `Starting server`.
+    let begins = || words().find(|word| !["still", "is", "now", "currently"].iter().any(|other| same(word, other)));
+    let progress = || words().any(|word| same(word, "in")) && words().any(|word| same(word, "progress"));
+    words().count() <= STATE_WORDS
+        && (begins().is_some_and(goes_on) || progress())
+        && plain()
+        && !words().any(|word| listed(&ENDED, word))
+}
 
 /// Words before a waiting word that turn it round: nothing pending, done waiting, the processing of data.
 const ENDED: [&str; 13] =
@@ -356,6 +405,65 @@ fn none_found(line: &str) -> bool {
     begins && ends && line.len() <= SHORT_ANSWER && !troubling(line)
 }
 
+/// Words of a state that nothing follows by itself.
+const FINAL: [&str; 47] = [
+    "aborted",
+    "backoff",
+    "blocked",
+    "blown",
+    "broken",
+    "canceled",
+    "cancelled",
+    "closed",
+    "complete",
+    "completed",
+    "crashed",
+    "crashloopbackoff",
+    "dead",
+    "declined",
+    "denied",
+    "disabled",
+    "done",
+    "down",
+    "error",
+    "expired",
+    "failed",
+    "failure",
+    "fault",
+    "faulty",
+    "finished",
+    "idle",
+    "imagepullbackoff",
+    "invalid",
+    "lost",
+    "missing",
+    "off",
+    "offline",
+    "paused",
+    "refunded",
+    "rejected",
+    "required",
+    "requires",
+    "restarting",
+    "stopped",
+    "stuck",
+    "succeeded",
+    "success",
+    "suspended",
+    "unauthorized",
+    "unavailable",
+    "unknown",
+    "unreachable",
+];
+/// Bytes of an answer that tells a state, at most.
+const STATE_ANSWER: usize = 1200;
+
+/// Whether an answer about the state of something leaves open whether it changes by itself.
+pub(crate) fn may_change(answer: &str) -> bool {
+    let mut words = answer.split(|char: char| !char.is_ascii_alphabetic());
+    answer.len() <= STATE_ANSWER && !words.any(|word| listed(&FINAL, word))
+}
+
 /// What `text`, with single blanks, says.
 pub(super) fn says(text: &str) -> Says {
     let mut says = Says::default();
@@ -365,13 +473,18 @@ pub(super) fn says(text: &str) -> Says {
         scan(text, starts, &mut says);
     } else if text.len() <= LONG {
         let (head, tail) = super::mask::clip_to(text, END);
-        scan(head, starts, &mut says);
-        scan(tail, starts, &mut says);
+        scan(head, &END_STARTS, &mut says);
+        scan(tail, &END_STARTS, &mut says);
     }
     if text.len() > SHORT_ANSWER {
         return Says { negative: false, ..says };
     }
     let whole = text.trim_matches(|char: char| !char.is_alphanumeric());
+    if is_under_way(whole) || NOT_REACHED.contains(&whole) {
+        says.waiting = true;
+        // Of more words an error may be about what was waited for.
+        says.certainly_waiting |= !whole.contains(' ');
+    }
     says.negative |=
         ["none", "null", "nil", "empty", "undefined", "nothing"].iter().any(|all| whole.eq_ignore_ascii_case(all));
     says
@@ -405,6 +518,14 @@ fn in_word(byte: u8) -> bool {
     IN_WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
+/// Phrases that are looked for.
+#[derive(Clone, Copy)]
+enum Which {
+    All,
+    Wait,
+    Plain,
+}
+
 /// The first four bytes of the phrases, of which each takes one of 2,048 bits: a look at where a word begins tells nearly
 /// every word from them, without a look at where it ends.
 #[derive(Clone, Copy, Debug)]
@@ -415,13 +536,18 @@ impl Starts {
     /// What may stand between the words of a phrase.
     const BETWEEN: &[u8] = b" _-:=";
 
-    /// Of all phrases, or of those alone that say wait.
+    /// Of all phrases, of those alone that say wait, or of those of them alone that need no word behind them.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
-    const fn of_phrases(all: bool) -> Self {
+    const fn of_phrases(which: Which) -> Self {
         let mut starts = Self([0; Self::WORDS]);
         let mut at = 0;
         while at < PHRASES.len() {
-            if !all && matches!(PHRASES[at].2, Negative) {
+            let left = match which {
+                Which::All => false,
+                Which::Wait => matches!(PHRASES[at].2, Negative),
+                Which::Plain => matches!(PHRASES[at].2, Negative | Named | Ready),
+            };
+            if left {
                 at += 1;
                 continue;
             }
@@ -471,8 +597,10 @@ impl Starts {
     }
 }
 
-static STARTS: Starts = Starts::of_phrases(true);
-static WAITING_STARTS: Starts = Starts::of_phrases(false);
+static STARTS: Starts = Starts::of_phrases(Which::All);
+static WAITING_STARTS: Starts = Starts::of_phrases(Which::Wait);
+/// What is looked for at the ends of a longer text.
+static END_STARTS: Starts = Starts::of_phrases(Which::Plain);
 
 /// Notes what the phrases of a text say that may begin as `phrases` do.
 fn scan(text: &str, phrases: &Starts, says: &mut Says) {
@@ -520,9 +648,9 @@ fn take_phrase(text: &str, from: usize, says: &mut Says) {
 fn note(meaning: Meaning, says: &mut Says, ended: impl Fn() -> bool) {
     match meaning {
         Negative => says.negative = true,
-        CertainlyWaiting | Waiting | Taken if ended() => {}
+        CertainlyWaiting | Waiting | Taken | Named | Ready if ended() => {}
         CertainlyWaiting => (says.waiting, says.certainly_waiting) = (true, true),
-        Waiting | Taken => says.waiting = true,
+        Waiting | Taken | Named | Ready => says.waiting = true,
     }
 }
 
@@ -536,8 +664,39 @@ fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
         .filter(move |(entry, _, _)| entry.as_bytes().eq_ignore_ascii_case(word))
         .filter_map(move |(_, rest, meaning)| {
             let beyond = if rest.is_empty() { after } else { continued(after, rest.as_bytes())? };
+            match meaning {
+                // The name of a state goes before it.
+                Named => return state_of(after).is_some_and(is_under_way).then_some(Waiting),
+                Ready => return too_few(after).then_some(Waiting),
+                _ => {}
+            }
             (*meaning != Negative || !is_good_news(beyond)).then_some(*meaning)
         })
+}
+
+/// The word that follows, as far as a state goes: `status: progressing`, `(health: starting)`.
+fn state_of(text: &[u8]) -> Option<&str> {
+    let text = text.strip_prefix(b": ").or_else(|| text.split_first().map(|(_, rest)| rest))?;
+    let end = text.iter().position(|byte| !(byte.is_ascii_alphabetic() || *byte == b'_')).unwrap_or(text.len());
+    core::str::from_utf8(text.get(..end)?).ok()
+}
+
+/// What stands in words that tell why that is so: `ImagePullBackOff`, `Error`, `Failed`.
+const WHY: [&[u8]; 5] = [b"backoff", b"crash", b"error", b"evict", b"fail"];
+
+/// Bytes behind `READY` in which a share stands, and what tells why.
+const SHARE: usize = 160;
+
+/// Whether the first share that follows is less than the whole, and nothing tells why: `READY 0/3`.
+fn too_few(text: &[u8]) -> bool {
+    let near = text.get(..SHARE).unwrap_or(text);
+    let share = |word: &[u8]| {
+        let (some, all) = core::str::from_utf8(word).ok()?.split_once('/')?;
+        Some((some.parse::<u32>().ok()?, all.parse::<u32>().ok()?))
+    };
+    near.contains(&b'/')
+        && near.split(|byte| *byte == b' ').find_map(share).is_some_and(|(some, all)| some < all)
+        && !WHY.iter().any(|why| near.windows(why.len()).any(|part| part.eq_ignore_ascii_case(why)))
 }
 
 /// What follows where `text` goes on with one separator, `phrase` and the end of a word. `in_progress` and `in-progress` are
@@ -573,6 +732,8 @@ mod tests {
     #[test]
     fn lists_are_sorted() {
         super::super::words::assert_sorted(&WAITING_STATES);
+        super::super::words::assert_sorted(&NOT_UNDER_WAY);
+        super::super::words::assert_sorted(&FINAL);
         super::super::words::assert_sorted(&ENDED);
         super::super::words::assert_sorted(&TROUBLES);
         for pair in PHRASES.windows(2) {
@@ -779,6 +940,19 @@ mod tests {
     }
 
     #[test]
+    fn states_that_may_change() {
+        for answer in ["players 3 of 4", "{\"turn\":\"black\"}", "", "Driver: on the way"] {
+            assert!(may_change(answer), "{answer}");
+        }
+        for answer in
+            ["job 7: failed", "CrashLoopBackOff", "{\"state\":\"OFF\"}", "needs a signature, which is required"]
+        {
+            assert!(!may_change(answer), "{answer}");
+        }
+        assert!(!may_change(&"word ".repeat(300)));
+    }
+
+    #[test]
     fn waiting() {
         for (text, certainly) in [
             ("Build is still running", true),
@@ -792,6 +966,16 @@ mod tests {
             ("job 7 is queued", false),
             ("en attente", false),
             ("处理中", false),
+            ("Starting...", true),
+            ("activating", true),
+            ("000", true),
+            ("Warming up", false),
+            ("still being rolled out", true),
+            ("name: shop status: progressing replicas: 3", false),
+            ("db Up 12 seconds (health: starting) db", false),
+            ("NAME READY STATUS shop 0/1 ContainerCreating", false),
+            ("NAME READY STATUS shop 0/3 Running", false),
+            ("HTTP 202 Accepted Retry-After: 5", false),
         ] {
             let says = says(text);
             assert!(says.waiting, "{text}");
@@ -799,7 +983,13 @@ mod tests {
         }
         let file = |word: &str| alloc::format!("{0} {word} {0}", "word ".repeat(100));
         let huge = alloc::format!("pending {}", "word ".repeat(2000));
-        let texts: [String; 10] = [
+        let texts: [String; 16] = [
+            "NAME READY STATUS shop 3/3 Running".into(),
+            "status: missing".into(),
+            "state: Bavaria".into(),
+            "not running".into(),
+            "Nothing".into(),
+            "503 was the answer".into(),
             "queued b3f365e0".into(),
             "Scheduled for tomorrow".into(),
             "no pending migrations".into(),

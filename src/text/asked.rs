@@ -1,4 +1,5 @@
-//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`.
+//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`; and whether something
+//! is to be waited for.
 //!
 //! Who does what was ordered goes round in circles on purpose.
 
@@ -32,6 +33,43 @@ const TOLD: &str = "already been did failed had has have repeated was were";
 /// Words after `3 times` that compare, and such after `3 times as`.
 const COMPARE: &str = "a an faster greater her his its larger less longer more plus that the";
 const AS: &str = "big fast heavy high large long many much old";
+
+/// Words that tell to wait, where one of the next follows right behind them.
+const WAIT: &str = "aspetta aspettare attendez attends attendre attendi espera esperar espere hold wait warte warten";
+const FOR: &str = "a auf bis che finché for hasta jusqu'à on que till til until";
+/// Words that tell to look again and again, and such that do so where it is said until when.
+const LOOK: &str = "checking looking monitoring pinging polling probing refreshing watching";
+const POLL: &str = "poll polls";
+const LOOK_UNTIL: &str = "ask check look monitor observe ping probe query refresh watch";
+const UNTIL: &str = "til till until";
+/// Words behind `wait for` that tell whom nobody can look for, and words before `wait` that forbid it.
+const NOBODY: &str = "any approval confirmation feedback further input instructions me my permission us user's your";
+const NEVER: &str = "cannot can't don't dont never no not without";
+
+/// Whether a text orders to wait for something, or to look at it until it is as wanted.
+pub(crate) fn orders_wait(text: &str) -> bool {
+    text.len() <= LONGEST && text.split(['.', '!', '?', ';', '\n']).any(waits_in)
+}
+
+fn waits_in(sentence: &str) -> bool {
+    let words = || sentence.split(|char: char| !is_of_word(char)).filter(|word| !word.is_empty());
+    let (mut before, mut last, mut looks) = ("", "", false);
+    for word in words() {
+        let forbidden = listed(NEVER, before);
+        if listed(FOR, word) && listed(WAIT, last) && !forbidden
+            || listed(POLL, word) && !listed(NEVER, last)
+            || listed(LOOK, word) && (same(last, "keep") || same(last, "continue"))
+            || listed(UNTIL, word) && looks
+        {
+            // `wait for the user's approval`, `wait for my go-ahead`
+            let mut next = words().skip_while(|next| !core::ptr::eq(*next, word)).skip(1).take(3);
+            return !next.any(|next| listed(NOBODY, next) || same(next, "user"));
+        }
+        looks |= listed(LOOK_UNTIL, word) && !listed(NEVER, last);
+        (before, last) = (last, word);
+    }
+    false
+}
 
 /// The place of a word, whatever its case, in a list.
 fn place(list: &str, word: &str) -> Option<usize> {
@@ -98,6 +136,34 @@ fn number(word: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits() {
+        for text in [
+            "Deploy the shop and wait until the pod runs",
+            "Start it, then watch the log until the server is up.",
+            "Wait for the database to come up; then migrate",
+            "poll the name server, please",
+            "Keep checking the queue",
+            "Check the page until the tickets are there",
+            "Warte bis der Dienst läuft",
+            "Please wait on the build",
+        ] {
+            assert!(orders_wait(text), "{text}");
+        }
+        for text in [
+            "Do not wait for the build",
+            "Wait, that is wrong",
+            "Ask before you pay, and wait for my approval",
+            "Then wait for the user's confirmation",
+            "Look into why the watch is slow",
+            "Fix the tests until they pass",
+            "The waiters were paid",
+            "",
+        ] {
+            assert!(!orders_wait(text), "{text}");
+        }
+    }
 
     #[test]
     fn orders() {

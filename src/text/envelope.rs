@@ -4,6 +4,7 @@
 //! the answer.
 
 use super::lines::trimmed;
+use super::scan::holds;
 use super::words::{listed, same};
 use crate::model::{Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
@@ -188,7 +189,7 @@ const FENCE_NAME: usize = 80;
 /// What stands in a tag that nobody else can close, for there is an id in its name: text that is not to be trusted.
 fn fenced(text: &str) -> Option<Opened<'_>> {
     let near = text.get(..text.floor_char_boundary(FENCE))?;
-    let start = near.find('<')?;
+    let start = holds(near.as_bytes(), b'<').then(|| near.find('<'))??;
     let name = near.get(start + 1..)?.split_once('>')?.0;
     let is_id = |part: &str| {
         part.len() >= 8

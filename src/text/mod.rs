@@ -57,8 +57,9 @@ mod vocabulary;
 mod volatile_json;
 mod words;
 
+pub(crate) use answer::may_change;
 pub(crate) use artifact::{document, failing_tests, patch};
-pub(crate) use asked::ordered_times;
+pub(crate) use asked::{ordered_times, orders_wait};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;
 pub(crate) use digest::{Digests, Key, combine, evidence, key, mark, salt, salted, shown, veil};
@@ -86,7 +87,7 @@ pub(crate) use outcome::{
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
     Asks, REASONS, Waits, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
-    request_words, scrolls, waits, word_hashes,
+    request_words, scrolls, waits, watches, word_hashes,
 };
 pub(crate) use root::{Tokens, down, first_mark, is_unmarked, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;

@@ -189,6 +189,8 @@ pub(crate) struct Named {
     pub(crate) hands_over: bool,
     /// It does nothing but wait.
     pub(super) sleeps: bool,
+    /// It tells the state of something that changes by itself.
+    pub(super) watches: bool,
     /// What the call's action tells, where it names one.
     action: Action,
 }
@@ -226,6 +228,7 @@ impl Named {
             search: any(&super::request::SEARCHES),
             hands_over: hands_over(tool),
             sleeps: any(&super::request::SLEEPERS),
+            watches: any(&super::request::WATCHERS) && !any(&["git"]),
             action: Action::default(),
             delegates: same(tool, "task") || any(&super::request::DELEGATES),
         }
@@ -627,7 +630,7 @@ fn line_mutates(line: &str) -> bool {
 const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
 
 /// The program that a shell command line begins with, past going to a folder, and what comes first of what it is to do.
-fn leading(line: &str) -> Option<(&str, Option<&str>)> {
+pub(super) fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     let mut lexer = Lexer::new(line);
     // A prefix or two, the program, and what it is to do.
     let (mut words, mut count) = ([""; 8], 0);

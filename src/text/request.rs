@@ -1,7 +1,7 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::{Named, action, command, line_searches};
+use super::mutation::{Named, action, command, leading, line_searches};
 use super::target::uncommented;
 use super::words::{Sieve, any_listed, listed, listed_name, same, spaced};
 use crate::codec::codec;
@@ -190,11 +190,63 @@ fn milliseconds(name: &str, value: &Value) -> Option<i64> {
 }
 
 /// Milliseconds from which a call that waits by its own words is there to be made again.
-const LONG_WAIT: i64 = 10_000;
+const LONG_WAIT: i64 = 4_000;
 /// The same of a call after which an error that waiting may end is met on purpose.
 const SHORT_WAIT: i64 = 1_000;
 /// Words of tools that do nothing but wait.
 pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
+
+/// Words of tools that tell the state of something that changes by itself.
+pub(super) const WATCHERS: [&str; 16] = [
+    "alive",
+    "health",
+    "monitor",
+    "ping",
+    "poll",
+    "progress",
+    "queue",
+    "readiness",
+    "ready",
+    "state",
+    "status",
+    "track",
+    "tracking",
+    "uptime",
+    "wait",
+    "watch",
+];
+/// Programs that do, and what each is to do where it does other things as well.
+const STATE_PROGRAMS: [(&str, &str); 16] = [
+    ("dig", ""),
+    ("docker", "inspect ps"),
+    ("gh", "pr run"),
+    ("host", ""),
+    ("kubectl", "get rollout"),
+    ("lpq", ""),
+    ("lpstat", ""),
+    ("nc", ""),
+    ("nslookup", ""),
+    ("pg_isready", ""),
+    ("pgrep", ""),
+    ("ping", ""),
+    ("qstat", ""),
+    ("squeue", ""),
+    ("systemctl", "is-active is-system-running status"),
+    ("zpool", "status"),
+];
+
+/// Whether a call looks at the state of something that changes by itself, by its tool's name or its command line.
+pub(crate) fn watches(call: &ToolCall, named: &Named) -> bool {
+    named.watches
+        || command(call, named).is_some_and(|line| {
+            leading(&line).is_some_and(|(program, first)| {
+                STATE_PROGRAMS.iter().any(|(name, does)| {
+                    *name == program
+                        && (does.is_empty() || first.is_some_and(|first| does.split(' ').any(|one| one == first)))
+                })
+            })
+        })
+}
 
 /// Bytes of a line that does nothing but wait, at most.
 const LINE_OF_WAIT: usize = 24;

@@ -124,7 +124,7 @@ pub(super) fn uncommented(statement: &str) -> &str {
             comment.split_once('\n').map_or("", |(_, after)| after)
         } else if let Some(comment) = rest.strip_prefix("/*") {
             comment.split_once("*/").map_or("", |(_, after)| after)
-        } else if !rest.starts_with(['b', 'B', 's', 'S']) {
+        } else if !may_begin(rest, &BEGINNINGS) {
             return rest;
         } else {
             let near = rest.get(..rest.floor_char_boundary(BEGINNING)).unwrap_or_default();
@@ -139,9 +139,18 @@ pub(super) fn uncommented(statement: &str) -> &str {
     }
 }
 
-/// How a transaction begins, and bytes up to the end of that.
-const BEGINNING: usize = 32;
+/// How a transaction begins, the first letters of that, and bytes up to its end.
 const BEGINS: [&str; 3] = ["begin", "begin transaction", "start transaction"];
+const BEGINNINGS: [[u8; 3]; 2] = [*b"beg", *b"sta"];
+const BEGINNING: usize = 32;
+/// The first letters of a statement that changes something.
+const CHANGES: [[u8; 3]; 11] =
+    [*b"alt", *b"cre", *b"del", *b"do ", *b"dro", *b"gra", *b"ins", *b"rev", *b"tru", *b"upd", *b"wit"];
+
+/// Whether a text begins with one of these, whatever its case.
+fn may_begin(text: &str, starts: &[[u8; 3]]) -> bool {
+    text.as_bytes().first_chunk::<3>().is_some_and(|start| starts.contains(&start.map(|byte| byte | 32)))
+}
 /// What a database keeps beside tables.
 const KEPT: [&str; 14] = [
     "database",
@@ -216,9 +225,9 @@ pub(super) fn changes_table(call: &ToolCall) -> bool {
     let arguments = call.args.as_ref().and_then(Value::as_object);
     let mut texts = arguments.into_iter().flat_map(Map::values).filter_map(Value::as_str).map(uncommented);
     texts.any(|text| {
-        // Of the words that such a statement begins with.
-        let may = text.bytes().next().is_some_and(|first| b"acdgirtuw".contains(&(first | 32)));
-        may && !does(text).is_some_and(|verb| same(verb, "select")) && (table(text).is_some() || defines(text))
+        may_begin(text, &CHANGES)
+            && !does(text).is_some_and(|verb| same(verb, "select"))
+            && (table(text).is_some() || defines(text))
     })
 }
 

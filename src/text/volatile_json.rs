@@ -9,16 +9,27 @@ mod skim;
 
 pub(super) use skim::skim;
 
-use super::answer::{Says, WAITING_STATES};
+use super::answer::{Says, is_under_way, is_waiting_state};
 use super::lines::trimmed;
 use super::mask::{Span, Strength, is_volatile, normalise};
 use super::shapes::Shapes;
 use super::tape::{Node, Read, SHORTEST_EPOCH, Tag, Tape};
-use super::words::listed_name;
+use super::words::{listed_name, same};
 use alloc::{string::String, vec::Vec};
 
 /// Longer output is compared as text.
 const LONGEST: usize = 64 * 1024;
+
+/// Names of flags that say of what is over that it is.
+const ENDS: [&str; 7] = ["done", "finished", "iscomplete", "isdone", "isfinished", "isready", "ready"];
+
+/// Whether a field of this name holds the state of what was asked about.
+fn names_state(name: &str) -> bool {
+    let ends = |end: &&str| {
+        name.len().checked_sub(end.len()).and_then(|at| name.get(at..)).is_some_and(|last| same(last, end))
+    };
+    STATE_ENDS.iter().any(ends) || listed_name(&STATES, name)
+}
 
 /// Names of lists whose emptiness is a negative answer.
 const LISTS: [&str; 15] = [
@@ -85,7 +96,9 @@ const WRAPS: [&str; 12] = [
 ];
 
 /// Names under which an answer says how far it is, or what was wrong.
-const STATES: [&str; 6] = ["jobstatus", "phase", "progress", "state", "status", "taskstatus"];
+const STATES: [&str; 3] = ["approval", "health", "progress"];
+/// The ends of such names: `jobStatus`, `provisioning_state`.
+const STATE_ENDS: [&str; 3] = ["phase", "state", "status"];
 const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
 
 /// Whether an output looks like JSON that is compared as such.
@@ -223,10 +236,11 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
         match value.tag {
             Tag::List if !full && read.is_empty(at) => says.negative |= listed_name(&LISTS, name),
             Tag::Number if !full && read.text(value) == "0" => says.negative |= listed_name(&COUNTS, name),
-            Tag::False => says.negative |= matches!(name, "exists" | "found"),
-            Tag::Text if listed_name(&STATES, name) => {
-                says.waiting |= listed_name(&WAITING_STATES, read.text(value));
+            Tag::False => {
+                says.negative |= matches!(name, "exists" | "found");
+                says.waiting |= listed_name(&ENDS, name);
             }
+            Tag::True => says.waiting |= is_under_way(name),
             Tag::Text if listed_name(&MESSAGES, name) => {
                 buffer.clear();
                 normalise(read.text(value), Strength::Light, buffer);
@@ -235,6 +249,7 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
                 says.waiting |= inner.waiting;
                 says.certainly_waiting |= inner.certainly_waiting;
             }
+            Tag::Text if names_state(name) => says.waiting |= is_waiting_state(read.text(value)),
             Tag::Object if depth < WRAPPINGS => {
                 let negative = says.negative;
                 judge(read, at, says, buffer, depth + 1);
@@ -260,7 +275,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&LISTS[..], &NEXT, &COUNTS, &WRAPS, &STATES, &MESSAGES] {
+        for list in [&LISTS[..], &NEXT, &COUNTS, &WRAPS, &STATES, &ENDS, &MESSAGES] {
             assert_sorted(list);
         }
     }

@@ -89,14 +89,23 @@ fn component_module(workspace: &Workspace, line: &mut Line) -> Result<Vec<u8>> {
 /// A module of the npm package, as cargo builds it.
 fn npm_module(workspace: &Workspace, line: &mut Line, feature: &str, level: Option<&str>) -> Result<Vec<u8>> {
     line.compile(&mut npm_cargo(workspace, feature, level))?;
-    read(&wasm_artefact(workspace, NPM_TARGET))
+    read(&wasm_artefact(&of_module(workspace, level), NPM_TARGET))
+}
+
+/// Where a module of the npm package is built. Cargo gives both the same name: in one folder each build would undo the other's.
+fn of_module(workspace: &Workspace, level: Option<&str>) -> Workspace {
+    match level {
+        Some(_) if workspace.build != Build::Trial => workspace.elsewhere("npm-tools"),
+        _ => workspace.built(workspace.build),
+    }
 }
 
 /// The build of a module of the npm package.
 fn npm_cargo(workspace: &Workspace, feature: &str, level: Option<&str>) -> Command {
     // To be tried, one module can be both: it is compiled once.
     let trial = workspace.build == Build::Trial;
-    let mut command = wasm_cargo(workspace, if trial { "js,tools" } else { feature }, NPM_TARGET);
+    let features = if trial { "js,tools" } else { feature };
+    let mut command = wasm_cargo(&of_module(workspace, level), features, NPM_TARGET);
     if let Some(level) = level.filter(|_| !trial) {
         command.env("CARGO_PROFILE_WASM_OPT_LEVEL", level);
     }
@@ -170,7 +179,7 @@ pub(crate) fn glue(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
         let folder = workspace.js().join("glue");
         let path = folder.join(format!("{name}_bg.wasm"));
         let stamp = workspace.js().join(format!("node_modules/.loopwarden-glue-{name}"));
-        let built = wasm_artefact(workspace, NPM_TARGET);
+        let built = wasm_artefact(&of_module(workspace, level), NPM_TARGET);
         let stamp = Stamp::new(stamp, [module, optimiser(workspace)?]);
         if stamp.is_fresh(&path) {
             continue;
@@ -239,7 +248,7 @@ fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
     flags.push("-Ctarget-feature=+simd128".into());
     // Level `s` merges what is up to 50 into its callers, and 325 where it is marked `#[inline]`, as most of the standard library is,
     // wherever it is called: a fifteenth of the download for less than a tenth of a pair (docs/performance.md, *Size*).
-    flags.push("-Cllvm-args=-inline-threshold=15 -inlinehint-threshold=80".into());
+    flags.push("-Cllvm-args=-inline-threshold=15 -inlinehint-threshold=50".into());
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command

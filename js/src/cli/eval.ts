@@ -113,7 +113,7 @@ export async function run(args: string[]): Promise<number> {
   if (scores.every((score) => score.scenarios === 0)) throw new InputError("there is no scenario that can be read");
   if (reporter !== undefined) report(reporter, cases);
   else if (values.json) printJson(total);
-  else for (const line of table(scores.length > 1 ? [...scores, total] : scores, least)) print(line);
+  else for (const line of table(scores.length > 1 ? [...scores, total] : scores, cases, least)) print(line);
   return values.strict && total.missed.length + total.false.length > 0 ? 3 : isUnsure ? 1 : 0;
 }
 
@@ -265,7 +265,7 @@ const COUNTED: [string, (score: Score) => [part: number, whole: number]][] = [
   ["unlabelled", (score) => [score.unlabelled?.alarms ?? 0, score.unlabelled?.runs ?? 0]],
 ];
 
-function table(scores: Score[], least: Level): string[] {
+function table(scores: Score[], cases: Case[], least: Level): string[] {
   const counted = COUNTED.filter(([, count]) => scores.some((score) => count(score)[1] > 0));
   const head = ["file", ...counted.map(([name]) => name), "events", "refused", "seconds"];
   const rows = scores.map((score) => [
@@ -278,12 +278,13 @@ function table(scores: Score[], least: Level): string[] {
     score.refused === 0 ? "0" : `${score.refused} of ${score.of}`,
     score.seconds.toFixed(2),
   ]);
-  const lists = scores
-    .filter((score) => score.file !== "total")
-    .flatMap((score) => [
-      ...score.missed.map((id) => `${paint("yellow", "missed")}       ${id}`),
-      ...score.false.map((id) => `${paint("red", "false alarm")}  ${id}`),
-    ]);
+  const several = new Set(cases.map(({ file }) => file)).size > 1;
+  const lists = cases.flatMap(({ file, name, failure, findings }) => {
+    if (failure === undefined) return [];
+    const kind = failure.kind === "missed" ? paint("yellow", "missed     ") : paint("red", "false alarm");
+    const rule = failure.kind === "missed" ? "" : ` (${findings[0]?.finding.rule ?? "no finding"})`;
+    return [`${kind}  ${several && name !== file ? `${file}: ` : ""}${name}: ${failure.message}${rule}`];
+  });
   const hint =
     'No run says what is expected of it ("expect", "success"): there are alarms to count, and none to judge.';
   const isSilent = counted.every(([name]) => name === "unlabelled");

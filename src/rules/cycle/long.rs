@@ -9,6 +9,7 @@
 //! on, the latest [`SAMPLE`] each. What is in it is told by the step itself, so that each lap has the same ones, and a lap of a
 //! thousand steps still has a handful. A stretch of laps looks at those steps alone that its sample would hold.
 
+use super::row::Row;
 use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
@@ -43,8 +44,9 @@ codec!(struct Long { agents });
 #[derive(Clone, Debug, Default)]
 struct Walker {
     agent: Key,
-    /// Its steps so far.
+    /// Its steps so far, and the latest that changed something.
     steps: u32,
+    changed: u32,
     /// Marks of the latest ones, two bytes each, the oldest first.
     recent: Vec<u8>,
     /// The same of the samples.
@@ -54,7 +56,7 @@ struct Walker {
     stretch: Option<Box<Stretch>>,
     far: Option<Box<Stretch>>,
 }
-codec!(struct Walker { agent, steps, recent, before, again, stretch, far });
+codec!(struct Walker { agent, steps, changed, recent, before, again, stretch, far });
 
 /// A step that came round with the same outcome.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,8 +88,9 @@ struct Stretch {
     now: u32,
     onset: Onset,
     sightings: Latest,
+    row: Row,
 }
-codec!(struct Stretch { sample, start, first, credit, begun, laps, lately, period, mutations, now, onset, sightings });
+codec!(struct Stretch { sample, start, first, credit, begun, laps, lately, period, mutations, now, onset, sightings, row });
 
 /// What tells a call and its outcome from the others of a run. Two in a thousand steps are taken for one of the latest
 /// though they are none, which is one point of the evidence.
@@ -155,6 +158,9 @@ impl Walker {
     fn step(&mut self, step: &Step, mark: [u8; 2]) {
         self.steps = self.steps.saturating_add(1);
         let (now, key) = (self.steps, u32::from(u16::from_le_bytes(mark)));
+        if !step.facts.failed && step.call.as_ref().is_some_and(|call| call.mutates) {
+            self.changed = now;
+        }
         let known = self.again.take(|place| place.mark == key);
         let known = known.or_else(|| Some(Place { mark: key, last: now.saturating_sub(self.ago(mark)?), times: 1 }));
         let found = if known.is_none() { self.found(mark) } else { None };
@@ -175,7 +181,9 @@ impl Walker {
         let times = times.saturating_add(1);
         self.again.push(Place { mark: key, last: now, times }, PLACES);
         if known.is_some() {
-            self.stretch.get_or_insert_default().goes_on(step, [key, now, last, times]);
+            let stretch = self.stretch.get_or_insert_default();
+            stretch.goes_on(step, [key, now, last, times]);
+            stretch.row.took(step, key, (last >= self.changed).then(|| now.saturating_sub(last)));
         }
         if let Some(sample) = found {
             let far = self.far.get_or_insert_default();
@@ -197,7 +205,10 @@ impl Stretch {
     fn strays(stretch: &mut Option<Box<Self>>) {
         let left = stretch.as_ref().and_then(|stretch| stretch.credit.checked_sub(tuned::LAP_NEW.get()));
         match (stretch, left) {
-            (Some(stretch), Some(left)) => stretch.credit = left,
+            (Some(stretch), Some(left)) => {
+                stretch.credit = left;
+                stretch.row.ends();
+            }
             (stretch, _) => *stretch = None,
         }
     }
@@ -210,6 +221,9 @@ impl Stretch {
         }
         self.credit = self.credit.saturating_add(1).min(MOST);
         let period = now.saturating_sub(last);
+        if period > 1 {
+            self.sightings.push(step.sighting);
+        }
         if times < 3 || last < self.start || period < tuned::LAP_SHORTEST.get() {
             self.begun = 0;
             return;
@@ -219,7 +233,6 @@ impl Stretch {
         let (one, two) = self.lately;
         (self.laps, self.lately) = (times.min(one).min(two), (two, times));
         self.period = period;
-        self.sightings.push(step.sighting);
     }
 
     /// Laps that were gone through or begun; one less for each new change on the way.
@@ -232,33 +245,39 @@ impl Stretch {
 
     fn signal(&self, agent: Key, tool: &str, cx: &Cx<'_>) -> Option<Signal> {
         let laps = self.laps();
-        let Self { period, first, .. } = *self;
-        cx.limits.reached(laps, 1).then(|| {
-            let mut signal = Streak::default().signal(Told {
-                kind: "long-lap",
-                identity: combine("long-lap", &[agent, first.into()]),
-                count: laps,
-                confidence: confidence(500, 50, laps),
-                signature: cx.named("lap", '#', combine("long-lap", &[first.into()])),
-                message: [
-                    "A round of about ",
-                    &number(period),
-                    " steps, `",
-                    &printable(tool, 48),
-                    "` among them, was walked ",
-                    &number(laps),
-                    " times, and hardly a step of it was new",
-                ]
-                .concat(),
-                instead: "Write down what the round has shown, and do something that none of its steps has done.",
-                recommendation: Recommendation::ChangeApproach,
-                halt_reason: HaltReason::Oscillating,
-            });
-            (signal.period, signal.onset) = (Some(period), self.onset);
-            signal.sightings = self.sightings.iter().copied().collect();
-            // The way is the same, and not every step of it.
-            only_told(signal, cx)
-        })
+        let row = self.row.told().filter(|(_, row)| *row > laps);
+        let count = row.map_or(laps, |(_, row)| row);
+        if !cx.limits.reached(count, 1) {
+            return None;
+        }
+        let tool = printable(tool, 48);
+        let (kind, first, name, message) = if let Some((row, _)) = row {
+            let steps = number(row.many);
+            let came = "` among them, were all made shortly before and came to the same";
+            ("known-steps", row.first.into(), "row", ["The latest ", &steps, " steps, `", &tool, came].concat())
+        } else {
+            let (steps, times) = (number(self.period), number(laps));
+            let walked = ["` among them, was walked ", &times, " times, and hardly a step of it was new"].concat();
+            ("long-lap", self.first.into(), "lap", ["A round of about ", &steps, " steps, `", &tool, &walked].concat())
+        };
+        let mut signal = Streak::default().signal(Told {
+            kind,
+            identity: combine(kind, &[agent, first]),
+            count,
+            confidence: confidence(500, 50, count),
+            signature: cx.named(name, '#', combine(kind, &[first])),
+            message,
+            instead: "Write down what the round has shown, and do something that none of its steps has done.",
+            recommendation: Recommendation::ChangeApproach,
+            halt_reason: HaltReason::Oscillating,
+        });
+        (signal.period, signal.onset) = match row {
+            Some((row, _)) => (None, row.onset),
+            None => (Some(self.period), self.onset),
+        };
+        signal.sightings = self.sightings.iter().copied().collect();
+        // The way is the same, and not every step of it.
+        Some(only_told(signal, cx))
     }
 }
 
@@ -290,7 +309,7 @@ impl Long {
     }
 
     pub(super) fn outlook(&self, view: &View<'_>) -> Outlook {
-        let laps = |walker: &Walker| walker.stretches().map(Stretch::laps).max();
+        let laps = |walker: &Walker| walker.stretches().map(|stretch| stretch.laps().max(stretch.row.laps())).max();
         Outlook::of_all(self.agents.iter().filter_map(laps).map(|laps| view.told(view.limits, laps)))
     }
 

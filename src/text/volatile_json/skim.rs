@@ -1,11 +1,11 @@
 //! What a long object says, told without reading it: only its own fields and those of what it wraps are looked at, and
 //! everything else is stepped over.
 
-use super::super::answer::{Says, WAITING_STATES, says};
+use super::super::answer::{Says, is_under_way, is_waiting_state, says};
 use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
 use super::super::words::listed_name;
-use super::{COUNTS, LISTS, MESSAGES, NEXT, STATES, WRAPPINGS, WRAPS};
+use super::{COUNTS, ENDS, LISTS, MESSAGES, NEXT, WRAPPINGS, WRAPS, names_state};
 
 /// What the object says that is all of a text; nothing where that takes a closer look.
 pub(in super::super) fn skim(text: &str) -> Option<Says> {
@@ -137,7 +137,14 @@ impl<'a> Skim<'a> {
                     // Nought has many forms.
                     (!counts || byte == b'0' && more == 0).then_some(())?;
                     nothing |= counts;
-                    says.negative |= byte == b'f' && matches!(name, "exists" | "found");
+                    match byte {
+                        b'f' => {
+                            says.negative |= matches!(name, "exists" | "found");
+                            says.waiting |= listed_name(&ENDS, name);
+                        }
+                        b't' => says.waiting |= is_under_way(name),
+                        _ => {}
+                    }
                     self.at += more;
                 }
             }
@@ -154,13 +161,13 @@ impl<'a> Skim<'a> {
 
 /// Takes what a text says by its field's name; nothing where it would have to be read for it.
 fn told(name: &str, text: Option<&str>, says_all: &mut Says) -> Option<()> {
-    if listed_name(&STATES, name) {
-        says_all.waiting |= listed_name(&WAITING_STATES, text?);
-    } else if listed_name(&MESSAGES, name) {
+    if listed_name(&MESSAGES, name) {
         let inner = says(text?);
         says_all.negative |= inner.negative;
         says_all.waiting |= inner.waiting;
         says_all.certainly_waiting |= inner.certainly_waiting;
+    } else if names_state(name) {
+        says_all.waiting |= is_waiting_state(text?);
     }
     Some(())
 }
