@@ -665,7 +665,6 @@ fn meanings(word: &[u8], after: &[u8]) -> impl Iterator<Item = Meaning> {
         .filter_map(move |(_, rest, meaning)| {
             let beyond = if rest.is_empty() { after } else { continued(after, rest.as_bytes())? };
             match meaning {
-                // The name of a state goes before it.
                 Named => return state_of(after).is_some_and(is_under_way).then_some(Waiting),
                 Ready => return too_few(after).then_some(Waiting),
                 _ => {}

@@ -25,7 +25,7 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"node-budget","about":"A node has used up its turns or its time.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
   {"id":"cycle-budget","about":"A cycle of the workflow has used up its iterations, its time or its money.","unit":"of the budget","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
   {"id":"repeated-call","about":"The same call with the same outcome, in a row or with other work between.","unit":"points","nudge":6,"block":12,"gate":0,"halt":24,"window":32,"most":4294967295},
-  {"id":"cycle","about":"The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move.","unit":"laps","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
+  {"id":"cycle","about":"The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move; steps in a row that were all made shortly before.","unit":"laps","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
   {"id":"rejected-arguments","about":"Calls turned away for their arguments, or of tools that do not exist.","unit":"rejections","nudge":2,"block":4,"gate":0,"halt":8,"window":8,"most":8},
   {"id":"repeated-error","about":"One tool failing in the same way although its arguments change.","unit":"errors","nudge":3,"block":6,"gate":0,"halt":8,"window":8,"most":8},
   {"id":"resubmission","about":"Attempts one after the other that hardly differ and end in the same root error.","unit":"attempts","nudge":3,"block":4,"gate":0,"halt":8,"window":0,"most":4294967295},
