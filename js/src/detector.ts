@@ -162,7 +162,7 @@ export class LoopDetector {
       const message =
         typeof snapshot === "string"
           ? "expected a Uint8Array, not text: store the bytes, or base64 of them, and decode that"
-          : snapshot instanceof Uint8Array
+          : ArrayBuffer.isView(snapshot)
             ? "expected a Uint8Array whose memory is its own"
             : "expected a Uint8Array";
       throw new LoopwardenError({ code: "invalid-snapshot", message, field: "snapshot" }, { cause });

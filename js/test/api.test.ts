@@ -92,12 +92,14 @@ test("errors name code, field and value", async (t) => {
         () => new LoopDetector({ budgets: { maxIterations: Number.NaN } }),
         "invalid-config",
         "budgets.maxIterations",
+        "NaN",
       ],
       [
         "a map among the arguments",
         () => detector.record({ type: "tool-call", tool: "t", args: { list: [1, { m: new Map() }] } }),
         "invalid-event",
         "args.list[1].m",
+        "Map",
       ],
       [
         "a large integer among the arguments",
@@ -146,10 +148,9 @@ test("what JSON cannot carry is refused and nothing is lost", () => {
   const detector = new LoopDetector();
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
-  for (const args of [cycle, { id: 1n }]) {
-    const error = refused(() => detector.record({ ...call, args }), "invalid-event");
-    assert.ok(error.cause instanceof TypeError);
-  }
+  const error = refused(() => detector.record({ ...call, args: cycle }), "invalid-event");
+  assert.ok(error.cause instanceof TypeError);
+  refused(() => detector.record({ ...call, args: { id: 1n } } as never), "invalid-event", "args.id", "1n");
   const failing = { toJSON: () => assert.fail("no") };
   refused(() => detector.record({ ...call, args: failing }), "invalid-event");
   refused(() => detector.record("x".repeat(32 * 1024 * 1024 + 1)), "invalid-event", undefined, "33554433");
@@ -407,7 +408,7 @@ test("an error is what it says, and what JSON would lose without a word is refus
     );
     assert.throws(
       () => detector.record({ type: "tool-call", tool: "t", args: { inner: value } } as unknown as Event),
-      (error: LoopwardenError) => error.field === "inner" && error.value === name,
+      (error: LoopwardenError) => error.field === "args.inner" && error.value === name,
       name,
     );
   }
@@ -426,7 +427,7 @@ test("a number that is none is refused by name, but in what a tool was given and
     }
     assert.throws(
       () => new LoopDetector({ budgets: { maxIterations: number } }),
-      (error: LoopwardenError) => error.code === "invalid-config" && error.field === "maxIterations",
+      (error: LoopwardenError) => error.code === "invalid-config" && error.field === "budgets.maxIterations",
     );
   }
   assert.equal(detector.record(call).seq, 0);
