@@ -43,7 +43,7 @@ const quiet = (id: string): object =>
 
 /** Asks for a job's state, which takes its time to change. */
 const polls = (id: string, n: number, expect: Scenario["expect"] = "no-loop"): object =>
-  scenario(id, expect, times(n, pair("job_status", { job: 7 }, "the job has not been picked up by anybody")));
+  scenario(id, expect, times(n, pair("job_tail", { job: 7 }, "the job has not been picked up by anybody")));
 
 /** Reads one file again and again. */
 const rereads = (id: string, n: number, expect: Scenario["expect"]): object =>
@@ -86,8 +86,8 @@ test("a poll becomes a polling tool, and the loop is still caught", async () => 
       { falseAlarms: 0, caught: 1 },
     ],
   );
-  assert.deepEqual(result.changes, [{ change: { tools: { job_status: { polling: true } } }, before: 2, after: 0 }]);
-  assert.deepEqual(result.config, { tools: { job_status: { polling: true } } });
+  assert.deepEqual(result.changes, [{ change: { tools: { job_tail: { polling: true } } }, before: 2, after: 0 }]);
+  assert.deepEqual(result.config, { tools: { job_tail: { polling: true } } });
   assert.deepEqual([result.code, result.met], [0, true]);
   const [first] = result.rules;
   assert.deepEqual(first, {
@@ -96,7 +96,7 @@ test("a poll becomes a polling tool, and the loop is still caught", async () => 
     false: 2,
     loops: 1,
     failed: 0,
-    tools: { job_status: 2 },
+    tools: { job_tail: 2 },
   });
 });
 
@@ -179,7 +179,7 @@ test("runs without a label are honest, failed ones are counted apart", async () 
 
 test("a file of events counts every run in it", async () => {
   const events = ["one", "two"].flatMap((run) =>
-    times(run === "two" ? 4 : 1, pair("job_status", { job: 7 }, "the job has not been picked up by anybody")).map(
+    times(run === "two" ? 4 : 1, pair("job_tail", { job: 7 }, "the job has not been picked up by anybody")).map(
       (event) => ({ ...event, run }),
     ),
   );
