@@ -459,7 +459,7 @@ export interface Config {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move.
+     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move; steps in a row that were all made shortly before.
      */
     cycle?: RuleConfig;
     /**
@@ -1096,7 +1096,7 @@ export interface ToolConfig {
      */
     counter?: RuleConfig;
     /**
-     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move.
+     * The same steps with the same outcomes, lap after lap, or with outcomes in which only figures move; steps in a row that were all made shortly before.
      */
     cycle?: RuleConfig;
     /**
