@@ -797,6 +797,7 @@ impl Judging<'_> {
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let waits = text::waits(call, &named);
+        let (kind, watches) = text::kind(call, &named, tool);
         // Something is waited for, and this looks whether it is there.
         let awaited = self.run.ordered.waits && !mutates && matches!(asks, Asks::Nothing | Asks::Record | Asks::View);
         let call = Call {
@@ -807,11 +808,11 @@ impl Judging<'_> {
             edit,
             quiet: text::quiet(call, &named, mutates, asks),
             asks,
-            kind: text::kind(call, &named, tool),
+            kind,
             frame,
             sees,
             polling: self.tool.polling || awaited || matches!(waits, Waits::Long | Waits::Only),
-            watches: !mutates && text::watches(call, &named),
+            watches: watches && !mutates,
             idles: waits == Waits::Only,
             compare_answers: self.tool.compare_answers,
             onset: self.onset,

@@ -20,7 +20,7 @@ use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_
 use crate::text::{
     Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
 };
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
 /// Calls remembered at once.
 const ENTRIES: usize = 32;
@@ -289,8 +289,8 @@ impl Entry {
         if let (Some(last), Some(now)) = (self.at.get(), step.at) {
             let waited = now.saturating_sub(last);
             // Who only looks, and does nothing else for longer than a turn takes, waits for something.
-            let looks =
-                !call.mutates && step.previous == self.index && !matches!(call.asks, Asks::Search | Asks::Prose);
+            let asks = matches!(call.asks, Asks::Search | Asks::Prose);
+            let looks = !call.mutates && !asks && !facts.negative && step.previous == self.index;
             let (long, short) = match () {
                 () if says_wait => (PAUSE / 4, PAUSE / 4),
                 () if self.came.patient() => (PAUSE / 2, PAUSE / 4),
@@ -425,20 +425,16 @@ impl Entry {
         let tool = printable(&call.name, 48);
         let others = u32::from(self.points.others);
         let times = number(self.times.saturating_add(others));
-        let but;
         let each = match others {
-            0 => "each time",
-            1 => "all but once",
-            _ => {
-                but = ["all but ", &*number(others), " times"].concat();
-                &but
-            }
+            0 => Cow::Borrowed("each time"),
+            1 => "all but once".into(),
+            _ => ["all but ", &number(others), " times"].concat().into(),
         };
         let message = if custom {
-            ["`", &tool, "` came ", &times, " times with the same key and the outcome before ", each].concat()
+            ["`", &tool, "` came ", &times, " times with the same key, and with the same outcome ", &each].concat()
         } else {
             let came = outcome_words(self.came.outcome(), self.came.failed());
-            ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", each].concat()
+            ["`", &tool, "` was called ", &times, " times with the same arguments and gave ", came, " ", &each].concat()
         };
         let nudge = cx.limits.nudge.saturating_mul(scale);
         let told = self.is_told(loose, cx.limits);

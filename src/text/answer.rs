@@ -406,9 +406,9 @@ fn none_found(line: &str) -> bool {
 }
 
 /// Words of a state that nothing follows by itself.
-const FINAL: &str = "aborted backoff blocked blown broken canceled cancelled closed complete completed crashed crashloopbackoff dead declined denied disabled \
-    done down error expired failed failure fault faulty finished idle imagepullbackoff invalid lost missing off offline \
-    paused refunded rejected required requires restarting stopped stuck succeeded success suspended unauthorized unavailable unknown unreachable";
+const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed complete completed crashed crashloopbackoff declined denied disabled \
+    done down error expired failed failure fault faulty finished imagepullbackoff invalid missing offline \
+    paused rejected required requires restarting stopped stuck succeeded success suspended unauthorized unavailable unknown unreachable";
 /// Bytes of an answer that tells a state, at most.
 const STATE_ANSWER: usize = 1200;
 
@@ -897,7 +897,7 @@ mod tests {
             assert!(may_change(answer), "{answer}");
         }
         for answer in
-            ["job 7: failed", "CrashLoopBackOff", "{\"state\":\"OFF\"}", "needs a signature, which is required"]
+            ["job 7: failed", "CrashLoopBackOff", "{\"state\":\"FAILED\"}", "needs a signature, which is required"]
         {
             assert!(!may_change(answer), "{answer}");
         }

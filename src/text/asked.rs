@@ -39,11 +39,14 @@ const WAIT: &str = "aspetta aspettare attendez attends attendre attendi espera e
 const FOR: &str = "a auf bis che finché for hasta jusqu'à on que till til until";
 /// Words that tell to look again and again, and such that do so where it is said until when.
 const LOOK: &str = "checking looking monitoring pinging polling probing refreshing watching";
-const POLL: &str = "poll polls";
 const LOOK_UNTIL: &str = "ask check look monitor observe ping probe query refresh watch";
 const UNTIL: &str = "til till until";
+/// Words behind which a poll is a thing, and words of work that is done until it is well, which is no look.
+const ARTICLES: &str = "a an another opinion our straw that the their this your";
+const WORK: &str = "change correct debug edit fix implement improve make mend refactor repair rewrite write";
 /// Words behind `wait for` that tell whom nobody can look for, and words before `wait` that forbid it.
-const NOBODY: &str = "any approval confirmation feedback further input instructions me my permission us user's your";
+const NOBODY: &str =
+    "any approval confirmation feedback further input instructions me my permission us user user's your";
 const NEVER: &str = "cannot can't don't dont never no not without";
 
 /// Whether a text orders to wait for something, or to look at it until it is as wanted.
@@ -52,20 +55,19 @@ pub(crate) fn orders_wait(text: &str) -> bool {
 }
 
 fn waits_in(sentence: &str) -> bool {
-    let words = || sentence.split(|char: char| !is_of_word(char)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = sentence.split(|char: char| !is_of_word(char)).filter(|word| !word.is_empty()).collect();
     let (mut before, mut last, mut looks) = ("", "", false);
-    for word in words() {
-        let forbidden = listed(NEVER, before);
-        if listed(FOR, word) && listed(WAIT, last) && !forbidden
-            || listed(POLL, word) && !listed(NEVER, last)
+    for (at, word) in words.iter().enumerate() {
+        let ordered = listed(FOR, word) && listed(WAIT, last) && !listed(NEVER, before)
+            || same(word, "poll") && !listed(NEVER, last) && !listed(ARTICLES, last)
             || listed(LOOK, word) && (same(last, "keep") || same(last, "continue"))
-            || listed(UNTIL, word) && looks
-        {
+            || listed(UNTIL, word) && looks;
+        if ordered {
             // `wait for the user's approval`, `wait for my go-ahead`
-            let mut next = words().skip_while(|next| !core::ptr::eq(*next, word)).skip(1).take(3);
-            return !next.any(|next| listed(NOBODY, next) || same(next, "user"));
+            let mut next = words.iter().skip(at + 1).take(3);
+            return !next.any(|next| listed(NOBODY, next));
         }
-        looks |= listed(LOOK_UNTIL, word) && !listed(NEVER, last);
+        looks = (looks || listed(LOOK_UNTIL, word) && !listed(NEVER, last)) && !listed(WORK, word);
         (before, last) = (last, word);
     }
     false
@@ -158,6 +160,8 @@ mod tests {
             "Then wait for the user's confirmation",
             "Look into why the watch is slow",
             "Fix the tests until they pass",
+            "Check the tests and fix them until they pass",
+            "Make a poll for the crew",
             "The waiters were paid",
             "",
         ] {

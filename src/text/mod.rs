@@ -87,7 +87,7 @@ pub(crate) use outcome::{
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
     Asks, REASONS, Waits, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
-    request_words, scrolls, waits, watches, word_hashes,
+    request_words, scrolls, waits, word_hashes,
 };
 pub(crate) use root::{Tokens, down, first_mark, is_unmarked, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;

@@ -6,7 +6,7 @@
 
 use super::digest::{Key, combine, key, mark};
 use super::outcome::Empty;
-use super::request::Asks;
+use super::request::{Asks, shows_state};
 use super::shell::{Lexer, Token};
 use super::target::{changes_table, does};
 use super::words::{any_listed, listed, name_words, same};
@@ -190,7 +190,7 @@ pub(crate) struct Named {
     /// It does nothing but wait.
     pub(super) sleeps: bool,
     /// It tells the state of something that changes by itself.
-    pub(super) watches: bool,
+    watches: bool,
     /// What the call's action tells, where it names one.
     action: Action,
 }
@@ -630,7 +630,7 @@ fn line_mutates(line: &str) -> bool {
 const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
 
 /// The program that a shell command line begins with, past going to a folder, and what comes first of what it is to do.
-pub(super) fn leading(line: &str) -> Option<(&str, Option<&str>)> {
+fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     let mut lexer = Lexer::new(line);
     // A prefix or two, the program, and what it is to do.
     let (mut words, mut count) = ([""; 8], 0);
@@ -743,11 +743,15 @@ fn line_writes(line: &str) -> bool {
     edits(words.get(..count).unwrap_or_default())
 }
 
-/// What kind of call it is: of one tool, and of a shell's of one program.
-pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> u32 {
+/// What kind of call it is, of one tool and of a shell's of one program; and whether those tell the state of something that
+/// changes by itself.
+pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> (u32, bool) {
     let line = if named.shell { command(call, named) } else { None };
-    let program = line.as_deref().and_then(leading).map_or(0, |(name, _)| key("program", name.as_bytes()));
-    mark(combine("kind", &[tool, program]))
+    let (program, shows) = match line.as_deref().and_then(leading) {
+        Some((name, first)) => (key("program", name.as_bytes()), shows_state(name, first)),
+        None => (0, false),
+    };
+    (mark(combine("kind", &[tool, program])), named.watches || shows)
 }
 
 fn nested_line_mutates(line: &str, nesting: usize) -> bool {

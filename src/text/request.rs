@@ -1,7 +1,7 @@
 //! Requests in natural language: what is asked of a search, of a model or of another agent.
 
 use super::goal::{Goal, beside, goal_words};
-use super::mutation::{Named, action, command, leading, line_searches};
+use super::mutation::{Named, action, command, line_searches};
 use super::target::uncommented;
 use super::words::{Sieve, any_listed, listed, listed_name, same, spaced};
 use crate::codec::codec;
@@ -235,17 +235,10 @@ const STATE_PROGRAMS: [(&str, &str); 16] = [
     ("zpool", "status"),
 ];
 
-/// Whether a call looks at the state of something that changes by itself, by its tool's name or its command line.
-pub(crate) fn watches(call: &ToolCall, named: &Named) -> bool {
-    named.watches
-        || command(call, named).is_some_and(|line| {
-            leading(&line).is_some_and(|(program, first)| {
-                STATE_PROGRAMS.iter().any(|(name, does)| {
-                    *name == program
-                        && (does.is_empty() || first.is_some_and(|first| does.split(' ').any(|one| one == first)))
-                })
-            })
-        })
+/// Whether a program, by the first of its arguments, tells the state of something that changes by itself.
+pub(super) fn shows_state(program: &str, first: Option<&str>) -> bool {
+    let does = STATE_PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, does)| *does);
+    does.is_some_and(|does| does.is_empty() || first.is_some_and(|first| does.split(' ').any(|one| one == first)))
 }
 
 /// Bytes of a line that does nothing but wait, at most.
