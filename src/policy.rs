@@ -297,13 +297,10 @@ pub(crate) fn decide(
         verdict.guidance = Some("Loopwarden: a human ended this run.".into());
         verdict.suggested_actions = vec!["end the run".to_string()];
     }
-    verdict.findings = told.iter().map(|told| finding(told, run, scene)).collect();
+    verdict.findings = told.iter().map(|told| Arc::new(finding(told, run, scene))).collect();
     run.standings.judged(verdict.level, run.now);
     for (finding, told) in verdict.findings.iter().zip(&told).rev() {
-        // What was only observed must not hide the level that was once given.
-        if finding.level > Level::Observe {
-            run.standings.keep(finding, !told.rule.outlives);
-        }
+        run.standings.keep(finding, !told.rule.outlives);
     }
     if config.mode == Mode::Shadow {
         verdict.would_be = Some(verdict.level);

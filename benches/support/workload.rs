@@ -73,7 +73,7 @@ impl Kind {
     }
 
     /// Text of at least a length in bytes, different for every seed.
-    fn text(self, length: usize, seed: usize) -> String {
+    pub(crate) fn text(self, length: usize, seed: usize) -> String {
         let mut numbers = Numbers::new(seed);
         let mut made = String::new();
         while made.len() < length {

@@ -131,7 +131,7 @@ records! {
     wit::Scope => model { run, task, parent_task, agent }
     wit::Verdict => model {
         seq, level: level.into(), would_be: would_be.map(Into::into),
-        findings: findings.into_iter().map(Into::into).collect(), halt_reason: halt_reason.map(Into::into),
+        findings: findings.into_iter().map(|finding| Arc::new(finding.into())).collect(), halt_reason: halt_reason.map(Into::into),
         recommendation: recommendation.into(), guidance, needs_evaluation, question, suggested_actions, label,
         recovery: recovery.map(Into::into),
         records: records.iter().filter_map(|record| serde_json::from_str(record).ok()).collect(),

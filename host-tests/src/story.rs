@@ -67,9 +67,10 @@ impl<W: Write> Story<W> {
     fn explain(&mut self, verdict: &Verdict) -> io::Result<()> {
         let style = if verdict.level >= Level::Block { RED } else { YELLOW };
         let level = self.painted(style, &format!("{:>5}  {}", "▲", verdict.level.name().to_uppercase()));
-        let Some(Finding { rule, message, evidence, .. }) = verdict.findings.first() else {
+        let Some(finding) = verdict.findings.first() else {
             return writeln!(self.out, "{level}");
         };
+        let Finding { rule, message, evidence, .. } = &**finding;
         let rule = self.painted(BOLD, rule);
         writeln!(self.out, "{level}  {rule}: {}", printable(message))?;
         for evidence in evidence {
@@ -202,7 +203,7 @@ mod tests {
         let finding =
             Finding { rule: "cycle".into(), message: "again".into(), evidence: vec![evidence], ..Finding::default() };
         let guidance = Some("Loopwarden: try another way. ".repeat(8));
-        Verdict { level: Level::Nudge, findings: vec![finding], guidance, ..Verdict::default() }
+        Verdict { level: Level::Nudge, findings: vec![finding.into()], guidance, ..Verdict::default() }
     }
 
     #[test]

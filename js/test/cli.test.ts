@@ -121,7 +121,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
       assert.equal(code, 2);
       assert.equal(stdout, "");
       assert.match(stderr, message);
-      assert.match(stderr, /See loopwarden .*--help|^Usage: loopwarden COMMAND/m);
+      assert.match(stderr, /See npx loopwarden .*--help|^Usage: loopwarden COMMAND/m);
     });
   }
 });

@@ -144,7 +144,7 @@ records! {
     model::Scope => wit { run, task, parent_task, agent }
     model::Verdict => wit {
         seq, level: level.into(), would_be: would_be.map(Into::into),
-        findings: findings.into_iter().map(Into::into).collect(), halt_reason: halt_reason.map(Into::into),
+        findings: findings.into_iter().map(|finding| Arc::unwrap_or_clone(finding).into()).collect(), halt_reason: halt_reason.map(Into::into),
         recommendation: recommendation.into(), guidance, needs_evaluation, question, suggested_actions, label,
         recovery: recovery.map(Into::into), records: records.iter().map(json::to_string).collect(),
     }

@@ -213,7 +213,7 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_be: Option<Level>,
     /// Every rule that fired, strongest first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Arc<Finding>>,
     /// Why the run should end, when `level` is `halt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halt_reason: Option<HaltReason>,

@@ -21,6 +21,8 @@ const ONE_THING: u32 = 3;
 const MORE: u32 = 2;
 /// Negative answers of a list, each about something else, that count as one.
 const LIST: usize = 2;
+/// Of the calls of a list one in so many finds something.
+const PART: usize = 4;
 
 windows!(NegativeAnswers = NEGATIVE_ANSWERS of Answer, ByName);
 
@@ -67,15 +69,15 @@ pub(crate) struct Answer {
 }
 codec!(struct Answer { no, round, mutations, seen });
 
-/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, then 15 bits of
-/// the call, where only figures tell it from the one of its kind before it, and 15 of what it acted upon; 0 for neither.
+/// A negative answer in four bytes, 0 for any other: the lowest bit, then whether it was refused rather than empty, whether only
+/// figures tell the call from the one of its kind before it, 14 bits of the call, and 15 of what it acted upon; 0 for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct No(u32);
 codec!(struct No(_));
 
 impl No {
-    const fn new(failed: bool, call: u32, target: u32) -> Self {
-        Self(target >> 17 << 17 | call >> 17 << 2 | (failed as u32) << 1 | 1)
+    const fn new(failed: bool, figures: bool, call: u32, target: u32) -> Self {
+        Self(target >> 17 << 17 | call >> 18 << 3 | (figures as u32) << 2 | (failed as u32) << 1 | 1)
     }
 
     const fn is_no(self) -> bool {
@@ -91,8 +93,13 @@ impl No {
     }
 
     /// The call and what it acted upon.
-    const fn about(self) -> u32 {
-        self.0 >> 2
+    const fn call(self) -> u32 {
+        self.0 >> 3
+    }
+
+    /// The same where figures tell it from the call before.
+    const fn figures(self) -> u32 {
+        if self.0 & 4 != 0 { self.call() } else { self.target() }
     }
 }
 
@@ -110,16 +117,19 @@ impl Window<Answer> {
             |one: u32, of: fn(No) -> u32| one != 0 && self.negative().filter(|other| of(other.no) == one).count() == 1;
         // One thing after the other that is there, and does not hold what is asked for.
         let things = || self.negative().all(|answer| alone(answer.no.target(), No::target));
-        // Figures alone may be pages behind the last one.
-        let others = || self.negative().filter(|answer| !alone(answer.no.about(), No::about)).count();
-        let list = failed == 0 && (things() || self.finds_some() && others() <= 1);
+        let others = |of: fn(No) -> u32| self.negative().filter(|answer| !alone(of(answer.no), of)).count();
+        // Figures alone may be pages behind the last one; who goes through a list in words finds a part of it.
+        let list = failed == 0
+            && (things()
+                || self.finds_some(1) && others(No::figures) <= 1
+                || self.finds_some(self.seen.len().div_ceil(PART)) && others(No::call) <= 1);
         u32::try_from(if list { alike / LIST } else { alike }).unwrap_or(u32::MAX)
     }
 
-    /// Whether something is found between two negative answers.
-    fn finds_some(&self) -> bool {
+    /// Whether so much is found, some of it between two negative answers.
+    fn finds_some(&self, least: usize) -> bool {
         let mut found = self.seen.iter().skip_while(|answer| !answer.no.is_no()).skip_while(|answer| answer.no.is_no());
-        found.any(|answer| answer.no.is_no())
+        found.any(|answer| answer.no.is_no()) && self.seen.len() - self.negative().count() >= least
     }
 
     /// The evidence, where so many negative answers name one thing.
@@ -172,9 +182,9 @@ fn see(
         }
         let target = step.call.as_ref().and_then(|call| call.target).map_or(0, mark);
         let next = step.kin.before.is_some_and(|_| !step.kin.is_same_call());
-        let figures = step.call.as_ref().filter(|_| next).map_or(0, |call| mark(call.key));
+        let call = step.call.as_ref().map_or(0, |call| mark(call.key));
         let failed = || step.facts.class.is_some() || step.root(result, cx.salt).is_some();
-        let no = if negative { No::new(failed(), figures, target) } else { No::default() };
+        let no = if negative { No::new(failed(), next, call, target) } else { No::default() };
         let answer = Answer { no, round, mutations: step.mutations_after(), seen: step.occurrence() };
         window.seen.push(answer, cx.limits.window as usize);
     }
@@ -217,7 +227,9 @@ mod tests {
     fn table() {
         Script::new("{}").play("a- b- c- d-").expect(RULE, &[]);
         Script::new("{}").play("a- b- c- d- e-").expect(RULE, &[(9, Nudge)]);
-        Script::new("{}").play("a- b:1 c- d- e:2 f- g-").expect(RULE, &[(13, Nudge)]);
+        Script::new("{}").play("a- b:1 c- d- e- f-").expect(RULE, &[(11, Nudge)]);
+        // One thing after the other, a few of which are there.
+        Script::new("{}").play("a- b:1 c- d- e:2 f- g-").expect(RULE, &[]);
         Script::new("{}").play("a- b:1 c- d:2 e- f:3 g- h:4 i- j:5 k-").expect(RULE, &[]);
         Script::new("{}").play("a- b- | c- d- e-").expect(RULE, &[]);
         // Something new is changed in between.

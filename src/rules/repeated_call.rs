@@ -156,9 +156,9 @@ impl Came {
     /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago: that is a watch.
     fn of(step: &Step, call: &Call, result: Option<&ToolResult>, alone: bool, waited: bool) -> Self {
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
-        let open =
-            || alone && call.watches && !step.facts.failed && result.is_some_and(|result| may_change(&result.output));
-        let patient = call.polling || step.facts.waiting || waited && !step.facts.failed || open();
+        let stays = result.filter(|_| call.watches && !step.facts.failed).and_then(|result| may_change(&result.output));
+        let waits = alone && stays == Some(true) || waited && !step.facts.failed && stays != Some(false);
+        let patient = call.polling || step.facts.waiting || waits;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
         let flags = u8::from(page) << 6 | u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
         Self((step.outcome as u8) << 2 | flags)

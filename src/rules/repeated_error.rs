@@ -8,7 +8,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere};
 use crate::state::{Call, Occurrence, Sighting, Step, Time};
-use crate::text::{Asks, Key, backoff, combine, mark, printable};
+use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable};
 use alloc::format;
 
 const EVIDENCE: usize = 5;
@@ -38,7 +38,7 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
     ahead,
     called: |waits, call, payload| {
         if let Some(wait) = backoff(payload) {
-            *waits = Some((call.key, wait));
+            *waits = Some((call.key, Wait::Own(wait)));
         }
     },
     heeds: |_, _| true,
@@ -53,8 +53,16 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
     fits: |_| true,
 };
 
-/// The latest call that says how long it waits, in milliseconds.
-type Waits = Option<(Key, i64)>;
+/// The latest call that says how long it waits, or whose answer says how long to wait before it is made again.
+type Waits = Option<(Key, Wait)>;
+
+/// In milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wait {
+    Own(i64),
+    Asked(i64),
+}
+codec!(enum Wait { Own(wait): 0, Asked(wait): 1 });
 
 /// One call of a tool.
 #[derive(Clone, Debug)]
@@ -148,7 +156,7 @@ impl Window<Outing> {
         })
     }
 
-    fn took(&mut self, step: &Step, result: &ToolResult, waits: Option<i64>, window: usize) {
+    fn took(&mut self, step: &Step, result: &ToolResult, wait: Option<Wait>, window: usize) {
         let facts = &step.facts;
         let call = step.call.as_ref();
         // A search that names no target is about what it asks for: another question is about something else.
@@ -163,7 +171,12 @@ impl Window<Outing> {
         let round = call.and_then(|call| call.round);
         let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
         let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
-        let waited = waits.unwrap_or(0).max(by_clock);
+        let (own, obeyed) = match wait {
+            Some(Wait::Own(own)) => (Some(own), false),
+            Some(Wait::Asked(asked)) => (None, by_clock >= asked),
+            None => (None, false),
+        };
+        let waited = own.unwrap_or(0).max(by_clock);
         let mutates = call.is_some_and(|call| call.mutates);
         let weight = match before {
             // The calls of a round were made before any of them was answered: one mistake.
@@ -191,18 +204,21 @@ impl Window<Outing> {
                 if ((before.call == key || target != 0 && before.target == target)
                     && (by_clock >= if mutates { PAUSE } else { GLANCE }
                         || step.slept
+                        || obeyed
                         || grows(before.waited.into(), waited))
-                    || waits.is_some_and(|waits| waits >= SHORTEST && waits > before.waited.into()))
+                    || own.is_some_and(|own| own >= SHORTEST && own > before.waited.into()))
                     && step.transient(result) =>
             {
                 THIRD
             }
             _ => WHOLE,
         };
-        if step.outcome == Outcome::Ok && !facts.failed && target != 0 {
+        if step.outcome == Outcome::Ok && !facts.failed && (target != 0 || key != 0) {
             // It works now: what failed on this target before is settled. A look at it settles no change that failed:
             // editors that view and edit by one name would never fail on end.
-            let settled = |call: &&mut Outing| call.target == target && (mutates || !call.mutates);
+            let settled = |call: &&mut Outing| {
+                key != 0 && call.call == key || target != 0 && call.target == target && (mutates || !call.mutates)
+            };
             self.seen.iter_mut().filter(settled).for_each(|call| call.class = None);
         }
         // Nor does it say anything about how often changes fail.
@@ -257,6 +273,11 @@ fn see(
             let key = step.call.as_ref().map(|call| call.key);
             let waited = waits.take_if(|(call, _)| Some(*call) == key).map(|(_, wait)| wait);
             window.took(step, result, waited, cx.limits.window as usize);
+            if step.facts.transient
+                && let (Some(key), Some(wait)) = (key, asked_wait(&result.output))
+            {
+                *waits = Some((key, Wait::Asked(wait)));
+            }
             let class = window.seen.last().and_then(|call| call.class).filter(|_| step.facts.failed);
             let name = step.name(result);
             *after = After::Newest;
@@ -285,6 +306,12 @@ mod tests {
         play(&"a!429_unavailable @30 ".repeat(7)).last(RULE, Nudge);
         // Each time longer, by the clock.
         play("a!429_unavailable @2 a!429_unavailable @4 a!429_unavailable @8 a!429_unavailable").expect(RULE, &[]);
+        // As long as the answer asks for.
+        play("a!429_retry_after_2 @2 a!429_retry_after_2 @3 a!429_retry_after_2 @2 a!429_retry_after_2")
+            .expect(RULE, &[]);
+        play("a!429_retry_after_9 @2 a!429_retry_after_9 @3 a!429_retry_after_9").last(RULE, Nudge);
+        // What has worked in the end is over.
+        play("a!x @9 a!x a:1 a!x @9 a!x a:1 a!x a!x").expect(RULE, &[]);
         // Without a pause, for a failure that no waiting ends, or for another call.
         play("a!429_unavailable a!429_unavailable a!429_unavailable").last(RULE, Nudge);
         play("a!x @30 a!x @60 a!x").last(RULE, Nudge);

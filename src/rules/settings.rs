@@ -219,9 +219,11 @@ impl Settings {
 }
 
 /// Rules about what is done again and again, and what one more time adds at most.
-const AGAIN: [(&str, u32); 9] = [
+const AGAIN: [(&str, u32); 11] = [
     ("cycle", 1),
+    ("failing-target", 1),
     ("failure-streak", 1),
+    ("negative-answers", 1),
     ("no-effect", 1),
     ("remade-change", 1),
     ("repeated-call", 3),

@@ -20,7 +20,9 @@ use crate::model::{HaltReason, Recommendation, Role};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Payload, Rule, Signal, Told};
 use crate::state::{Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Goal, Key, Vocabulary, combine, complains, figures, mark, plain_words, salted, trimmed};
+use crate::text::{
+    Asks, Goal, Key, Vocabulary, combine, complains, figures, mark, plain_words, quoted, salted, trimmed,
+};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 use answered::Answered;
@@ -160,8 +162,12 @@ impl Talk {
                 }
             }
         }
+        news.counts = figures(text).any(|(figure, _)| named.contains(&figure));
         news.named = !named.is_empty();
-        news.counts = news.named && figures(text).any(|(figure, _)| named.contains(&figure));
+        // A word asked for, a title: what stands in quotation marks is named.
+        for thing in quoted(text) {
+            news.named |= self.words.learn(thing);
+        }
         news.report = text.len() > tuned::TALK_LONGEST.get() as usize && news.is_fresh(goal);
         news
     }

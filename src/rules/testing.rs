@@ -306,7 +306,12 @@ impl Played {
 
     /// Every finding of a rule, in full.
     pub(crate) fn findings(&self, rule: &str) -> Vec<&crate::model::Finding> {
-        self.verdicts.iter().flat_map(|verdict| &verdict.findings).filter(|finding| finding.rule == rule).collect()
+        self.verdicts
+            .iter()
+            .flat_map(|verdict| &verdict.findings)
+            .map(|finding| &**finding)
+            .filter(|finding| finding.rule == rule)
+            .collect()
     }
 
     /// Every question to a judge: the index of its event and the question.

@@ -160,17 +160,17 @@ pub(crate) struct Standings {
 }
 codec!(struct Standings { all, findings });
 
-/// A finding and what it takes, which is asked of all of them whenever one changes.
+/// A finding, as the verdict on its event has it, and what it takes, which is asked of all of them whenever one changes.
 #[derive(Clone, Debug)]
 struct Found {
-    finding: Finding,
+    finding: Arc<Finding>,
     /// Bytes on the heap, and in a snapshot at most.
     heap: usize,
     weight: usize,
 }
 
 impl Found {
-    fn new(finding: Finding) -> Self {
+    fn new(finding: Arc<Finding>) -> Self {
         Self { heap: finding.heap(), weight: weight(&finding), finding }
     }
 
@@ -180,7 +180,7 @@ impl Found {
 }
 
 impl Codec for Found {
-    const SIZE: usize = Finding::SIZE + 16;
+    const SIZE: usize = Arc::<Finding>::SIZE + 16;
 
     fn heap(&self) -> usize {
         self.heap
@@ -191,7 +191,7 @@ impl Codec for Found {
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
-        Self::new(Finding::take(from))
+        Self::new(Arc::take(from))
     }
 }
 
@@ -314,7 +314,7 @@ impl Standings {
     }
 
     fn all_found(&self) -> impl DoubleEndedIterator<Item = &Finding> {
-        self.findings.iter().map(|found| &found.finding)
+        self.findings.iter().map(|found| &*found.finding)
     }
 
     /// The latest finding of a loop, by what [`Self::keep`] tells loops apart with.
@@ -324,24 +324,33 @@ impl Standings {
         self.all_found().rev().find(same)
     }
 
-    /// Keeps the latest finding of each loop. A rule that counts for a task finds one loop there, whoever is at work;
-    /// the others find one `per_agent`.
-    pub(crate) fn keep(&mut self, finding: &Finding, per_agent: bool) {
+    /// Keeps the latest finding of each loop, at the level that was given last: a finding that is only observed brings one
+    /// that is kept up to date, and is none to keep. A rule that counts for a task finds one loop there, whoever is at
+    /// work; the others find one `per_agent`.
+    pub(crate) fn keep(&mut self, finding: &Arc<Finding>, per_agent: bool) {
         let same = |known: &Finding| {
             known.signature == finding.signature
                 && known.rule == finding.rule
                 && known.scope.task == finding.scope.task
                 && (!per_agent || known.scope.agent == finding.scope.agent)
         };
+        let mut finding = Arc::clone(finding);
         // There is one at most, and mostly it is among the latest.
         if let Some(known) = self.findings.iter().rposition(|known| same(&known.finding)) {
-            self.findings.remove(known);
+            let known = self.findings.remove(known).finding;
+            if finding.level == Level::Observe {
+                let finding = Arc::make_mut(&mut finding);
+                (finding.level, finding.threshold) = (known.level, known.threshold);
+            }
+        } else if finding.level == Level::Observe {
+            return;
+        } else {
+            let task = finding.scope.task.as_deref();
+            if self.findings.iter().filter(|known| known.is_of(task)).count() >= FINDINGS_OF_ONE {
+                self.drop_oldest(task);
+            }
         }
-        let found = Found::new(finding.clone());
-        let task = finding.scope.task.as_deref();
-        if self.findings.iter().filter(|known| known.is_of(task)).count() >= FINDINGS_OF_ONE {
-            self.drop_oldest(task);
-        }
+        let found = Found::new(finding);
         let room = FINDING_BYTES.saturating_sub(found.weight);
         let mut held: usize = self.findings.iter().map(|known| known.weight).sum();
         while !self.findings.is_empty() && (self.findings.len() >= FINDINGS || held > room) {

@@ -412,10 +412,11 @@ const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed co
 /// Bytes of an answer that tells a state, at most.
 const STATE_ANSWER: usize = 1200;
 
-/// Whether an answer about the state of something leaves open whether it changes by itself.
-pub(crate) fn may_change(answer: &str) -> bool {
-    let mut words = answer.split(|char: char| !char.is_ascii_alphabetic());
-    answer.len() <= STATE_ANSWER && !words.any(|word| FINAL.split(' ').any(|last| same(last, word)))
+/// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not; neither where
+/// it is too long to tell.
+pub(crate) fn may_change(answer: &str) -> Option<bool> {
+    let last = |word| FINAL.split(' ').any(|last| same(last, word));
+    (answer.len() <= STATE_ANSWER).then(|| !answer.split(|char: char| !char.is_ascii_alphabetic()).any(last))
 }
 
 /// What `text`, with single blanks, says.
@@ -894,14 +895,14 @@ mod tests {
     #[test]
     fn states_that_may_change() {
         for answer in ["players 3 of 4", "{\"turn\":\"black\"}", "", "Driver: on the way"] {
-            assert!(may_change(answer), "{answer}");
+            assert_eq!(may_change(answer), Some(true), "{answer}");
         }
         for answer in
             ["job 7: failed", "CrashLoopBackOff", "{\"state\":\"FAILED\"}", "needs a signature, which is required"]
         {
-            assert!(!may_change(answer), "{answer}");
+            assert_eq!(may_change(answer), Some(false), "{answer}");
         }
-        assert!(!may_change(&"word ".repeat(300)));
+        assert_eq!(may_change(&"word ".repeat(300)), None);
     }
 
     #[test]

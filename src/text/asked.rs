@@ -1,5 +1,5 @@
-//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`; and whether something
-//! is to be waited for.
+//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`, `one by one`; and
+//! whether something is to be waited for.
 //!
 //! Who does what was ordered goes round in circles on purpose.
 
@@ -82,12 +82,38 @@ fn listed(list: &str, word: &str) -> bool {
     place(list, word).is_some()
 }
 
+/// What tells that many things are to be gone through, each of which is worth what a watch is.
+const SWEEPS: [&str; 20] = [
+    "all combinations",
+    "alle kombinationen",
+    "checklist",
+    "checkliste",
+    "each combination",
+    "each of the following",
+    "each of these",
+    "einer nach dem anderen",
+    "eins nach dem anderen",
+    "every combination",
+    "nacheinander",
+    "one after another",
+    "one after the other",
+    "one by one",
+    "todas las combinaciones",
+    "toutes les combinaisons",
+    "un par un",
+    "uno por uno",
+    "which of the following",
+    "which of these",
+];
+
 /// The most times that a text orders something; 0 where it orders nothing of the kind.
 pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
         return 0;
     }
-    text.split(['.', '!', '?', ';', '\n']).map(of_sentence).max().unwrap_or(0).min(MOST)
+    let lower = text.to_ascii_lowercase();
+    let sweep = if SWEEPS.iter().any(|sweep| lower.contains(sweep)) { WATCH } else { 0 };
+    text.split(['.', '!', '?', ';', '\n']).map(of_sentence).max().unwrap_or(0).max(sweep).min(MOST)
 }
 
 /// `each dog's` is about no second.
@@ -191,6 +217,10 @@ mod tests {
             ("Becca owns 3 times the cards of Ida", 0),
             ("Toss it ten times and tell me how often it was heads", 10),
             ("You have repeated the same mistake four times", 0),
+            ("Work through all combinations of version and cipher", WATCH),
+            ("Prüfe die Häfen nacheinander", WATCH),
+            ("Which of these names are free: Alcyon, Bittern", WATCH),
+            ("Which of them is one?", 0),
             ("try at most 5 times", 0),
             ("up to 3 attempts", 0),
             ("a table for 4 at 8", 0),

@@ -5,6 +5,7 @@
 //! are ready. Whether those moved is the effect of the action; the text around them is other people's. Which figures
 //! tell the state is not known beforehand: those are compared that stand behind the same word in both results.
 
+use super::words::{hashed as hash, hashed_word};
 use crate::codec::codec;
 use alloc::vec::Vec;
 
@@ -78,8 +79,11 @@ impl State {
     }
 
     fn read(&mut self, line: &str, figures: bool) {
+        if !figures && (self.place != 0 || !line.contains("://")) {
+            return;
+        }
         let mut rest = line;
-        let mut word = 0;
+        let mut word = None;
         while let Some(start) = rest.find(|char: char| char.is_alphanumeric() || matches!(char, '\'' | '[')) {
             let Some((_, tail)) = rest.split_at_checked(start) else { return };
             if let Some(end) = quoted(tail) {
@@ -111,10 +115,11 @@ impl State {
             let token = token.trim_end_matches('.');
             if token.starts_with(|char: char| char.is_ascii_digit()) {
                 if figures && self.figures.len() < FIGURES {
+                    let word = word.map_or(0, |word| hashed_word(word, usize::MAX));
                     self.figures.push((word, hash(token.chars())));
                 }
             } else {
-                word = hash(token.chars().flat_map(char::to_lowercase));
+                word = Some(token);
             }
         }
     }
@@ -171,15 +176,6 @@ fn without_sessions(address: &str) -> u32 {
         }
     }
     hash(kept.into_iter())
-}
-
-fn hash(chars: impl Iterator<Item = char>) -> u32 {
-    let mut hash = 0x811c_9dc5_u32;
-    for char in chars {
-        hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
-    }
-    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
-    hash ^ hash >> 12
 }
 
 #[cfg(test)]

@@ -93,6 +93,7 @@ fn open(output: &str) -> Option<Opened<'_>> {
     match text.as_bytes() {
         [b'{', .., b'}'] => in_json(text),
         [b'<', ..] => in_tags(text),
+        [b'[', b'{', ..] => in_list(text),
         [.., b']'] => above_footer(text).or_else(|| below_heading(text)),
         [b'"', .., b'"'] => {
             let Value::String(output) = serde_json::from_str(text).ok()? else { return None };
@@ -117,19 +118,36 @@ fn in_json(text: &str) -> Option<Opened<'_>> {
     blocks(&fields).or_else(|| streams(&fields))
 }
 
-/// `{"content": [{"type": "text", "text": …}], "isError": false}`
-fn blocks(fields: &Map<String, Value>) -> Option<Opened<'static>> {
-    let texts = fields.get("content")?.as_array()?.iter().map(|block| match block.get("type")?.as_str()? {
-        "text" => block.get("text")?.as_str(),
-        _ => None,
+/// `[{"type": "text", "text": …}]`
+fn in_list(text: &str) -> Option<Opened<'static>> {
+    // As above.
+    let known = |name| matches!(name, "annotations" | "text" | "type");
+    if !text.split('"').nth(1).is_some_and(known) || !text.ends_with(']') {
+        return None;
+    }
+    let Value::Array(blocks) = serde_json::from_str(text).ok()? else { return None };
+    Some(Opened { output: Cow::Owned(joined(&blocks)?), code: None, failed: false })
+}
+
+/// What blocks of content say, where all of them are text and nothing else.
+fn joined(blocks: &[Value]) -> Option<String> {
+    let texts = blocks.iter().map(|block| {
+        let block = block.as_object().filter(|block| block.get("type").is_some_and(|kind| kind == "text"))?;
+        block.get("text")?.as_str()
     });
     let texts = texts.collect::<Option<Vec<&str>>>()?;
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// `{"content": [{"type": "text", "text": …}], "isError": false}`
+fn blocks(fields: &Map<String, Value>) -> Option<Opened<'static>> {
+    let output = joined(fields.get("content")?.as_array()?)?;
     let mut others = fields.keys().filter(|name| *name != "content");
-    if texts.is_empty() || !others.all(|name| OF_BLOCKS.contains(&name.as_str())) {
+    if !others.all(|name| OF_BLOCKS.contains(&name.as_str())) {
         return None;
     }
     let failed = ["isError", "is_error"].iter().any(|name| fields.get(*name) == Some(&Value::Bool(true)));
-    Some(Opened { output: Cow::Owned(texts.join("\n")), code: None, failed })
+    Some(Opened { output: Cow::Owned(output), code: None, failed })
 }
 
 /// `{"stdout": …, "stderr": …, "exit_code": 0}`, `{"output": …, "metadata": {"exit_code": 0}}`
@@ -284,6 +302,8 @@ mod tests {
         for (output, outcome, code) in [
             (blocks(false), Outcome::Ok, None),
             (blocks(true), Outcome::Error, None),
+            (json!([{"type": "text", "text": said}]).to_string(), Outcome::Ok, None),
+            (json!([{"text": said, "type": "text", "annotations": null}]).to_string(), Outcome::Ok, None),
             (process(0), Outcome::Ok, Some(0)),
             (process(3), Outcome::Ok, Some(3)),
             (json!({"returncode": 1, "stdout": "", "stderr": said}).to_string(), Outcome::Ok, Some(1)),
@@ -353,6 +373,10 @@ mod tests {
             "free\n[see berth 7]",
             "[1, 2]",
             "free\n[Current working directory: /srv]",
+            r#"[{"type":"text"}]"#,
+            r#"[{"type":"text","text":"free"},{"type":"image","data":"free"}]"#,
+            r#"[{"type":"text","text":"free"}"#,
+            r#"[{"berth":7}]"#,
             r#"{"content":"free"}"#,
             r#"{"content":[]}"#,
             r#"{"content":[{"type":"text","text":"free"}],"berth":7}"#,

@@ -6,7 +6,7 @@
 //! filled anew or a list got shorter is told apart from that.
 
 use super::request::dense;
-use super::words::same;
+use super::words::{has_figure, hashed, hashed_word, lowered, same};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::tuned;
@@ -94,6 +94,11 @@ impl<'a> Iterator for Words<'a> {
 
 /// Bytes of the word that a text begins with.
 fn length(text: &str) -> usize {
+    let plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let joins = |byte: &u8| matches!(byte, b'\'' | b'.' | b'-' | b'/' | b'@' | b'_');
+    if plain > 0 && text.as_bytes().get(plain).is_none_or(|next| next.is_ascii() && !joins(next)) {
+        return plain;
+    }
     let mut chars = text.char_indices().peekable();
     let mut end = 0;
     while let Some((at, char)) = chars.next() {
@@ -114,13 +119,17 @@ fn length(text: &str) -> usize {
 
 /// A hash whose lowest two bits are free.
 fn hash(chars: impl Iterator<Item = char>) -> u32 {
-    let mut hash = 0x811c_9dc5_u32;
-    for char in chars {
-        hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
-    }
-    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
-    // Three bytes in a snapshot, and chance enough: a goal has at most 64 of them.
-    (hash ^ hash >> 12) & 0x1f_ffff & !WEIGHT
+    kept(hashed(chars))
+}
+
+/// The same of a word, whatever its case.
+fn hash_of(word: &str, most: usize) -> u32 {
+    kept(hashed_word(word, most))
+}
+
+/// Three bytes in a snapshot, and chance enough: a goal has at most 64 of them.
+const fn kept(hash: u32) -> u32 {
+    hash & 0x1f_ffff & !WEIGHT
 }
 
 /// A value beside the text, as one object: the same text for eight recipients is a list.
@@ -145,7 +154,7 @@ pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
         let letters = name.contains(char::is_alphabetic);
         let marked = name.contains(['.', '_']) || name.contains(char::is_numeric);
         let hump = name.chars().skip(1).any(char::is_uppercase) && name.contains(char::is_lowercase);
-        let hash = hash(name.chars().flat_map(char::to_lowercase));
+        let hash = hash_of(name, usize::MAX);
         if letters && (marked || hump || name.len() < word.text.len()) && !found.contains(&hash) {
             found.push(hash);
             if found.len() == most {
@@ -158,15 +167,25 @@ pub(crate) fn named_things(text: &str, most: usize) -> Vec<u32> {
 
 /// The stems of a text's words as a goal keeps them, but for those with a figure in them.
 pub(crate) fn plain_words(text: &str) -> impl Iterator<Item = u32> {
-    let plain = words(clipped(text)).map(|word| word.text).filter(|word| !word.contains(char::is_numeric));
+    let plain = words(clipped(text)).map(|word| word.text).filter(|word| !has_figure(word));
     let long = plain.filter(|word| word.chars().nth(3).is_some() || !word.is_ascii());
-    long.map(|word| hash(word.chars().flat_map(char::to_lowercase).take(STEM)))
+    long.map(|word| hash_of(word, STEM))
 }
 
 /// The words of a text with a figure in them, as a goal keeps them, and the characters of each.
 pub(crate) fn figures(text: &str) -> impl Iterator<Item = (u32, usize)> {
-    let marked = words(clipped(text)).map(|word| word.text).filter(|word| word.contains(char::is_numeric));
-    marked.map(|word| (hash(word.chars().flat_map(char::to_lowercase)), word.chars().count()))
+    let marked = words(clipped(text)).map(|word| word.text).filter(|word| has_figure(word));
+    marked.map(|word| (hash_of(word, usize::MAX), word.chars().count()))
+}
+
+/// Bytes of what stands in quotation marks and names something.
+const QUOTED: usize = 48;
+
+/// What a text has in double quotation marks, each as one thing.
+pub(crate) fn quoted(text: &str) -> impl Iterator<Item = u32> {
+    let inside = clipped(text).split(['"', '“', '”']).skip(1).step_by(2);
+    let short = inside.filter(|thing| thing.len() <= QUOTED && thing.contains(char::is_alphanumeric));
+    short.map(|thing| hash(core::iter::once('"').chain(lowered(thing))))
 }
 
 /// What is looked at of a text.
@@ -194,9 +213,12 @@ impl Goal {
         for word in words(text) {
             let low = word.text.strip_suffix("'s").or_else(|| word.text.strip_suffix("’s")).unwrap_or(word.text);
             let Some(initial) = low.chars().next() else { continue };
-            let digit = low.chars().any(char::is_numeric);
-            let letters = low.chars().count();
-            let hump = low.chars().skip(1).any(char::is_uppercase);
+            let digit = has_figure(low);
+            let (letters, hump) = if low.is_ascii() {
+                (low.len(), low.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()))
+            } else {
+                (low.chars().count(), low.chars().skip(1).any(char::is_uppercase))
+            };
             let capital = initial.is_uppercase() && word.inside;
             if word.inside && !digit && !word.address {
                 inner += 1;
@@ -207,8 +229,7 @@ impl Goal {
                 continue;
             }
             let whole = word.address || digit;
-            let lower = || low.chars().flat_map(char::to_lowercase);
-            let stem = if whole { hash(lower()) } else { hash(lower().take(STEM)) };
+            let stem = hash_of(low, if whole { usize::MAX } else { STEM });
             let weight = if sure {
                 OBJECT
             } else if letters >= STEM || dense(initial) {
@@ -342,6 +363,15 @@ mod tests {
 
     fn goal(text: &str) -> Goal {
         Goal::of(text, core::iter::empty())
+    }
+
+    #[test]
+    fn in_quotation_marks() {
+        let count = |text: &str| quoted(text).count();
+        assert_eq!(count(r#"What is the word for "quay", and for “rope”?"#), 2);
+        assert_eq!(count(r#"It's "", and "--""#), 0);
+        assert_eq!(count(&format!("\"{}\"", "long ".repeat(12))), 0);
+        assert_eq!(quoted("\"Quay\"").next(), quoted("a \"quay\"").next());
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub(crate) use embedding::{Embedding, LONGEST as LONGEST_EMBEDDING};
 pub(crate) use envelope::{opened, with_output};
 pub(crate) use failure::{FailureFacts, SIGNATURE as FAILURE_SIGNATURE, name as failure_name};
 pub(crate) use frame::{call_frame, frame, heading};
-pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words};
+pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, plain_words, quoted};
 pub(crate) use late::Late;
 pub(crate) use left::Left;
 pub(crate) use lines::trimmed;
@@ -86,8 +86,8 @@ pub(crate) use outcome::{
 };
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
-    Asks, REASONS, Waits, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose, request_goal,
-    request_words, scrolls, waits, word_hashes,
+    Asks, REASONS, Waits, asked_wait, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose,
+    request_goal, request_words, scrolls, waits, word_hashes,
 };
 pub(crate) use root::{Tokens, down, first_mark, is_unmarked, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;

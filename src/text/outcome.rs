@@ -23,7 +23,7 @@ use crate::codec::codec;
 use crate::model::{Error, ErrorCode, Outcome, ToolResult};
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What is known of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) echo: bool,
 }
 
+/// Letters without which figures are all that a result says.
+const LETTERS_OF_SHAPE: u32 = 24;
 /// Shorter results that differ in digits differ.
 pub(crate) const SHAPE_WORDS: usize = 16;
 
@@ -343,7 +345,7 @@ impl Light {
 
         other.clear();
         // Of what is short nothing but the mark counts.
-        let long = is_long(light);
+        let long = is_long(light) && letters >= LETTERS_OF_SHAPE;
         let progress_mark = digits_masked(light, numbers, long.then_some(&mut *other));
         let shape = (long && !progress_mark).then(|| {
             // Without numbers the shape is the text.
@@ -510,6 +512,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     if let Some(answer) = &mut answer {
         answer.write(&mut buffer, &mut Vec::new());
         light.push_str(&volatile.apply(&buffer, &mut 0));
+        letters = if answer.is_hollow() { 0 } else { super::mask::letters(&light) };
     } else {
         let (first, last) = clip(text);
         middle = text.get(first.len()..text.len() - last.len()).unwrap_or_default();
@@ -519,7 +522,7 @@ pub(crate) fn seen(text: &str, volatile: &Volatile) -> Seen {
     }
     let mut digitless = String::new();
     let progress_mark = digits_masked(&light, &[(0, light.len())], Some(&mut digitless));
-    let long = is_long(&light);
+    let long = is_long(&light) && letters >= LETTERS_OF_SHAPE;
     // The middle of a clipped text counts to the byte, digits and all.
     let shape = (long && !progress_mark && middle.is_empty()).then_some(digitless);
 
@@ -641,7 +644,7 @@ fn class(
         let own = if repeats { stripped.as_str() } else { end };
         normalise(&volatile.apply(own, cut_short), Strength::Heavy, normal);
     }
-    // What is quoted is masked, and a status of HTTP says little without its message.
+    // What is quoted is masked, and a status says little without its message.
     if let Some(message) = body_of_status(text).and_then(message_in) {
         normalise(&message, Strength::Heavy, normal);
     }
@@ -653,18 +656,18 @@ fn is_zero(answer: &str) -> bool {
     answer.len() <= ZERO && answer.contains('0') && answer.bytes().all(|byte| b"0[](), \r\n\t".contains(&byte))
 }
 
-/// The object of JSON behind a line that holds a status of HTTP: `HTTP 422`, `HTTP/1.1 400 Bad Request`.
+/// The object of JSON behind what a client says of it, such as a status of HTTP: `HTTP/1.1 400 Bad Request`, `404`, `API error:`.
 fn body_of_status(text: &str) -> Option<&str> {
-    let (line, body) = text.trim_start().strip_prefix("HTTP")?.split_once('\n')?;
-    (line.len() <= STATUS_LINE && body.len() <= CLASS_END)
-        .then(|| body.trim_start())
-        .filter(|body| body.starts_with('{'))
+    let text = trimmed(text);
+    let at = text.bytes().take(STATUS_LINE + 1).position(|byte| byte == b'{').filter(|at| *at > 0)?;
+    text.get(at..).filter(|body| body.len() <= CLASS_END && body.ends_with('}'))
 }
 
-/// What an object of JSON tells that went wrong.
+/// What an object of JSON tells that went wrong, itself or in the object that it wraps.
 fn message_in(object: &str) -> Option<String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(object) else { return None };
-    MESSAGES.iter().find_map(|name| fields.get(*name)?.as_str().map(String::from))
+    let told = |fields: &Map<String, Value>| MESSAGES.iter().find_map(|name| Some(fields.get(*name)?.as_str()?.into()));
+    told(&fields).or_else(|| MESSAGES.iter().find_map(|name| told(fields.get(*name)?.as_object()?)))
 }
 
 /// Letters of a text that are not the names of tags around it: `<code>1</code><output></output>` says nothing.
@@ -851,7 +854,26 @@ mod tests {
         assert_eq!(class("unknown voucher", 1), class("unknown voucher", 72));
         assert_ne!(class("unknown voucher", 1), class("voucher expired", 1));
         let class = |text: &str| facts(&failed(text)).class;
+        for (one, other) in [
+            (r#"404 {"error":"no such path"}"#, r#"401 {"error":"header missing"}"#),
+            (r#"API error: {"error":{"message":"too long"}}"#, r#"API error: {"error":{"message":"no key"}}"#),
+        ] {
+            assert_ne!(class(one), class(other), "{one}");
+        }
+        assert_eq!(class(r#"404 {"error":"no berth 7"}"#), class(r#"410 {"error":"no berth 9"}"#));
         assert_eq!(class("HTTP 502 Bad Gateway\n<html>"), class("HTTP 502 Bad Gateway\n<html>"));
+    }
+
+    #[test]
+    fn figures_alone_have_no_shape() {
+        let shape = |text: &str| facts(&ok(text)).shape;
+        let board = |first: u32| format!("{first} 0 2 0 | 0 4 0 0 | 8 2 0 0 | 16 8 2 0  sum 68");
+        assert_eq!(shape(&board(2)), None);
+        let row = |first: u32| {
+            format!("{first} pilots are on watch at the quay, and there are no tugs out at sea this evening")
+        };
+        assert!(shape(&row(2)).is_some());
+        assert_eq!(shape(&row(2)), shape(&row(5)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::{Named, action, command, line_searches};
 use super::target::uncommented;
-use super::words::{Sieve, any_listed, listed, listed_name, same, spaced};
+use super::words::{Sieve, any_listed, has_figure, hashed_word, listed, listed_name, same, spaced};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
@@ -177,6 +177,51 @@ pub(crate) fn backoff(call: &ToolCall) -> Option<i64> {
     let map = call.args.as_ref()?.as_object()?;
     let waits = |(name, value): &(&String, &Value)| value.is_u64() && any_listed(&WAITS, name);
     map.iter().filter(waits).find_map(|(name, value)| milliseconds(name, value))
+}
+
+/// Words of answers behind which stands how long to wait, and words until then at most.
+const LATER: [&str; 4] = ["again", "retry", "retryafter", "wait"];
+const UNTIL: usize = 4;
+/// Bytes of an answer in which it is looked for.
+const ANSWER: usize = 600;
+/// The longest wait that an answer may ask for, in milliseconds.
+const LONGEST_WAIT: i64 = 3_600_000;
+
+/// How long an answer asks to wait before the next try, in milliseconds: `retry-after: 8`, `try again in 500 ms`.
+pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
+    let answer = answer.get(..answer.floor_char_boundary(ANSWER)).unwrap_or_default();
+    let mut words = answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+    let (mut left, mut unit) = (0_usize, None);
+    while let Some(word) = words.next() {
+        if LATER.iter().any(|later| same(later, word)) {
+            (left, unit) = (UNTIL, None);
+            continue;
+        }
+        left = left.saturating_sub(1);
+        if left == 0 {
+            continue;
+        }
+        let digits = word.len() - word.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+        let Some((number, behind)) = word.split_at_checked(digits).filter(|_| digits > 0) else {
+            unit = length(word).or(unit);
+            continue;
+        };
+        let behind = if behind.is_empty() { words.peek().copied().unwrap_or_default() } else { behind };
+        let unit = length(behind).or(unit).unwrap_or(1000);
+        return number.parse().ok().map(|number: i64| number.saturating_mul(unit)).filter(|wait| *wait <= LONGEST_WAIT);
+    }
+    None
+}
+
+/// Milliseconds of a unit of time.
+fn length(unit: &str) -> Option<i64> {
+    let is = |short: &str, words: &[&str]| same(short, unit) || words.iter().any(|word| same(word, unit));
+    match () {
+        () if is("ms", &MILLISECONDS) => Some(1),
+        () if is("s", &["sec", "secs", "second", "seconds"]) => Some(1000),
+        () if is("m", &MINUTES) => Some(60_000),
+        () => None,
+    }
 }
 
 /// The length of time that an argument tells, in milliseconds.
@@ -435,16 +480,10 @@ const FILLERS: [&str; 24] = [
 /// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
 /// a digit.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
-    words(text).filter(|word| !listed(&FILLERS, word)).map(|word| {
-        let mut hash = 0x811c_9dc5_u32;
-        for char in word.chars().flat_map(char::to_lowercase) {
-            hash = (hash ^ u32::from(char)).wrapping_mul(0x0100_0193);
-        }
-        // The low bits of a short word's sum are poor.
-        hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
-        hash ^= hash >> 12;
-        let digit = word.contains(|char: char| char.is_numeric());
-        hash & !1 | u32::from(digit)
+    const SIEVE: Sieve = Sieve::of(&[&FILLERS]);
+    words(text).filter(|word| !(SIEVE.passes_name(word) && listed(&FILLERS, word))).map(|word| {
+        let digit = has_figure(word);
+        hashed_word(word, usize::MAX) & !1 | u32::from(digit)
     })
 }
 
@@ -471,12 +510,20 @@ pub(crate) fn delegated<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     core::iter::from_fn(move || {
-        rest = rest.trim_start_matches(|char: char| !char.is_alphanumeric());
-        let first = rest.chars().next()?;
-        let length = if dense(first) {
-            first.len_utf8()
+        // Nearly all is ASCII, and told by its bytes.
+        let start = rest.bytes().position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())?;
+        rest = rest.get(start..)?;
+        let ascii = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let length = if rest.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
+            ascii
         } else {
-            rest.find(|char: char| !char.is_alphanumeric() || dense(char)).unwrap_or(rest.len())
+            rest = rest.trim_start_matches(|char: char| !char.is_alphanumeric());
+            let first = rest.chars().next()?;
+            if dense(first) {
+                first.len_utf8()
+            } else {
+                rest.find(|char: char| !char.is_alphanumeric() || dense(char)).unwrap_or(rest.len())
+            }
         };
         let (word, tail) = rest.split_at_checked(length)?;
         rest = tail;
@@ -504,7 +551,9 @@ mod tests {
     #[test]
     fn lists_are_sorted() {
         assert_sorted(&ASKED);
-        for list in [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS] {
+        for list in
+            [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS, &LATER]
+        {
             assert_sorted(list);
         }
     }
@@ -537,6 +586,25 @@ mod tests {
             let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
             let waits = super::waits(&call, &Named::of(tool));
             assert_eq!(matches!(waits, super::Waits::Long | super::Waits::Only), expected, "{call:?}");
+        }
+    }
+
+    #[test]
+    fn what_an_answer_asks_for() {
+        for (answer, expected) in [
+            ("HTTP 503 Service Unavailable; retry-after: 8", Some(8_000)),
+            ("429 Too Many Requests. Retry-After: 120", Some(120_000)),
+            ("Rate limit reached, please try again in 500ms", Some(500)),
+            ("try again in 2 minutes", Some(120_000)),
+            (r#"{"error":"busy","retry_after_ms":250}"#, Some(250)),
+            ("wait 5 sec before the next one", Some(5_000)),
+            ("Retry-After: 90000", None),
+            ("please try again later", None),
+            ("503 after 3 tries", None),
+            ("retry", None),
+            ("", None),
+        ] {
+            assert_eq!(super::asked_wait(answer), expected, "{answer}");
         }
     }
 

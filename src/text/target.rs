@@ -16,12 +16,14 @@ use alloc::{borrow::Cow, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 /// Argument names of paths and URLs.
-const PLACES: [&str; 30] = [
+const PLACES: [&str; 32] = [
     "absolutepath",
     "dir",
     "directory",
     "directorypath",
     "dirpath",
+    "doc",
+    "document",
     "endpoint",
     "file",
     "filename",

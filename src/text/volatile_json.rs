@@ -32,7 +32,7 @@ fn names_state(name: &str) -> bool {
 }
 
 /// Names of lists whose emptiness is a negative answer.
-const LISTS: [&str; 15] = [
+const LISTS: [&str; 16] = [
     "data",
     "documents",
     "edges",
@@ -45,6 +45,7 @@ const LISTS: [&str; 15] = [
     "nodes",
     "records",
     "references",
+    "result",
     "results",
     "rows",
     "values",

@@ -31,6 +31,58 @@ pub(crate) fn any_listed(list: &[&str], name: &str) -> bool {
     name_words(name).any(|word| listed(list, word))
 }
 
+/// The characters of a text in lower case.
+pub(super) struct Lowered<'a> {
+    chars: core::str::Chars<'a>,
+    /// The rest of one that becomes several.
+    rest: Option<core::char::ToLowercase>,
+}
+
+/// As `to_lowercase` of every character gives it, and quickly where that is ASCII, as most are.
+pub(super) fn lowered(text: &str) -> Lowered<'_> {
+    Lowered { chars: text.chars(), rest: None }
+}
+
+impl Iterator for Lowered<'_> {
+    type Item = char;
+
+    #[inline]
+    fn next(&mut self) -> Option<char> {
+        if let Some(char) = self.rest.as_mut().and_then(Iterator::next) {
+            return Some(char);
+        }
+        let char = self.chars.next()?;
+        if char.is_ascii() {
+            return Some(char.to_ascii_lowercase());
+        }
+        let mut rest = char.to_lowercase();
+        let first = rest.next();
+        self.rest = Some(rest);
+        first
+    }
+}
+
+/// Whether there is a digit, or another number, in a word.
+pub(super) fn has_figure(word: &str) -> bool {
+    if word.is_ascii() { word.bytes().any(|byte| byte.is_ascii_digit()) } else { word.contains(char::is_numeric) }
+}
+
+/// A hash of characters that is the same everywhere: FNV-1a, and mixed, for the low bits of a short word's sum are poor.
+pub(super) fn hashed(chars: impl Iterator<Item = char>) -> u32 {
+    let sum = chars.fold(0x811c_9dc5_u32, |sum, char| (sum ^ u32::from(char)).wrapping_mul(0x0100_0193));
+    let sum = (sum ^ sum >> 15).wrapping_mul(0x2c1b_3c6d);
+    sum ^ sum >> 12
+}
+
+/// The same of a word in lower case, of so many characters at most.
+pub(super) fn hashed_word(word: &str, most: usize) -> u32 {
+    if word.is_ascii() {
+        hashed(word.bytes().take(most).map(|byte| byte.to_ascii_lowercase().into()))
+    } else {
+        hashed(lowered(word).take(most))
+    }
+}
+
 /// Whether two words are the same, whatever their ASCII case: where size counts, once in the program.
 #[cfg_attr(target_family = "wasm", inline(never))]
 pub(crate) fn same(word: &str, other: &str) -> bool {
@@ -379,6 +431,16 @@ pub(crate) fn assert_sorted(list: &[&str]) {
 mod tests {
     use super::*;
     use alloc::vec::Vec;
+
+    proptest::proptest! {
+        #[test]
+        fn lower_case_and_figures(text in "\\PC{0,12}|[a-zA-Z0-9]{0,12}", most in 0_usize..14) {
+            let lower: alloc::string::String = text.chars().flat_map(char::to_lowercase).collect();
+            proptest::prop_assert_eq!(lowered(&text).collect::<alloc::string::String>(), lower.as_str());
+            proptest::prop_assert_eq!(hashed_word(&text, most), hashed(lower.chars().take(most)));
+            proptest::prop_assert_eq!(has_figure(&text), text.contains(char::is_numeric));
+        }
+    }
 
     #[test]
     fn names_come_apart() {

@@ -142,7 +142,7 @@ fn an_equal_request_is_not_said_to_be_in_other_words() {
             let found = record(&mut detector, call).findings;
             let result = format!(r#"{{"type":"tool-result","tool":"ask_writer","outcome":"ok","output":"{answer}"}}"#);
             record(&mut detector, result);
-            found.into_iter().find(|finding| finding.rule == "reworded-request").map(|finding| finding.message)
+            found.into_iter().find(|finding| finding.rule == "reworded-request").map(|finding| finding.message.clone())
         });
         messages.last().unwrap()
     };

@@ -133,7 +133,11 @@ fn a_human_says_stop() {
 fn a_human_calls_it_a_false_alarm() {
     let mut detector = detector(ONE_RULE);
     let finding = fail(&mut detector, 3)[2].findings[0].clone();
-    let exempt = Decision::Exempt { rule: finding.rule.into(), signature: finding.signature.into(), until: None };
+    let exempt = Decision::Exempt {
+        rule: finding.rule.as_str().into(),
+        signature: finding.signature.as_str().into(),
+        until: None,
+    };
     detector.acknowledge(&Scope::default(), &exempt).unwrap();
     assert!(fail(&mut detector, 9).iter().all(|verdict| verdict.level == Level::Continue));
     assert_eq!(detector.metrics().rules["repeated-call"].acknowledged, 1);
@@ -156,8 +160,11 @@ fn an_exemption_ends_when_it_was_said_to() {
         last = record(&mut detector, at(RESULT, turn * 1000 + 500));
     }
     let finding = last.findings[0].clone();
-    let exempt =
-        Decision::Exempt { rule: finding.rule.into(), signature: finding.signature.into(), until: Some(60_000) };
+    let exempt = Decision::Exempt {
+        rule: finding.rule.as_str().into(),
+        signature: finding.signature.as_str().into(),
+        until: Some(60_000),
+    };
     detector.acknowledge(&Scope::default(), &exempt).unwrap();
     for turn in 3..6 {
         record(&mut detector, at(CALL, turn * 1000));

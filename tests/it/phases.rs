@@ -285,7 +285,11 @@ fn status_shows_the_walk_and_the_visits() {
 fn an_exempt_phase_goes_on() {
     let mut detector = json::detector(TEST_FIVE).unwrap();
     let finding = record(&mut detector, "t", ISSUE_123).pop().unwrap().findings.remove(0);
-    let exempt = Decision::Exempt { rule: finding.rule.into(), signature: finding.signature.into(), until: None };
+    let exempt = Decision::Exempt {
+        rule: finding.rule.as_str().into(),
+        signature: finding.signature.as_str().into(),
+        until: None,
+    };
     detector.acknowledge(&Scope::default(), &exempt).unwrap();
     assert_eq!(check(&detector, "t", "test→test").level, Level::Continue);
 }

@@ -45,6 +45,7 @@ fn shown(verdicts: &[Verdict]) -> Vec<String> {
 fn said(verdicts: &[Verdict]) -> Vec<Verdict> {
     let mut verdicts = verdicts.to_vec();
     for finding in verdicts.iter_mut().flat_map(|verdict| &mut verdict.findings) {
+        let finding = std::sync::Arc::make_mut(finding);
         finding.signature = "".into();
         finding.evidence.iter_mut().for_each(|seen| seen.digest = "".into());
     }

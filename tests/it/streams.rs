@@ -37,7 +37,12 @@ fn pieces(text: &str, sizes: &[usize]) -> Vec<Event> {
 }
 
 fn of<'a>(verdicts: &'a [Verdict], rule: &str) -> Vec<&'a Finding> {
-    verdicts.iter().flat_map(|verdict| &verdict.findings).filter(|finding| finding.rule == rule).collect()
+    verdicts
+        .iter()
+        .flat_map(|verdict| &verdict.findings)
+        .map(|finding| &**finding)
+        .filter(|finding| finding.rule == rule)
+        .collect()
 }
 
 #[test]

@@ -4,6 +4,7 @@ use loopwarden::model::{Finding, Verdict};
 use loopwarden::{Detector, json};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Digests in a text: words of eight hexadecimal digits or more, not all of them decimal.
 pub(crate) fn digests(text: &str) -> BTreeSet<String> {
@@ -44,7 +45,7 @@ pub(crate) fn found<'a>(
     let fresh = json::detector(&json!({ "privacy": { "salt": salt } }).to_string()).unwrap();
     let tell = |verdicts: &[Verdict]| {
         let findings = verdicts.iter().flat_map(|verdict| &verdict.findings);
-        let told = |finding: &Finding| {
+        let told = |finding: &Arc<Finding>| {
             let digests = finding.evidence.iter().map(|seen| seen.digest.to_string());
             digests.chain([finding.signature.to_string()]).collect::<Vec<_>>().join(" ")
         };

@@ -75,7 +75,7 @@ const KB: usize = 1024;
 const WARM: usize = 300;
 const MEASURED: usize = 104;
 
-const PHASES: [(&str, Phase); 24] = [
+const PHASES: [(&str, Phase); 25] = [
     ("pair, ok, prose, 1 KB", |tally| pairs(tally, Kind::Prose, KB, Which::Ok)),
     ("pair, ok, log, 1 KB", |tally| pairs(tally, Kind::Log, KB, Which::Ok)),
     ("pair, ok, JSON, 1 KB", |tally| pairs(tally, Kind::Json, KB, Which::Ok)),
@@ -87,7 +87,8 @@ const PHASES: [(&str, Phase); 24] = [
     ("pair, ok, log, 20 KB", |tally| pairs(tally, Kind::Log, 20 * KB, Which::Ok)),
     ("pair, ok, JSON, 20 KB", |tally| pairs(tally, Kind::Json, 20 * KB, Which::Ok)),
     ("pair, healthy mix, prose, 1 KB", |tally| pairs(tally, Kind::Prose, KB, Which::All)),
-    ("pair in a loop, prose, 1 KB", |tally| loops(tally, KB)),
+    ("pair asked in words, prose, 1 KB", |tally| one_by_one(tally, &asking(WARM + MEASURED, KB))),
+    ("pair in a loop, prose, 1 KB", |tally| one_by_one(tally, &looping(0, WARM + MEASURED, KB))),
     ("pair as JSON text, prose, 1 KB", texts),
     ("check of a call", checks),
     ("delta of 5 characters, prose", |tally| streamed(tally, Stream::Prose, 20_000, 5)),
@@ -178,9 +179,24 @@ fn pairs(tally: &mut Tally, kind: Kind, size: usize, which: Which) -> Result<(),
     Ok(())
 }
 
-fn loops(tally: &mut Tally, size: usize) -> Result<(), Failure> {
+/// An agent that asks one question in words after the other, each about something else.
+fn asking(count: usize, output: usize) -> Vec<(String, String)> {
+    let pair = |id: usize| {
+        // Nothing in these texts is escaped otherwise than in JSON.
+        let [question, answer] =
+            [(150, id), (output, id + 1)].map(|(size, seed)| format!("{:?}", Kind::Prose.text(size, seed)));
+        let of_call = format!(r#""tool":"web_search","callId":"call_{id}""#);
+        (
+            format!(r#"{{"type":"tool-call",{of_call},"args":{{"query":{question}}}}}"#),
+            format!(r#"{{"type":"tool-result",{of_call},"outcome":"ok","output":{answer}}}"#),
+        )
+    };
+    (0..count).map(pair).collect()
+}
+
+fn one_by_one(tally: &mut Tally, events: &[(String, String)]) -> Result<(), Failure> {
     let mut detector = json::detector("")?;
-    for (number, (call, result)) in typed(&looping(0, WARM + MEASURED, size)).iter().enumerate() {
+    for (number, (call, result)) in typed(events).iter().enumerate() {
         let mut both = || {
             let _ = black_box(detector.record(call));
             let _ = black_box(detector.record(result));

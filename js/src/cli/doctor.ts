@@ -96,7 +96,7 @@ async function hooks(): Promise<Finding[]> {
   }
   return found.length > 0
     ? found
-    : [{ what: "hooks", state: "none", detail: "none: `loopwarden hook install` guards Claude Code" }];
+    : [{ what: "hooks", state: "none", detail: "none: `npx loopwarden hook install` guards Claude Code" }];
 }
 
 /** The commands of ours in settings, wherever they stand. */
@@ -156,7 +156,7 @@ async function logs(): Promise<Finding[]> {
     return {
       what: agent,
       state: "good",
-      detail: `${count} in ${there.join(" and ")}; loopwarden replay --last looks at the newest`,
+      detail: `${count} in ${there.join(" and ")}; npx loopwarden replay --last looks at the newest`,
     };
   });
 }

@@ -53,7 +53,7 @@ Tells when an AI agent is stuck in a loop.
   schema [NAME]       the JSON Schemas of events, verdicts, configuration and the rest
   completion SHELL    what makes bash, zsh or fish complete all this
 
-  -h, --help          this text, or that of a command: loopwarden replay --help
+  -h, --help          this text, or that of a command: npx loopwarden replay --help
   -v, --version       the versions of the package and of its rules; with --json as an object
 
 replay, explain and view take --last instead of a file: the newest session of an agent on this machine.
@@ -114,7 +114,7 @@ try {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof UsageError) {
     const command = process.argv[2] ?? "";
-    const more = Object.hasOwn(COMMANDS, command) ? `loopwarden ${command} --help` : "loopwarden --help";
+    const more = Object.hasOwn(COMMANDS, command) ? `npx loopwarden ${command} --help` : "npx loopwarden --help";
     failed(`${error.message}\nSee ${more}`);
     // Claude Code takes a hook's 2 for a refusal of the call; 1 it shows, and goes on.
     process.exitCode = process.env["CLAUDE_PROJECT_DIR"] === undefined ? 2 : 1;

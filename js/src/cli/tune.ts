@@ -161,7 +161,7 @@ export async function run(args: string[]): Promise<number> {
 async function asked(all: number, alarmed: number, least: Level): Promise<Unlabelled | undefined> {
   tell(
     `loopwarden: ${alarmed} of ${count(all, "run")} without a label have an alarm at ${least} or above. Are these loops?\n` +
-      "Settings that keep quiet about them would switch off what finds them. Look at some with `loopwarden replay`, then\n" +
+      "Settings that keep quiet about them would switch off what finds them. Look at some with `npx loopwarden replay`, then\n" +
       'label the runs ("expect": "loop" or "no-loop"), or say what they are: --unlabelled honest, loop or skip.',
   );
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
@@ -707,7 +707,7 @@ function told(tuning: Tuning, output: string | undefined): string[] {
     lines.push("", tuning.isMet ? "Left, within the rate" : "Left");
     for (const { trace, rule, message, line, seq } of left.slice(0, SHOWN)) {
       lines.push(`  ${rule}: ${message}`);
-      lines.push(paint("dim", `    loopwarden explain ${found(trace, line, seq)}`));
+      lines.push(paint("dim", `    npx loopwarden explain ${found(trace, line, seq)}`));
     }
     if (left.length > SHOWN) lines.push(`  and ${left.length - SHOWN} more`);
   }

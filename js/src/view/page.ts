@@ -309,7 +309,7 @@ function exportCase(): void {
   if (trace === undefined || analysis === undefined) return;
   const line = `${JSON.stringify(scenario(trace, config, analysis, falseAlarms))}\n`;
   save(`${JSON.parse(line).id}.scenario.jsonl`, line);
-  the("progress").textContent = "Exported. Check it with: loopwarden eval FILE";
+  the("progress").textContent = "Exported. Check it with: npx loopwarden eval FILE";
 }
 
 /** Opens what a person brought, or says why it is no run. */

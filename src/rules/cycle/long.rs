@@ -15,7 +15,7 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Outlook, Signal, Told, View, only_told};
 use crate::state::{Call, Latest, Onset, Ring, Step};
-use crate::text::{Key, combine, mark, number, printable};
+use crate::text::{Key, OutcomeFacts, combine, mark, number, printable};
 use crate::tuned;
 use alloc::{boxed::Box, vec::Vec};
 
@@ -34,6 +34,8 @@ const PLACES: usize = 96;
 const MOST: u32 = 24;
 /// Steps of a lap that must have come round before it counts.
 const BEGUN: u32 = 3;
+/// Letters of an answer from which on it shows what the call looked at, and no word that everything answers with.
+const WORTH_SEEING: u32 = 24;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Long {
@@ -94,8 +96,11 @@ codec!(struct Stretch { sample, start, first, credit, begun, laps, lately, perio
 
 /// What tells a call and its outcome from the others of a run. Two in a thousand steps are taken for one of the latest
 /// though they are none, which is one point of the evidence.
-fn mark_of(call: &Call, outcome: Key) -> [u8; 2] {
-    let [one, two, three, four] = (mark(call.key) ^ mark(outcome).rotate_left(9)).to_le_bytes();
+fn mark_of(call: &Call, facts: &OutcomeFacts) -> [u8; 2] {
+    // Who looks at the same thing and sees the same has looked there before, however he put it.
+    let looks = !call.mutates && !facts.negative && !facts.failed && facts.letters >= WORTH_SEEING;
+    let what = call.target.filter(|_| looks).unwrap_or(call.key);
+    let [one, two, three, four] = (mark(what) ^ mark(facts.light).rotate_left(9)).to_le_bytes();
     [one ^ three, two ^ four]
 }
 
@@ -296,7 +301,7 @@ impl Long {
             self.agents.push(known.unwrap_or_else(|| Walker { agent: step.agent, ..Walker::default() }), AGENTS);
         }
         if let Some(walker) = self.agents.iter_mut().next_back() {
-            walker.step(step, mark_of(call, step.facts.light));
+            walker.step(step, mark_of(call, &step.facts));
             let stretches = [&mut walker.stretch, &mut walker.far].into_iter().flatten();
             stretches.for_each(|stretch| stretch.now = step.own.after as u32);
         }

@@ -40,8 +40,10 @@ pub(super) struct Chain {
     /// How many the latest answer says that there are, and whether these are fewer by a quarter than before.
     hits: Left,
     fewer: bool,
+    /// The latest request failed, and waiting may end that.
+    busy: bool,
 }
-codec!(struct Chain { requests, states, answers, words, waiting, came, hits, fewer });
+codec!(struct Chain { requests, states, answers, words, waiting, came, hits, fewer, busy });
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -186,7 +188,9 @@ impl Chain {
             let changed = before.mutations != mutations;
             // Who finds fewer each time narrows a search; a draft that grows is another one each time.
             let narrowed = self.fewer && before.call != call || untold && goal.grows(&before.goal);
-            let base = if changed || polls || narrowed { 0 } else { base(&kinship, gained) };
+            // The same again after a load that passes is no other wording.
+            let retries = before.call == call && self.busy;
+            let base = if changed || polls || narrowed || retries { 0 } else { base(&kinship, gained) };
             let points = before.points.saturating_add(base * leaves / WHOLE);
             if base > 0 && best.as_ref().is_none_or(|(most, _, _)| points >= *most) {
                 best = Some((points, before, kinship));
@@ -233,6 +237,7 @@ impl Chain {
         }
         let facts = &step.facts;
         self.waiting = false;
+        self.busy = facts.failed && step.transient(result);
         let news = self.news(&result.output);
         let answer = facts.class.unwrap_or(facts.light);
         let known = self.answers.iter().any(|known| *known == answer);

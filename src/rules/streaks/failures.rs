@@ -14,7 +14,8 @@ rows! {
 }
 
 /// Catches: a tool that has stopped working for this agent: nothing but failures, whatever they say.
-/// Must not catch: a tool that works now and then, failing checks with new edits between, searches that find nothing.
+/// Must not catch: a tool that works now and then, failing checks with new edits between, searches that find nothing, looks at what
+/// is still under way.
 /// Failures of one class are `repeated-error`'s, which says more about them.
 /// Idea: errors that differ each time escape every comparison; that none of the calls worked does not.
 const FAILURE_STREAK: Row = Row {
@@ -46,7 +47,8 @@ const FAILURE_STREAK: Row = Row {
         let at_once = !anew && round.is_some() && known.is_some_and(|known| Some(known.round) == round);
         let (part, counts) = match step.facts.class {
             Some(_) if at_once => (0, true),
-            Some(class) => (mark(class), true),
+            // What is waited for is still under way.
+            Some(class) => (mark(class), !(step.facts.waiting || step.slept && step.facts.transient)),
             None => (0, false),
         };
         let (sighting, onset) = (step.sighting, step.onset);
@@ -164,7 +166,7 @@ const CONSECUTIVE_ERRORS: Row = Row {
 mod tests {
     mod failure_streak {
         use crate::model::Level::{Block, Halt, Nudge};
-        use crate::rules::testing::Script;
+        use crate::rules::testing::{Script, events, pair};
         use alloc::{format, string::String};
 
         const RULE: &str = "failure-streak";
@@ -180,6 +182,11 @@ mod tests {
             Script::new("{}").play(&failures(16)).last(RULE, Halt);
             Script::new("{}").play(&(failures(4) + "k:1 " + &failures(4))).expect(RULE, &[]);
             Script::new("{}").play(&(failures(4) + "*1 " + &failures(4))).expect(RULE, &[]);
+            // What is under way has not failed yet.
+            let look = || pair("bash", r#"{"command":"sleep 60; gh pr checks 7"}"#, "error", "lint pass, unit pending");
+            let fails = |error| pair("bash", &format!(r#"{{"command":"make {error}"}}"#), "error", error);
+            events("{}", [fails("no rule"), look(), fails("out of date"), look(), fails("stop here")].concat())
+                .expect(RULE, &[]);
             Script::new("{}").play("a!x b!x c!x d!x e!x f!x").expect(RULE, &[]);
             Script::new("{}").play("a!x b!x c!x d!x e!y").last(RULE, Nudge);
             // Another tool's success proves nothing for this one.
