@@ -42,7 +42,8 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(split < 0 ? args : args.slice(0, split), OWN);
   const [command, ...rest] = split < 0 ? [] : args.slice(split + 1);
   const [stray] = positionals;
-  if (stray !== undefined) throw new UsageError(`mcp: expected -- before the command: npx loopwarden mcp -- ${stray} …`);
+  if (stray !== undefined)
+    throw new UsageError(`mcp: expected -- before the command: npx loopwarden mcp -- ${stray} …`);
   if ((command === undefined) === (values.url === undefined))
     throw new UsageError("mcp: expected either -- and a command, or --url");
   if (values.header !== undefined && values.url === undefined) throw new UsageError("mcp: --header needs --url");
