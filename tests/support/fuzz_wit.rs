@@ -131,6 +131,13 @@ impl Tell<std::sync::Arc<model::Scope>> for wit::Scope {
     }
 }
 
+impl Tell<std::sync::Arc<model::Finding>> for wit::Finding {
+    fn tell(self) -> std::sync::Arc<model::Finding> {
+        let finding: model::Finding = self.tell();
+        finding.into()
+    }
+}
+
 impl Tell<model::Record> for String {
     #[allow(clippy::expect_used, reason = "how a fuzz target says that something broke")]
     fn tell(self) -> model::Record {
