@@ -18,7 +18,7 @@ use crate::state::{
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
-    mark, ordered_times, orders_wait, printable, salted,
+    mark, ordered_times, printable, salted,
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
@@ -732,7 +732,7 @@ impl Judging<'_> {
 
     /// A human's words change the context of the whole run, and are heard at the task that they name, or at every one.
     fn heard(&mut self, message: &Message) {
-        self.run.ordered.heard((ordered_times(&message.text), orders_wait(&message.text)), self.run.events);
+        self.run.ordered.heard(&message.text, self.run.events);
         if !self.settings.config.conventions.keep_on_user_message {
             self.run.forget_evidence();
         }
@@ -751,7 +751,7 @@ impl Judging<'_> {
 
     /// What is said about a tool comes before everything else about its calls.
     fn configure(&mut self, tool: &str) -> bool {
-        self.tool = self.settings.tool(tool).ordered(self.settings, self.run.ordered.times());
+        self.tool = self.settings.tool(tool).ordered(self.settings, self.run.ordered);
         self.tool.enabled
     }
 
@@ -1106,12 +1106,12 @@ fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {
 /// Every rule that is on and holds evidence about a scope.
 fn standings(settings: &Settings, run: &Run, whose: &Whose, flow: &Flow<'_>) -> Vec<RuleStanding> {
     let mut limits = *settings.limits();
-    ordered(&mut limits, run.ordered.times());
+    ordered(&mut limits, run.ordered);
     let of_all = run.outlooks(whose, flow, &limits, &settings.config);
     let mut next = of_all.map(|outlook| Some(outlook.next));
     let mut enabled = limits.map(|limits| limits.enabled);
     for mut table in settings.of_tools() {
-        ordered(&mut table, run.ordered.times());
+        ordered(&mut table, run.ordered);
         // What holds whichever tool it is can be said.
         let of_tool = run.outlooks(whose, flow, &table, &settings.config);
         next.iter_mut().zip(of_tool).for_each(|(next, own)| *next = next.filter(|next| *next == own.next));

@@ -2,7 +2,7 @@ use crate::model::{Budgets, Config, Context, Counted, Error, ErrorCode, Level, S
 use crate::rules::counter::{Counters, TRAIL, means, rungs};
 use crate::rules::task_loop::{HISTORY, TaskLoop};
 use crate::rules::{Limits, RULES, Rule, index_of, phases, task_attempts as attempts};
-use crate::state::Graph;
+use crate::state::{Graph, Ordered};
 use crate::text::{Signatures, Volatile, cost_of, millionths, nearest, sort_few};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 
@@ -87,11 +87,11 @@ impl Tool {
         self.0.get_or_insert_with(|| Box::new(ToolSettings::USUAL))
     }
 
-    /// The same where the user has ordered something to be done so many `times`.
-    pub(crate) fn ordered(mut self, settings: &Settings, times: u32) -> Self {
-        if times > 0 {
+    /// The same where it was ordered to do something again, or to go through many things.
+    pub(crate) fn ordered(mut self, settings: &Settings, order: Ordered) -> Self {
+        if order.times() > 0 || order.sweeps {
             let mut table = *self.limits(settings);
-            ordered(&mut table, times);
+            ordered(&mut table, order);
             self.change().limits = Some(Box::new(table));
         }
         self
@@ -218,26 +218,30 @@ impl Settings {
     }
 }
 
-/// Rules about what is done again and again, and what one more time adds at most.
-const AGAIN: [(&str, u32); 11] = [
-    ("cycle", 1),
-    ("failing-target", 1),
-    ("failure-streak", 1),
-    ("negative-answers", 1),
-    ("no-effect", 1),
-    ("remade-change", 1),
-    ("repeated-call", 3),
-    ("repeated-error", 1),
-    ("resubmission", 1),
-    ("same-answer", 1),
-    ("stagnation", 4),
+/// Rules that an order raises the thresholds of: by how much for each time that something is to be done again, and for each
+/// thing that is to be gone through. What is done to one thing again is no sweep.
+const ORDERED: [(&str, u32, u32); 11] = [
+    ("cycle", 1, 0),
+    ("failing-target", 0, 1),
+    ("failure-streak", 1, 1),
+    ("negative-answers", 0, 1),
+    ("no-effect", 1, 0),
+    ("remade-change", 1, 0),
+    ("repeated-call", 3, 0),
+    ("repeated-error", 1, 1),
+    ("resubmission", 1, 1),
+    ("same-answer", 1, 1),
+    ("stagnation", 4, 4),
 ];
+/// Things of a sweep, of which nobody says how many there are.
+const SWEPT: u32 = 20;
 
 /// Raises the thresholds of rules by what is ordered.
-pub(crate) fn ordered(table: &mut Table, times: u32) {
+pub(crate) fn ordered(table: &mut Table, order: Ordered) {
+    let swept = if order.sweeps { SWEPT } else { 0 };
     for (limits, rule) in table.iter_mut().zip(RULES) {
-        let each = AGAIN.iter().find(|(id, _)| *id == rule.id).map_or(0, |(_, each)| *each);
-        *limits = limits.raised(times.saturating_mul(each));
+        let Some((_, again, each)) = ORDERED.iter().find(|(id, ..)| *id == rule.id) else { continue };
+        *limits = limits.raised(order.times().saturating_mul(*again).max(swept * each));
     }
 }
 

@@ -43,7 +43,7 @@ use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
 use crate::policy::Ladder;
 use crate::rules::{Limits, Outlooks, RULES, States, View};
-use crate::text::Key;
+use crate::text::{Key, ordered_times, orders_sweep, orders_wait};
 use alloc::vec::Vec;
 
 /// Tasks that a run remembers; the one that was worked on the longest ago goes first.
@@ -197,24 +197,26 @@ codec!(struct Run {
 });
 
 /// How often something is to be done, as the latest message of the user and the latest order of the system have it, 0 for nothing of
-/// the kind; and whether the user has ordered to wait for something.
+/// the kind; and whether the user has ordered to wait for something, or to go through many things.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ordered {
     by_user: u16,
     by_system: u16,
     pub(crate) waits: bool,
+    pub(crate) sweeps: bool,
     /// The low half of the number of the user's latest message among the events.
     said: u32,
 }
-codec!(struct Ordered { by_user, by_system, waits, said });
+codec!(struct Ordered { by_user, by_system, waits, sweeps, said });
 
 impl Ordered {
-    /// The user orders something so often, in that event. What is said right after it takes nothing back.
-    pub(crate) fn heard(&mut self, (times, waits): (u32, bool), event: u64) {
+    /// The user says something, in that event. What is said right after an order takes nothing of it back.
+    pub(crate) fn heard(&mut self, text: &str, event: u64) {
         let goes_on = (event as u32).wrapping_sub(self.said) == 1;
-        let times = times as u16;
-        self.by_user = if goes_on { self.by_user.max(times) } else { times };
-        self.waits = waits || goes_on && self.waits;
+        let before = if goes_on { *self } else { Self::default() };
+        self.by_user = before.by_user.max(ordered_times(text) as u16);
+        self.waits = before.waits || orders_wait(text);
+        self.sweeps = before.sweeps || orders_sweep(text);
         self.said = event as u32;
     }
 

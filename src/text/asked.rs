@@ -1,5 +1,5 @@
-//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`, `one by one`; and
-//! whether something is to be waited for.
+//! How often a user has ordered something to be done: `run it 20 times`, `ten cycles`, `every five minutes`; whether many things are
+//! to be gone through, `one by one`; and whether something is to be waited for.
 //!
 //! Who does what was ordered goes round in circles on purpose.
 
@@ -82,38 +82,30 @@ fn listed(list: &str, word: &str) -> bool {
     place(list, word).is_some()
 }
 
-/// What tells that many things are to be gone through, each of which is worth what a watch is.
-const SWEEPS: [&str; 20] = [
-    "all combinations",
-    "alle kombinationen",
-    "checklist",
-    "checkliste",
-    "each combination",
-    "each of the following",
-    "each of these",
+/// What tells that many things are to be gone through.
+const SWEEPS: [&str; 8] = [
     "einer nach dem anderen",
     "eins nach dem anderen",
-    "every combination",
     "nacheinander",
     "one after another",
     "one after the other",
     "one by one",
-    "todas las combinaciones",
-    "toutes les combinaisons",
     "un par un",
     "uno por uno",
-    "which of the following",
-    "which of these",
 ];
+
+/// Whether a text orders to go through many things, one after the other.
+pub(crate) fn orders_sweep(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    text.len() <= LONGEST && SWEEPS.iter().any(|sweep| lower.contains(sweep))
+}
 
 /// The most times that a text orders something; 0 where it orders nothing of the kind.
 pub(crate) fn ordered_times(text: &str) -> u32 {
     if text.len() > LONGEST {
         return 0;
     }
-    let lower = text.to_ascii_lowercase();
-    let sweep = if SWEEPS.iter().any(|sweep| lower.contains(sweep)) { WATCH } else { 0 };
-    text.split(['.', '!', '?', ';', '\n']).map(of_sentence).max().unwrap_or(0).max(sweep).min(MOST)
+    text.split(['.', '!', '?', ';', '\n']).map(of_sentence).max().unwrap_or(0).min(MOST)
 }
 
 /// `each dog's` is about no second.
@@ -196,6 +188,16 @@ mod tests {
     }
 
     #[test]
+    fn sweeps() {
+        for text in ["Look at them one after the other", "Prüfe die Häfen nacheinander", "Try them one by one"] {
+            assert!(orders_sweep(text), "{text}");
+        }
+        for text in ["Which of them is one?", "By one and one", ""] {
+            assert!(!orders_sweep(text), "{text}");
+        }
+    }
+
+    #[test]
     fn orders() {
         for (text, times) in [
             ("Run the test 20 times and tell me the rate", 20),
@@ -217,10 +219,6 @@ mod tests {
             ("Becca owns 3 times the cards of Ida", 0),
             ("Toss it ten times and tell me how often it was heads", 10),
             ("You have repeated the same mistake four times", 0),
-            ("Work through all combinations of version and cipher", WATCH),
-            ("Prüfe die Häfen nacheinander", WATCH),
-            ("Which of these names are free: Alcyon, Bittern", WATCH),
-            ("Which of them is one?", 0),
             ("try at most 5 times", 0),
             ("up to 3 attempts", 0),
             ("a table for 4 at 8", 0),

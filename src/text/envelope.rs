@@ -93,8 +93,7 @@ fn open(output: &str) -> Option<Opened<'_>> {
     match text.as_bytes() {
         [b'{', .., b'}'] => in_json(text),
         [b'<', ..] => in_tags(text),
-        [b'[', b'{', ..] => in_list(text),
-        [.., b']'] => above_footer(text).or_else(|| below_heading(text)),
+        [.., b']'] => in_list(text).or_else(|| above_footer(text)).or_else(|| below_heading(text)),
         [b'"', .., b'"'] => {
             let Value::String(output) = serde_json::from_str(text).ok()? else { return None };
             Some(Opened { output: Cow::Owned(output), code: None, failed: false })
@@ -120,9 +119,9 @@ fn in_json(text: &str) -> Option<Opened<'_>> {
 
 /// `[{"type": "text", "text": …}]`
 fn in_list(text: &str) -> Option<Opened<'static>> {
-    // As above.
+    // Most lists hold other things, which the name of the first field tells.
     let known = |name| matches!(name, "annotations" | "text" | "type");
-    if !text.split('"').nth(1).is_some_and(known) || !text.ends_with(']') {
+    if !text.starts_with("[{") || !text.split('"').nth(1).is_some_and(known) {
         return None;
     }
     let Value::Array(blocks) = serde_json::from_str(text).ok()? else { return None };
@@ -339,6 +338,10 @@ mod tests {
         }
         // A list under a heading.
         assert_eq!(open("Exit code: 0\nOutput:\n[]"), Some((Outcome::Ok, Some(0), "[]".to_string())));
+        // And one above a footer.
+        let list = r#"[{"text":"a","at":1}]"#;
+        let footed = format!("{list}\n[The command completed with exit code 0.]");
+        assert_eq!(open(&footed), Some((Outcome::Ok, Some(0), list.to_string())));
         let silent = "<returncode>0</returncode>\n<output>\n</output>";
         assert_eq!(open(silent), Some((Outcome::Ok, Some(0), String::new())));
         assert_eq!(open("[Command finished with exit code 0]"), Some((Outcome::Ok, Some(0), String::new())));

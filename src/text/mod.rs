@@ -59,7 +59,7 @@ mod words;
 
 pub(crate) use answer::may_change;
 pub(crate) use artifact::{document, failing_tests, patch};
-pub(crate) use asked::{ordered_times, orders_wait};
+pub(crate) use asked::{ordered_times, orders_sweep, orders_wait};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;
 pub(crate) use digest::{Digests, Key, combine, evidence, key, mark, salt, salted, shown, veil};

@@ -208,7 +208,11 @@ pub(crate) fn asked_wait(answer: &str) -> Option<i64> {
         };
         let behind = if behind.is_empty() { words.peek().copied().unwrap_or_default() } else { behind };
         let unit = length(behind).or(unit).unwrap_or(1000);
-        return number.parse().ok().map(|number: i64| number.saturating_mul(unit)).filter(|wait| *wait <= LONGEST_WAIT);
+        return number
+            .parse()
+            .ok()
+            .map(|number: i64| number.saturating_mul(unit))
+            .filter(|wait| (1..=LONGEST_WAIT).contains(wait));
     }
     None
 }
@@ -599,6 +603,7 @@ mod tests {
             (r#"{"error":"busy","retry_after_ms":250}"#, Some(250)),
             ("wait 5 sec before the next one", Some(5_000)),
             ("Retry-After: 90000", None),
+            ("Retry-After: 0", None),
             ("please try again later", None),
             ("503 after 3 tries", None),
             ("retry", None),
