@@ -933,6 +933,8 @@ impl Judging<'_> {
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
             root: OnceCell::new(),
             seen: OnceCell::new(),
+            effect: OnceCell::new(),
+            words: OnceCell::new(),
             facts,
             call,
         };
@@ -1009,6 +1011,8 @@ impl Judging<'_> {
             onset: self.onset,
             root: OnceCell::new(),
             seen: OnceCell::new(),
+            effect: OnceCell::new(),
+            words: OnceCell::new(),
             facts,
             call: Some(call),
         };

@@ -11,15 +11,14 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::Ring;
-use crate::text::{Asks, Key, combine, has_digit, printable, word_hashes};
+use crate::text::{Asks, Key, combine, has_digit, printable};
 use alloc::{format, vec, vec::Vec};
 use looks::Looks;
 
 const INSTEAD: &str = "Write down what is known by now and what exactly is missing, and ask only for that.";
 /// Agents watched at once.
 const AGENTS: usize = 8;
-/// Words of an answer that are looked at, and the fewest that are an answer.
-const MOST_WORDS: u32 = 256;
+/// The fewest words that are an answer.
 const FEWEST_WORDS: u32 = 12;
 /// A new number among so many words is no news.
 const NUMBERS: u32 = 32;
@@ -111,7 +110,7 @@ impl Rule for NoNewInformation {
             return None;
         }
         let (mut words, mut new, mut numbers) = (0_u32, 0_u32, 0_u32);
-        for word in word_hashes(&result.output).take(MOST_WORDS as usize) {
+        for word in step.words(result).iter().copied() {
             words += 1;
             if state.known.learn(word) {
                 new += 1;

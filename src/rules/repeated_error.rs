@@ -123,7 +123,7 @@ impl Window<Outing> {
             _ => " with the same arguments",
         };
         let message = if batch {
-            format!("`{tool}` failed {times} times in the same way, each time for something else")
+            format!("`{tool}` failed {times} times in the same way, for several things")
         } else {
             format!("`{tool}` failed {times} times in the same way{arguments}")
         };

@@ -56,9 +56,7 @@ codec!(struct Request { goal, step, round });
 impl Request {
     /// Whether this asks what an earlier request asked, in other words.
     fn rewords(&self, before: &Self) -> bool {
-        let kinship = self.goal.kinship(&before.goal);
-        Goal::shares(&kinship)
-            && !kinship.refilled
+        self.goal.shared(&before.goal).is_some_and(|kinship| !kinship.refilled)
             && self.step.saturating_sub(before.step) <= NEAR
             && (self.round.is_none() || self.round != before.round)
     }

@@ -5,13 +5,15 @@ use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, Occurrence, Onset, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Empty, Key, Late, OutcomeFacts, combine, is_unmarked, key, root_error, transient,
-    trimmed,
+    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, combine, is_unmarked, key, root_error,
+    transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
 use smol_str::SmolStr;
 
+/// Words of a result that are looked at.
+const WORDS: usize = 256;
 /// Calls that may wait for their result at once.
 const PENDING: usize = 64;
 /// Of those, how many may keep what an error may repeat of them.
@@ -156,6 +158,9 @@ pub(crate) struct Step {
     /// What [`Self::root`] has found, and [`Self::occurrence`] made.
     pub(crate) root: OnceCell<Option<Key>>,
     pub(crate) seen: OnceCell<Occurrence>,
+    /// And [`Self::effect`], and [`Self::words`].
+    pub(crate) effect: OnceCell<Effect>,
+    pub(crate) words: OnceCell<Vec<u32>>,
 }
 
 impl Step {
@@ -178,6 +183,20 @@ impl Step {
     /// It as an occurrence, which many rules keep.
     pub(crate) fn occurrence(&self) -> Occurrence {
         self.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
+    }
+
+    /// Where things stand after it: read where a rule asks, and once.
+    pub(crate) fn effect(&self, result: &ToolResult) -> &Effect {
+        self.effect.get_or_init(|| Effect::of(&result.output))
+    }
+
+    /// The first words of its result, as [`word_hashes`] tells them.
+    pub(crate) fn words(&self, result: &ToolResult) -> &[u32] {
+        self.words.get_or_init(|| {
+            let mut words = Vec::with_capacity(WORDS.min(result.output.len() / 2 + 1));
+            words.extend(word_hashes(&result.output).take(WORDS));
+            words
+        })
     }
 
     /// The error at the root of its result: looked for where a rule asks, and once.

@@ -5,9 +5,9 @@
 //! are ready. Whether those moved is the effect of the action; the text around them is other people's. Which figures
 //! tell the state is not known beforehand: those are compared that stand behind the same word in both results.
 
-use super::words::{hashed as hash, hashed_word};
+use super::words::{find, hashed as hash, hashed_word};
 use crate::codec::codec;
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
 /// Figures of a result that are looked at.
 pub(crate) const FIGURES: usize = 12;
@@ -84,7 +84,7 @@ impl State {
         }
         let mut rest = line;
         let mut word = None;
-        while let Some(start) = rest.find(|char: char| char.is_alphanumeric() || matches!(char, '\'' | '[')) {
+        while let Some(start) = find(rest, |char| char.is_alphanumeric() || matches!(char, '\'' | '[')) {
             let Some((_, tail)) = rest.split_at_checked(start) else { return };
             if let Some(end) = quoted(tail) {
                 // A title says what the place is called, not where it is.
@@ -92,14 +92,12 @@ impl State {
                 continue;
             }
             let address = tail.starts_with("http://") || tail.starts_with("https://") || tail.starts_with("file://");
-            let ends = |char: char| {
-                if address {
-                    char.is_whitespace() || matches!(char, ')' | ']' | '>' | '"' | '\'' | '#')
-                } else {
-                    !(char.is_alphanumeric() || char == '.' || char == '_')
-                }
+            let end = if address {
+                find(tail, |char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '"' | '\'' | '#'))
+            } else {
+                find(tail, |char| !(char.is_alphanumeric() || char == '.' || char == '_'))
             };
-            let end = tail.find(ends).unwrap_or(tail.len()).max(tail.chars().next().map_or(1, char::len_utf8));
+            let end = end.unwrap_or(tail.len()).max(tail.chars().next().map_or(1, char::len_utf8));
             let Some((token, after)) = tail.split_at_checked(end) else { return };
             rest = if address {
                 after.trim_start_matches(|char: char| !char.is_whitespace() && char != ')' && char != '"')
@@ -133,12 +131,12 @@ impl State {
         if self.place == 0 && more >= MORE && more >= before.length / GROWS {
             return Moved::Yes;
         }
-        let mut shared = 0;
-        let mut left: Vec<(u32, u32)> = before.figures.clone();
+        let (mut shared, mut taken) = (0, 0_u32);
         for (word, figure) in &self.figures {
-            let Some(at) = left.iter().position(|(known, _)| known == word) else { continue };
-            let (_, known) = left.remove(at);
-            if known != *figure {
+            let mut left = before.figures.iter().enumerate().filter(|(at, _)| taken >> at & 1 == 0);
+            let Some((at, (_, known))) = left.find(|(_, (known, _))| known == word) else { continue };
+            taken |= 1 << at;
+            if known != figure {
                 return Moved::Yes;
             }
             shared += 1;
@@ -165,17 +163,14 @@ fn quoted(text: &str) -> Option<usize> {
 
 /// Hash of an address without what names a session in it.
 fn without_sessions(address: &str) -> u32 {
-    let mut kept = Vec::new();
+    let mut kept = String::with_capacity(address.len());
     for run in address.split_inclusive(|char: char| !char.is_ascii_hexdigit()) {
         let digits = run.trim_end_matches(|char: char| !char.is_ascii_hexdigit());
-        if digits.len() >= SESSION {
-            kept.push('#');
-            kept.extend(run.get(digits.len()..).unwrap_or_default().chars());
-        } else {
-            kept.extend(run.chars());
-        }
+        let is_session = digits.len() >= SESSION;
+        kept.push_str(if is_session { "#" } else { digits });
+        kept.push_str(run.get(digits.len()..).unwrap_or_default());
     }
-    hash(kept.into_iter())
+    hash(kept.chars())
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@
 //! share a goal when most of that weight is shared; whether *another* object stands in the same frame, a template was
 //! filled anew or a list got shorter is told apart from that.
 
-use super::request::dense;
-use super::words::{has_figure, hashed, hashed_word, lowered, same};
+use super::words::{dense, find, has_figure, hashed, hashed_word, same};
 use super::{Key, combine};
 use crate::codec::codec;
 use crate::tuned;
@@ -74,11 +73,13 @@ impl<'a> Iterator for Words<'a> {
     /// Asked for in many places.
     #[inline(never)]
     fn next(&mut self) -> Option<Word<'a>> {
-        let start = self.rest.find(char::is_alphanumeric)?;
+        let start = find(self.rest, char::is_alphanumeric)?;
         let (gap, tail) = self.rest.split_at_checked(start)?;
         let first = core::mem::take(&mut self.first);
-        let inside = !first && !gap.contains(['.', '!', '?', ':', '\n', '"', '“', '。', '！', '？', '：']);
-        let address = ["https://", "http://", "file://"].iter().any(|scheme| tail.starts_with(scheme));
+        let ends = || gap.contains(['.', '!', '?', ':', '\n', '"', '“', '。', '！', '？', '：']);
+        let inside = !first && (gap == " " || !ends());
+        let address = tail.starts_with(['h', 'f'])
+            && ["https://", "http://", "file://"].iter().any(|scheme| tail.starts_with(scheme));
         let length = if address {
             tail.find(|char: char| char.is_whitespace() || matches!(char, ')' | ']' | '>' | '\'' | '"'))
                 .unwrap_or(tail.len())
@@ -118,8 +119,8 @@ fn length(text: &str) -> usize {
 }
 
 /// A hash whose lowest two bits are free.
-fn hash(chars: impl Iterator<Item = char>) -> u32 {
-    kept(hashed(chars))
+fn hash(text: &str) -> u32 {
+    kept(hashed(text.chars()))
 }
 
 /// The same of a word, whatever its case.
@@ -134,7 +135,7 @@ const fn kept(hash: u32) -> u32 {
 
 /// A value beside the text, as one object: the same text for eight recipients is a list.
 pub(crate) fn beside(name: &str, value: &str) -> u32 {
-    hash(name.chars().chain(core::iter::once('=')).chain(value.chars())) | OBJECT
+    hash(&format!("{name}={value}")) | OBJECT
 }
 
 /// What a text names whatever its language: files without their folders, identifiers, words with a figure in them. No bare
@@ -185,7 +186,7 @@ const QUOTED: usize = 48;
 pub(crate) fn quoted(text: &str) -> impl Iterator<Item = u32> {
     let inside = clipped(text).split(['"', '“', '”']).skip(1).step_by(2);
     let short = inside.filter(|thing| thing.len() <= QUOTED && thing.contains(char::is_alphanumeric));
-    short.map(|thing| hash(core::iter::once('"').chain(lowered(thing))))
+    short.map(|thing| hash(&format!("\"{}", thing.to_lowercase())))
 }
 
 /// What is looked at of a text.
@@ -211,7 +212,8 @@ impl Goal {
         let mut found: Vec<(u32, bool)> = Vec::new();
         let (mut capitals, mut inner) = (0_usize, 0_usize);
         for word in words(text) {
-            let low = word.text.strip_suffix("'s").or_else(|| word.text.strip_suffix("’s")).unwrap_or(word.text);
+            let bare = word.text.strip_suffix('s').and_then(|own| own.strip_suffix(['\'', '’']));
+            let low = bare.unwrap_or(word.text);
             let Some(initial) = low.chars().next() else { continue };
             let digit = has_figure(low);
             let (letters, hump) = if low.is_ascii() {
@@ -301,23 +303,43 @@ impl Goal {
         self.words.iter().any(|word| word & WEIGHT == OBJECT && other.find(*word).is_none())
     }
 
+    /// The weight that both share, and the words.
+    fn overlap(&self, before: &Self) -> (u32, usize) {
+        // Most words are in one of the two only, which a bit for each tells of nearly all.
+        let bit = |word: u32| 1_u64 << (word >> 2 & 63);
+        let own = self.words.iter().fold(0, |bits, word| bits | bit(*word));
+        let known = before.words.iter().filter(|word| own & bit(**word) != 0);
+        let both = known.filter_map(|known| Some((self.find(*known)? & WEIGHT).min(known & WEIGHT)));
+        both.fold((0, 0), |(weight, words), each| (weight + each, words + 1))
+    }
+
     /// How this request relates to an earlier one.
     pub(crate) fn kinship(&self, before: &Self) -> Kinship {
-        let (mut overlap, mut shared) = (0, 0);
-        for word in &self.words {
-            if let Some(known) = before.find(*word) {
-                overlap += (word & WEIGHT).min(known & WEIGHT);
-                shared += 1;
-            }
-        }
+        let (overlap, words) = self.overlap(before);
+        self.told_apart(before, words, self.likeness(before, overlap))
+    }
+
+    /// The same, where most of what both are about is the same.
+    pub(crate) fn shared(&self, before: &Self) -> Option<Kinship> {
+        let (overlap, words) = self.overlap(before);
+        let likeness = self.likeness(before, overlap);
+        Self::shares(&likeness).then(|| self.told_apart(before, words, likeness))
+    }
+
+    fn likeness(&self, before: &Self, overlap: u32) -> Kinship {
         let percent = |of: u32| (overlap * 100).checked_div(of).unwrap_or(0);
+        let alike = percent((self.weight + before.weight).saturating_sub(overlap));
+        Kinship { alike, within: percent(self.weight.min(before.weight)), ..Kinship::default() }
+    }
+
+    /// What is another in one of the two, of which so many words are in both.
+    fn told_apart(&self, before: &Self, words: usize, likeness: Kinship) -> Kinship {
         Kinship {
-            alike: percent((self.weight + before.weight).saturating_sub(overlap)),
-            within: percent(self.weight.min(before.weight)),
             plus: self.names_more(before),
             minus: before.names_more(self),
-            refilled: self.refills(before, shared),
-            cut: self.shortens(before, shared) || before.shortens(self, shared),
+            refilled: self.refills(before, words),
+            cut: self.shortens(before, words) || before.shortens(self, words),
+            ..likeness
         }
     }
 

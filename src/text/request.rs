@@ -3,7 +3,7 @@
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::{Named, action, command, line_searches};
 use super::target::uncommented;
-use super::words::{Sieve, any_listed, has_figure, hashed_word, listed, listed_name, same, spaced};
+use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, same, spaced, words};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
@@ -64,16 +64,17 @@ fn asked(call: &ToolCall) -> Option<&str> {
 
 /// Whether a text is a query of a database, or code: two that differ in a word ask for different things.
 fn is_query(text: &str) -> bool {
+    let [r#as, from, select] = const { hashes_of(["as", "from", "select"]) };
     // `execute[SELECT …]`, `run(SELECT …)`: the name of an action before what it is given.
     let name = |at: &usize| text.bytes().take(*at).all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let inner = text.find(['[', '(']).filter(name).and_then(|at| text.get(at + 1..)).unwrap_or(text);
     let inner = uncommented(inner);
     let mut words = words(inner);
-    let mut says = |keyword: &str| words.any(|word| same(word, keyword));
+    let mut says = |keyword: u32| words.any(|word| word.hash == keyword);
     let is_sql = match spaced(inner).next() {
-        Some(first) if same(first, "select") => says("from"),
+        Some(first) if same(first, "select") => says(from),
         // A name for what is selected first.
-        Some(first) if same(first, "with") => says("as") && says("select") && says("from"),
+        Some(first) if same(first, "with") => says(r#as) && says(select) && says(from),
         _ => false,
     };
     is_sql || is_code(text)
@@ -82,12 +83,17 @@ fn is_query(text: &str) -> bool {
 /// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no parentheses,
 /// pipes, signs of equality or order, a parenthesis that opens behind a letter.
 fn is_code(text: &str) -> bool {
+    let is_mark = |byte: u8| matches!(byte, b'=' | b'|' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b';');
+    // Most requests have none, which is told without a look at their words.
+    if !text.bytes().fold(false, |some, byte| some | is_mark(byte) | (byte == b'(')) {
+        return false;
+    }
     let marks = |word: &str| {
         let mut before = b' ';
         let marks = word.bytes().filter(|&byte| {
             let opens = byte == b'(' && before.is_ascii_alphanumeric();
             before = byte;
-            opens || matches!(byte, b'=' | b'|' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b';')
+            opens || is_mark(byte)
         });
         marks.count()
     };
@@ -484,11 +490,10 @@ const FILLERS: [&str; 24] = [
 /// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
 /// a digit.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
-    const SIEVE: Sieve = Sieve::of(&[&FILLERS]);
-    words(text).filter(|word| !(SIEVE.passes_name(word) && listed(&FILLERS, word))).map(|word| {
-        let digit = has_figure(word);
-        hashed_word(word, usize::MAX) & !1 | u32::from(digit)
-    })
+    const FILLER: [u32; 24] = hashes_of(FILLERS);
+    const LONGEST: usize = 6;
+    let tells = |word: &Word| word.length > LONGEST || !FILLER.contains(&word.hash);
+    words(text).filter(tells).map(|word| word.hash & !1 | u32::from(word.figure))
 }
 
 pub(crate) const fn has_digit(hash: u32) -> bool {
@@ -508,37 +513,6 @@ pub(crate) fn reads_as_prose(text: &str) -> bool {
 /// What a call hands to another agent.
 pub(crate) fn delegated<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     if named.delegates { prose(call, named) } else { None }
-}
-
-/// The words of a text; a character of a script without blanks is a word.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    core::iter::from_fn(move || {
-        // Nearly all is ASCII, and told by its bytes.
-        let start = rest.bytes().position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())?;
-        rest = rest.get(start..)?;
-        let ascii = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        let length = if rest.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
-            ascii
-        } else {
-            rest = rest.trim_start_matches(|char: char| !char.is_alphanumeric());
-            let first = rest.chars().next()?;
-            if dense(first) {
-                first.len_utf8()
-            } else {
-                rest.find(|char: char| !char.is_alphanumeric() || dense(char)).unwrap_or(rest.len())
-            }
-        };
-        let (word, tail) = rest.split_at_checked(length)?;
-        rest = tail;
-        Some(word)
-    })
-}
-
-/// Characters of scripts that put no blanks between words.
-pub(super) const fn dense(char: char) -> bool {
-    matches!(char, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
-        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]
@@ -652,9 +626,12 @@ mod tests {
         assert_eq!(hashes("mp3 player").iter().map(|hash| has_digit(*hash)).collect::<Vec<_>>(), [true, false]);
     }
 
-    #[test]
-    fn words_of_all_scripts() {
-        assert_eq!(words(" It's 3, größe!").collect::<Vec<_>>(), ["It", "s", "3", "größe"]);
-        assert_eq!(words("天气a b").collect::<Vec<_>>(), ["天", "气", "a", "b"]);
+    proptest::proptest! {
+        #[test]
+        fn fillers_tell_nothing(text in "((the|Please|OF|what|whats|thee|2|Öl) ?){0,9}") {
+            let filler = |word: &&str| FILLERS.contains(&word.to_ascii_lowercase().as_str());
+            let told = text.split(' ').filter(|word| !word.is_empty() && !filler(word));
+            proptest::prop_assert_eq!(word_hashes(&text).count(), told.count());
+        }
     }
 }

@@ -427,8 +427,19 @@ fn line_path(line: &str) -> Option<&str> {
 const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
 /// Commands that run another one.
 const WRAP: [&str; 5] = ["nice", "nohup", "sudo", "time", "timeout"];
+/// Programs that are given packages, each with a version where it matters.
+const PACKAGERS: [&str; 7] = ["bun", "cargo", "go", "npm", "npx", "pnpm", "yarn"];
 /// Words of a command line that are kept.
 const OPERANDS: usize = 8;
+
+/// A package without its version, and a short way to say `install` as it is: `npm i quay@4` is about the package `quay`.
+fn unversioned(word: &str) -> &str {
+    match word.rsplit_once('@') {
+        Some((name, _)) if !name.is_empty() => name,
+        _ if matches!(word, "i" | "add") => "install",
+        _ => word,
+    }
+}
 
 /// What a command line without a path is about: the program and the plain words that it is given, as in `systemctl status
 /// cups` or `nc harbour 22`. A single word that may as well be a part of the program (`git status`) is none.
@@ -456,9 +467,11 @@ fn operands(line: &str) -> Option<String> {
         let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@:-".contains(&byte));
         let address = !digits && word.bytes().any(|byte| b".@:".contains(&byte));
         // What follows a flag is its value, unless it looks like an address.
-        if !plain || flag || after_flag && !address || count >= OPERANDS {
+        let packages = PACKAGERS.contains(&about.split(' ').next().unwrap_or_default());
+        if !plain || flag || after_flag && !address && !packages || count >= OPERANDS {
             continue;
         }
+        let word = if packages { unversioned(word) } else { word };
         count += 1;
         named |= address || !digits && word.bytes().any(|byte| byte.is_ascii_digit());
         about.push(' ');
@@ -544,6 +557,11 @@ mod tests {
                 json!({"command": "cd /srv && sudo systemctl status -n 20 cups | head"}),
                 Some("systemctl status cups"),
             ),
+            ("bash", json!({"command": "npm i quay@4"}), Some("npm install quay")),
+            ("bash", json!({"command": "npm install --save quay@latest"}), Some("npm install quay")),
+            ("bash", json!({"command": "sudo npm install --force quay"}), Some("npm install quay")),
+            ("bash", json!({"command": "pnpm add quay jetty@2.1"}), Some("pnpm install quay jetty")),
+            ("bash", json!({"command": "ssh pilot@quay uptime"}), Some("ssh pilot@quay uptime")),
             ("bash", json!({"command": "timeout 5 nc -zv -w1 10.0.4.7 22"}), Some("nc 10.0.4.7 22")),
             ("bash", json!({"command": "ping -c 1 10.0.4.7"}), Some("ping 10.0.4.7")),
             ("bash", json!({"command": "ssh -o Timeout=3 root@web7 uptime"}), Some("ssh root@web7 uptime")),

@@ -67,20 +67,151 @@ pub(super) fn has_figure(word: &str) -> bool {
     if word.is_ascii() { word.bytes().any(|byte| byte.is_ascii_digit()) } else { word.contains(char::is_numeric) }
 }
 
-/// A hash of characters that is the same everywhere: FNV-1a, and mixed, for the low bits of a short word's sum are poor.
+/// A hash of characters that is the same everywhere, as it is summed up: FNV-1a.
+#[derive(Clone, Copy)]
+struct Sum(u32);
+
+impl Sum {
+    const EMPTY: Self = Self(0x811c_9dc5);
+
+    #[inline(always)]
+    const fn and(self, char: u32) -> Self {
+        Self((self.0 ^ char).wrapping_mul(0x0100_0193))
+    }
+
+    /// Mixed, for the low bits of a short word's sum are poor.
+    #[inline(always)]
+    const fn hash(self) -> u32 {
+        let sum = (self.0 ^ self.0 >> 15).wrapping_mul(0x2c1b_3c6d);
+        sum ^ sum >> 12
+    }
+}
+
+/// The hash of characters.
 pub(super) fn hashed(chars: impl Iterator<Item = char>) -> u32 {
-    let sum = chars.fold(0x811c_9dc5_u32, |sum, char| (sum ^ u32::from(char)).wrapping_mul(0x0100_0193));
-    let sum = (sum ^ sum >> 15).wrapping_mul(0x2c1b_3c6d);
-    sum ^ sum >> 12
+    chars.fold(Sum::EMPTY, |sum, char| sum.and(char.into())).hash()
 }
 
 /// The same of a word in lower case, of so many characters at most.
 pub(super) fn hashed_word(word: &str, most: usize) -> u32 {
     if word.is_ascii() {
-        hashed(word.bytes().take(most).map(|byte| byte.to_ascii_lowercase().into()))
+        word.bytes().take(most).fold(Sum::EMPTY, |sum, byte| sum.and(byte.to_ascii_lowercase().into())).hash()
     } else {
         hashed(lowered(word).take(most))
     }
+}
+
+/// The hashes of words in lower-case ASCII.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+pub(super) const fn hashes_of<const COUNT: usize>(words: [&str; COUNT]) -> [u32; COUNT] {
+    let mut hashes = [0; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        let word = words[at].as_bytes();
+        let (mut sum, mut byte) = (Sum::EMPTY, 0);
+        while byte < word.len() {
+            sum = sum.and(word[byte] as u32);
+            byte += 1;
+        }
+        hashes[at] = sum.hash();
+        at += 1;
+    }
+    hashes
+}
+
+/// A part of a character beyond ASCII, in [`LOWER`].
+const WIDE: u8 = 0xff;
+/// Every letter and digit of ASCII in lower case, 0 for what is neither, and [`WIDE`].
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
+const LOWER: [u8; 256] = {
+    let mut lower = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        lower[byte] = match byte as u8 {
+            letter if letter.is_ascii_alphanumeric() => letter.to_ascii_lowercase(),
+            other if other.is_ascii() => 0,
+            _ => WIDE,
+        };
+        byte += 1;
+    }
+    lower
+};
+
+#[inline(always)]
+fn lower(byte: u8) -> u8 {
+    LOWER.get(usize::from(byte)).copied().unwrap_or_default()
+}
+
+/// A word by its hash, whatever its case, whether it has a figure in it, and its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) hash: u32,
+    pub(super) figure: bool,
+    pub(super) length: usize,
+}
+
+/// The words of a text as they are left; a character of a script without blanks is a word.
+pub(super) struct Words<'a>(&'a str);
+
+pub(super) const fn words(text: &str) -> Words<'_> {
+    Words(text)
+}
+
+impl Iterator for Words<'_> {
+    type Item = Word;
+
+    /// Asked for in many places.
+    #[inline(never)]
+    fn next(&mut self) -> Option<Word> {
+        let bytes = self.0.as_bytes();
+        let start = bytes.iter().position(|byte| lower(*byte) != 0)?;
+        let (mut at, mut sum, mut figure, mut byte) = (start, Sum::EMPTY, false, 0);
+        while let Some(next) = bytes.get(at) {
+            byte = lower(*next);
+            if byte == 0 || byte == WIDE {
+                break;
+            }
+            sum = sum.and(byte.into());
+            figure |= byte < b'a';
+            at += 1;
+        }
+        if byte == WIDE {
+            let (word, tail) = first_word(self.0.get(start..)?)?;
+            self.0 = tail;
+            return Some(Word { hash: hashed_word(word, usize::MAX), figure: has_figure(word), length: word.len() });
+        }
+        self.0 = self.0.get(at..)?;
+        Some(Word { hash: sum.hash(), figure, length: at - start })
+    }
+}
+
+/// The first word of a text, whatever it is written in, and what stands behind it.
+fn first_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(|char: char| !char.is_alphanumeric());
+    let first = text.chars().next()?;
+    let ends = |char: char| !char.is_alphanumeric() || dense(char);
+    text.split_at_checked(if dense(first) { first.len_utf8() } else { text.find(ends).unwrap_or(text.len()) })
+}
+
+/// Characters of scripts that put no blanks between words.
+pub(super) const fn dense(char: char) -> bool {
+    matches!(char, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// As `str::find`, and quickly over ASCII, which nearly all is.
+#[inline]
+pub(super) fn find(text: &str, wanted: impl Fn(char) -> bool) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let char = if byte.is_ascii() { char::from(*byte) } else { text.get(at..)?.chars().next()? };
+        if wanted(char) {
+            return Some(at);
+        }
+        at += char.len_utf8();
+    }
+    None
 }
 
 /// Whether two words are the same, whatever their ASCII case: where size counts, once in the program.
@@ -475,7 +606,49 @@ mod tests {
         assert_eq!(runs::<b'\''>("don't").count(), 1);
     }
 
-    /// The same, character by character.
+    /// What [`words`] reads, character by character.
+    fn read_slowly(text: &str) -> Vec<Word> {
+        let mut words: Vec<&str> = Vec::new();
+        let (mut from, mut open) = (0, false);
+        for (at, char) in text.char_indices() {
+            let end = at + char.len_utf8();
+            if !char.is_alphanumeric() {
+                open = false;
+            } else if open && !dense(char) {
+                *words.last_mut().unwrap() = text.get(from..end).unwrap();
+            } else {
+                (from, open) = (at, !dense(char));
+                words.push(text.get(from..end).unwrap());
+            }
+        }
+        let word = |word: &str| Word {
+            hash: hashed_word(word, usize::MAX),
+            figure: word.contains(char::is_numeric),
+            length: word.len(),
+        };
+        words.into_iter().map(word).collect()
+    }
+
+    #[test]
+    fn words_of_all_scripts() {
+        let hashes = |text: &str| words(text).map(|word| word.hash).collect::<Vec<_>>();
+        let expected = |words: [&str; 4]| words.map(|word| hashed_word(word, usize::MAX));
+        assert_eq!(hashes(" It's 3, größe!"), expected(["it", "s", "3", "größe"]));
+        assert_eq!(hashes("天气a B"), expected(["天", "气", "a", "b"]));
+        assert_eq!(hashes_of(["it", "3"]), [hashed_word("It", 9), hashed_word("3", 9)]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_as_they_are_read(text in "\\PC{0,80}|([a-zA-Z0-9ßé水٣ .,-]{0,4} ?){0,20}") {
+            proptest::prop_assert_eq!(words(&text).collect::<Vec<_>>(), read_slowly(&text));
+            for wanted in [char::is_alphanumeric, char::is_whitespace] {
+                proptest::prop_assert_eq!(find(&text, wanted), text.find(wanted));
+            }
+        }
+    }
+
+    /// The same of runs, with a character that joins.
     fn slowly(text: &str, joint: char) -> Vec<(usize, usize)> {
         let part = |char: char| char == joint || char.is_alphanumeric();
         let mut words: Vec<(usize, usize)> = Vec::new();

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::Cx;
 use crate::state::{Onset, Ring, Sighting, Step, Time};
-use crate::text::{Asks, Effect, Goal, Key, Kinship, Left, Moved, Vocabulary, has_digit, word_hashes};
+use crate::text::{Asks, Effect, Goal, Key, Kinship, Left, Moved, Vocabulary, has_digit};
 use crate::tuned;
 use alloc::vec::Vec;
 
@@ -181,7 +181,7 @@ impl Chain {
             if round.is_some() && before.round == round {
                 continue;
             }
-            let kinship = goal.kinship(&before.goal);
+            let Some(kinship) = goal.shared(&before.goal) else { continue };
             // Asked to the letter, and something else comes each time: somebody waits, as long as there is something to wait for.
             let waited = before.at.zip(cx.run.now).is_some_and(|(then, now)| now.saturating_sub(then) >= PATIENT);
             let polls = before.call == call && (came == Came::Counted || waited && came == Came::Text);
@@ -238,7 +238,7 @@ impl Chain {
         let facts = &step.facts;
         self.waiting = false;
         self.busy = facts.failed && step.transient(result);
-        let news = self.news(&result.output);
+        let news = self.news(step.words(result));
         let answer = facts.class.unwrap_or(facts.light);
         let known = self.answers.iter().any(|known| *known == answer);
         if !known {
@@ -247,7 +247,7 @@ impl Chain {
         let hits = Left::of(result.output.lines().next().unwrap_or_default());
         self.fewer = hits.is_less(&self.hits) && hits.count().saturating_mul(4) <= self.hits.count().saturating_mul(3);
         self.hits = hits;
-        let state = Effect::of(&result.output);
+        let state = step.effect(result);
         let (mut unmoved, mut acted, mut tells, mut seen) = (false, false, state.place != 0, false);
         let mut latest = 0;
         for known in self.states.iter().filter(|known| known.tool == step.tool) {
@@ -282,13 +282,13 @@ impl Chain {
         } else {
             Came::Stale
         };
-        self.states.push(Known { tool: step.tool, state }, STATES);
+        self.states.push(Known { tool: step.tool, state: state.clone() }, STATES);
     }
 
-    /// Whether a text says something new; its words are known from now on.
-    fn news(&mut self, output: &str) -> bool {
+    /// Whether the words of a text say something new; they are known from now on.
+    fn news(&mut self, words: &[u32]) -> bool {
         let (mut all, mut new, mut figure) = (0_usize, 0_usize, false);
-        for word in word_hashes(output).take(WORDS) {
+        for word in words.iter().copied().take(WORDS) {
             all += 1;
             if self.words.learn(word) {
                 new += 1;
@@ -312,13 +312,9 @@ impl Chain {
     }
 }
 
-/// What a request adds that relates so to an earlier one.
+/// What a request adds that relates so to an earlier one, with which it shares most.
 fn base(kinship: &Kinship, gained: bool) -> u32 {
-    if !Goal::shares(kinship)
-        || kinship.refilled
-        || kinship.plus && kinship.minus
-        || (kinship.minus || kinship.cut) && gained
-    {
+    if kinship.refilled || kinship.plus && kinship.minus || (kinship.minus || kinship.cut) && gained {
         return 0;
     }
     let beyond = kinship.alike.saturating_sub(tuned::REWORDED_FROM.get());
