@@ -112,8 +112,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     match Workspace::find().and_then(|mut workspace| {
-        // A demonstration wants to be seen soon, and nothing is measured on it.
-        if command.name == "demo" || rest.iter().any(|arg| arg == "--trial") {
+        // These want to be seen soon, and nothing is measured on them; `test` has built the same.
+        if matches!(command.name, "demo" | "eval") || rest.iter().any(|arg| arg == "--trial") {
             workspace.build = workspace::Build::Trial;
         }
         (command.run)(&workspace, rest)
