@@ -15,7 +15,16 @@ import { tools as toolsSource } from "../src/tools.ts";
 import { exemptions } from "../src/view/alarms.ts";
 import { example, workflow } from "../src/view/example.ts";
 import { listed } from "../src/view/find.ts";
-import { type Analysis, analyse, analyseAll, family, layOut, stateAt, type Trace } from "../src/view/model.ts";
+import {
+  type Analysis,
+  analyse,
+  analyseAll,
+  family,
+  layOut,
+  stateAt,
+  type Trace,
+  unread as unreadOf,
+} from "../src/view/model.ts";
 import { merged, refusal, ruleInfo, thresholds, withRule } from "../src/view/settings.ts";
 import { pack, scenario, unpack } from "../src/view/share.ts";
 import { headline, short } from "../src/view/words.ts";
@@ -458,6 +467,66 @@ test("view: a scenario brings its configuration, --config is stronger, errors ar
   const half = await loopwarden("view", "half.jsonl", "-o", "-");
   assert.match(half.stderr, /^half\.jsonl:2: /);
   assert.equal((await pageOf(half.stdout)).trace?.errors[0]?.line, 2);
+});
+
+test("view: a log of which most cannot be read is not called sound, and counts as replay counts", async () => {
+  for (const [good, broken, refused] of [
+    [2, 5, 1],
+    [4, 0, 5],
+    [3, 4, 0],
+  ] as const) {
+    const lines = [
+      ...stuck(2)
+        .slice(0, good)
+        .map((event) => JSON.stringify(event)),
+      ...Array.from({ length: broken }, (_, index) => `{"type":"tool-call-${index}"}`),
+      ...Array.from({ length: refused }, () => '{"type":"tool-call","tool":"","args":{}}'),
+    ];
+    await writeFile(join(folder, "torn.jsonl"), `${lines.join("\n")}\n`);
+    const view = await loopwarden("view", "torn.jsonl", "-o", "torn.html", "--json");
+    const replay = await loopwarden("replay", "torn.jsonl");
+    assert.deepEqual([view.code, replay.code], [1, 1], lines.join("\n"));
+    assert.equal(view.stderr, replay.stderr);
+    const unread = broken + refused;
+    const { events, unread: told } = JSON.parse(view.stdout);
+    assert.deepEqual([events, told], [good, unread]);
+    const { trace: run } = await pageOf(await readFile(join(folder, "torn.html"), "utf8"));
+    assert.ok(run !== null);
+    const analysis = analyseAll(run.events, {});
+    const head = headline(run, analysis);
+    assert.equal(head.title, "Most of this log could not be read");
+    assert.match(
+      head.action.detail,
+      new RegExp(`^${unread} of ${good + unread} lines or events .* in ${good} events `),
+    );
+    assert.equal(unreadOf(run, analysis).length, unread);
+  }
+});
+
+test("view: less than half that cannot be read is said, and so is what was found beside it", async () => {
+  const whole = trace([{ type: "output" } as Event, ...stuck(1)]);
+  const analysis = analyseAll(whole.events, {});
+  const head = headline(whole, analysis);
+  assert.deepEqual([head.title, head.isUnread], ["No loop in this run", undefined]);
+  assert.match(head.action.detail, /^Nothing in its 2 events .*; 1 of 3 lines or events could not be read\.$/);
+  const errors = [{ line: 9, message: "no JSON" }];
+  assert.deepEqual(
+    unreadOf({ lines: [12], errors }, analysis).map(({ where }) => where),
+    ["Line 9", "Line 12"],
+  );
+  assert.deepEqual(
+    unreadOf({ lines: [], errors }, analysis).map(({ where }) => where),
+    ["Event 0", "Line 9"],
+  );
+  await writeFile(
+    join(folder, "found.jsonl"),
+    `${stuck(4)
+      .map((event) => JSON.stringify(event))
+      .join("\n")}\n${"{no\n".repeat(20)}`,
+  );
+  assert.equal((await loopwarden("view", "found.jsonl", "-o", "found.html")).code, 0);
+  const { trace: found } = await pageOf(await readFile(join(folder, "found.html"), "utf8"));
+  assert.match(headline(found as Trace, analyseAll((found as Trace).events, {})).title, /begun to repeat/);
 });
 
 test("view: the help tells every option and exit code", async () => {

@@ -3,7 +3,7 @@ import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { FORMATS } from "../generated/names.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
-import { judge } from "../replay/judge.ts";
+import { isMostlyUnread, judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
@@ -114,8 +114,7 @@ export async function run(args: string[]): Promise<number> {
     };
     report(reporter, [one]);
   }
-  // That nothing is wrong is not known of a log of which most could not be read.
-  return isReached ? 3 : outcome.unread > outcome.judged ? 1 : 0;
+  return isReached ? 3 : isMostlyUnread(outcome.unread, outcome.judged) ? 1 : 0;
 }
 
 /** The words that name the same run under the same settings to another command. */

@@ -276,6 +276,20 @@ test("lines that cannot be read are told, and the others are shown", async () =>
   await page.locator("#unread li", { hasText: /^Line 9: / }).waitFor();
 });
 
+test("a log of which most cannot be read has a headline that says so", async () => {
+  await using page = await open("empty.html");
+  const empty = { type: "tool-call", tool: "", args: {} };
+  await page.locator("#paste").fill(`${jsonLines([...stuck(1), empty, empty])}\nno json\n`);
+  await page.locator("#read").click();
+  await page.locator("#headline.mostly-unread", { hasText: "3 of 5 lines or events" }).waitFor();
+  assert.match(await page.locator("#about").innerText(), /2 events · 3 not readable/);
+  await page.locator("#unread summary", { hasText: "3 lines or events" }).click();
+  assert.deepEqual(
+    (await page.locator("#unread li").allInnerTexts()).map((text) => text.split(":")[0]),
+    ["Line 3", "Line 4", "Line 5"],
+  );
+});
+
 test("events are found and filtered, and the keys stay among those that are listed", async () => {
   await using page = await open("demo.html");
   await judged(page);
