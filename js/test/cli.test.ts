@@ -634,6 +634,25 @@ test("replay: a loop that was over long before the end is told with its last sig
   assert.match(told.stdout, /^\*\*Since\*\*: event 0 \(step 0\): 6 events$/m, "nothing to add");
 });
 
+test("replay: the report marks where a loop was told of first, also one that came back", async () => {
+  const failing = (n: number, from = 0) =>
+    Array.from({ length: n }, (_, index) =>
+      pair(from + index, { path: "cart.ts" }, "text not found in cart.ts"),
+    ).flat();
+  const marks = async (name: string, events: Event[]) => {
+    const { stdout } = await loopwarden("replay", await file(name, jsonLines(events)));
+    return stdout.split("\n").flatMap((line) => {
+      const [, seq, mark] = /^- Event (\d+) .* ← (.*)$/.exec(line) ?? [];
+      return seq === undefined ? [] : [`${seq}: ${mark}`];
+    });
+  };
+  assert.deepEqual(await marks("first.jsonl", failing(3)), ["5: Loop detected"]);
+  assert.deepEqual(await marks("later.jsonl", failing(5)), ["5: Loop detected", "9: latest"]);
+  const user: Event = { type: "message", role: "user", text: "Go on with something else." };
+  const again = [...failing(4), user, ...failing(5, 20)];
+  assert.deepEqual(await marks("again.jsonl", again), ["10: Loop detected", "18: latest"]);
+});
+
 test("replay: what was only noted of an agent is no report of its own", async () => {
   const said: [agent: string, text: string][] = [
     ["writer", "Editor, please decide on the headline of the pricing page; that is your part."],

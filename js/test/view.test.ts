@@ -406,6 +406,22 @@ test("the report quotes what was called and what came back, as code whatever it 
   );
 });
 
+test("where a loop was detected is where it was told of first, and the latest event is only that", () => {
+  const list = (...events: number[]) =>
+    events
+      .map((seq, index) => `- Event ${seq}: \`t\`${index === events.length - 1 ? " ← Loop detected" : ""}`)
+      .join("\n");
+  const quote = (seq: number) => ({ place: `line ${seq + 1}`, asked: `t(${seq})` });
+  const marks = (text: string, first?: number) =>
+    readable(text, quote, first)
+      .split("\n")
+      .map((line) => line.split(" ← ")[1]);
+  assert.deepEqual(marks(list(4, 6, 18), 6), [undefined, "Loop detected", "latest"]);
+  assert.deepEqual(marks(list(10, 18), 1), [undefined, "latest; loop detected at event 1 (line 2)"]);
+  assert.deepEqual(marks(list(4, 6), 6), [undefined, "Loop detected"]);
+  assert.deepEqual(marks(list(4, 6)), [undefined, "Loop detected"]);
+});
+
 test("the workflow of the examples is a loop with everything the page can show", () => {
   const { events, config } = workflow();
   const states: Uint8Array[] = [];
