@@ -10,7 +10,7 @@ import { init } from "../dist/slim.js";
 import { init as initSource } from "../src/core.ts";
 import { RULES } from "../src/generated/rules.ts";
 import { pieces as wordDiff } from "../src/replay/diff.ts";
-import { readable } from "../src/replay/report.ts";
+import { code, readable, spans } from "../src/replay/report.ts";
 import { tools as toolsSource } from "../src/tools.ts";
 import { exemptions } from "../src/view/alarms.ts";
 import { example, workflow } from "../src/view/example.ts";
@@ -420,6 +420,18 @@ test("where a loop was detected is where it was told of first, and the latest ev
   assert.deepEqual(marks(list(10, 18), 1), [undefined, "latest; loop detected at event 1 (line 2)"]);
   assert.deepEqual(marks(list(4, 6), 6), [undefined, "Loop detected"]);
   assert.deepEqual(marks(list(4, 6)), [undefined, "Loop detected"]);
+});
+
+test("code in a sentence is found whatever backticks are in it", () => {
+  const texts = ["edit(a: 1)", "ok: … `cat -n` …", "`x`", "a ``b`` c", " blank ", "```", "x`"];
+  for (const text of texts)
+    assert.deepEqual(spans(`was ${code(text)}, or ${code("b")}`), [
+      { text: "was ", isCode: false },
+      { text, isCode: true },
+      { text: ", or ", isCode: false },
+      { text: "b", isCode: true },
+    ]);
+  assert.deepEqual(spans("a ` alone"), [{ text: "a ` alone", isCode: false }]);
 });
 
 test("the workflow of the examples is a loop with everything the page can show", () => {

@@ -71,3 +71,25 @@ export function code(text: string): string {
   const pad = text.startsWith("`") || text.endsWith("`") ? " " : "";
   return `${fence}${pad}${text}${pad}${fence}`;
 }
+
+/** A part of a text: code, or what stands between. */
+export interface Span {
+  text: string;
+  isCode: boolean;
+}
+
+/** A text of ours cut into its code, whose fence may be several backticks, and the rest. */
+export function spans(text: string): Span[] {
+  const found: Span[] = [];
+  const push = (part: string, isCode: boolean) => {
+    if (part !== "") found.push({ text: part, isCode });
+  };
+  let at = 0;
+  for (const { 0: whole, 2: inner, index } of text.matchAll(/(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/gs)) {
+    push(text.slice(at, index), false);
+    push((inner ?? "").replace(/^ (.*`|`.*) $/s, "$1"), true);
+    at = index + whole.length;
+  }
+  push(text.slice(at), false);
+  return found;
+}

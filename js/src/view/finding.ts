@@ -41,7 +41,7 @@ function evidenceWords({ rule, finding }: Loop, events: number, differ: boolean)
   const unit = ruleInfo(rule)?.unit ?? "sightings";
   const counted = `${finding.count} ${unit}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
-  const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on (${sure}).`;
+  const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on. The rule's own estimate is that it is ${sure} of a loop; it changes no level.`;
   const why =
     events < 2
       ? ""

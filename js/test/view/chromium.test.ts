@@ -155,8 +155,27 @@ test("what repeats, what differs and what counts as equal stand side by side", a
   const digests = await page.locator("#evidence .digest code").allInnerTexts();
   assert.equal(digests[0], digests[1]);
   assert.ok((await page.locator("#evidence .masked").count()) > 0, "the anchors differ and count as equal");
+  assert.match(await page.locator("#evidence").innerText(), /whatever the marked words say/);
+  assert.match(await page.locator("#evidence").innerText(), /estimate is that it is \d+ % sure of a loop/);
   await sides.first().locator("select").selectOption({ index: 1 });
   assert.match(await page.locator("#evidence .side select").first().locator("option:checked").innerText(), /^2 of/);
+});
+
+test("where nothing differs no marked words are spoken of, and code with backticks is code in the report", async () => {
+  await using page = await open("empty.html");
+  const same = Array.from({ length: 4 }, (_, index): Event[] => [
+    { type: "tool-call", tool: "run", args: { cmd: "a" }, callId: `s${index}` },
+    { type: "tool-result", tool: "run", callId: `s${index}`, outcome: "error", output: "see `cat -n` first" },
+  ]).flat();
+  await page.locator("#paste").fill(jsonLines(same));
+  await page.locator("#read").click();
+  await judged(page);
+  const evidence = await page.locator("#evidence").innerText();
+  assert.match(evidence, /these two are the same thing\./);
+  assert.doesNotMatch(evidence, /differs/);
+  const report = page.locator("#report");
+  await report.locator("code", { hasText: "error: see `cat -n` first" }).first().waitFor({ state: "attached" });
+  assert.doesNotMatch((await report.textContent()) ?? "", /``/);
 });
 
 for (const [name, viewport] of [
