@@ -102,6 +102,8 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [[], /which command\?\n\nUsage: loopwarden COMMAND/],
     [["reply"], /no command reply, did you mean replay\?/],
     [["toString"], /no command toString/],
+    [["check"], /no command check, did you mean config check\?/],
+    [["uninstall"], /no command uninstall, did you mean hook uninstall\?/],
     [["replay"], /replay: expected one file/],
     [["replay", "a", "b"], /replay: expected one file/],
     [["replay", "a", "--levl", "halt"], /unknown option --levl, did you mean --level\?/],

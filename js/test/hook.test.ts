@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   appendFile,
   chmod,
@@ -347,7 +348,8 @@ test("what is wrong with the hook itself is a warning and refuses nothing", asyn
     [["--prompts", "nobody"], "{}", /--prompts nobody: expected human or host/],
     [["--user"], "{}", /--user is for install/],
     [["--staet", "x"], "{}", /unknown option --staet, did you mean --state\?/],
-    [["instal"], "{}", /expected install, uninstall or nothing/],
+    [["instal"], "{}", /hook instal, did you mean install\?/],
+    [["something"], "{}", /expected install, uninstall or nothing/],
     [["--config", "nowhere.json"], JSON.stringify(pre("s", 0)), /nowhere.json: no such file/],
   ];
   await writeFile(join(folder, "file"), "");
@@ -367,6 +369,29 @@ test("what is wrong with the hook itself is a warning and refuses nothing", asyn
   const env = { CLAUDE_PROJECT_DIR: folder };
   assert.equal((await run(process.execPath, [cli, "hok"], { env, input: "{}" })).code, 1);
   assert.equal((await run(process.execPath, [cli, "hok"], { input: "{}" })).code, 2);
+});
+
+test("a word that is none is wrong usage for who types it, and never for a hook", () => {
+  const typed = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const { CLAUDE_PROJECT_DIR: _, ...rest } = process.env;
+    const stdio = ["ignore", "pipe", "pipe"] as const;
+    return spawnSync(process.execPath, [cli, "hook", ...args], {
+      stdio: [...stdio],
+      env: { ...rest, ...env },
+      encoding: "utf8",
+    });
+  };
+  for (const [word, told] of [
+    ["instal", /hook instal, did you mean install\?/],
+    ["uninstal", /hook uninstal, did you mean uninstall\?/],
+    ["something", /hook something: expected install, uninstall or nothing/],
+  ] as const) {
+    const { status, stdout, stderr } = typed([word]);
+    assert.deepEqual([status, stdout], [2, ""]);
+    assert.match(stderr, told);
+    assert.equal(typed([word], { CLAUDE_PROJECT_DIR: folder }).status, 0);
+  }
+  assert.equal(typed(["--staet", "x"]).status, 0, "an option may be the hook's own");
 });
 
 test("names that every object has are names like others, wherever they stand", async () => {

@@ -30,6 +30,13 @@ async function everyCommand(): Promise<Record<string, Command>> {
   return Object.fromEntries(await Promise.all(all));
 }
 
+/** The command that a word belongs to, with the word: `config check`. */
+async function whose(word: string): Promise<string | undefined> {
+  const commands = Object.entries(await everyCommand());
+  const found = commands.find(([, { words = [] }]) => words.includes(word));
+  return found && `${found[0]} ${word}`;
+}
+
 /** A command by its name. */
 async function commandOf(name: string): Promise<Command | undefined> {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.() : undefined;
@@ -81,7 +88,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const command = await commandOf(name);
   if (command === undefined) {
-    const near = nearest(name, Object.keys(COMMANDS));
+    const near = (await whose(name)) ?? nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
   }
   // What stands behind -- is another program's.
