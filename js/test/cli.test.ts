@@ -102,6 +102,8 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [[], /which command\?\n\nUsage: loopwarden COMMAND/],
     [["reply"], /no command reply, did you mean replay\?/],
     [["toString"], /no command toString/],
+    [["check"], /no command check, did you mean config check\?/],
+    [["uninstall"], /no command uninstall, did you mean hook uninstall\?/],
     [["replay"], /replay: expected one file/],
     [["replay", "a", "b"], /replay: expected one file/],
     [["replay", "a", "--levl", "halt"], /unknown option --levl, did you mean --level\?/],
@@ -632,6 +634,25 @@ test("replay: a loop that was over long before the end is told with its last sig
   assert.match(still.stdout, /^\*\*Since\*\*: event 0 \(step 0\): 8 events$/m, "nothing to add");
   const told = await loopwarden("replay", await file("told.jsonl", jsonLines(stuck(3))));
   assert.match(told.stdout, /^\*\*Since\*\*: event 0 \(step 0\): 6 events$/m, "nothing to add");
+});
+
+test("replay: the report marks where a loop was told of first, also one that came back", async () => {
+  const failing = (n: number, from = 0) =>
+    Array.from({ length: n }, (_, index) =>
+      pair(from + index, { path: "cart.ts" }, "text not found in cart.ts"),
+    ).flat();
+  const marks = async (name: string, events: Event[]) => {
+    const { stdout } = await loopwarden("replay", await file(name, jsonLines(events)));
+    return stdout.split("\n").flatMap((line) => {
+      const [, seq, mark] = /^- Event (\d+) .* ← (.*)$/.exec(line) ?? [];
+      return seq === undefined ? [] : [`${seq}: ${mark}`];
+    });
+  };
+  assert.deepEqual(await marks("first.jsonl", failing(3)), ["5: Loop detected"]);
+  assert.deepEqual(await marks("later.jsonl", failing(5)), ["5: Loop detected", "9: latest"]);
+  const user: Event = { type: "message", role: "user", text: "Go on with something else." };
+  const again = [...failing(4), user, ...failing(5, 20)];
+  assert.deepEqual(await marks("again.jsonl", again), ["10: Loop detected", "18: latest"]);
 });
 
 test("replay: what was only noted of an agent is no report of its own", async () => {

@@ -199,6 +199,30 @@ test("a check is explained as well, and shadow mode tells what would have been",
   assert.equal(changed(shadow)["rules.repeated-call.enabled = false"], "continue");
 });
 
+test("arguments are compared in place: what both have stays between the differences", async () => {
+  const long = "alpha bravo charlie delta echo foxtrot golf hotel india juliett";
+  const cases: [first: string, second: string, told: string][] = [
+    ["customer refund policy", "refund rules policy", "[-customer-] refund {+rules+} policy"],
+    ["refund rules policy", "customer refund policy", "{+customer+} refund [-rules-] policy"],
+    ["old price", "old cost today", "old [-price-]{+cost today+}"],
+    [`one ${long} two`, `1 ${long} 2`, "[-one-]{+1+} alpha bravo charlie … hotel india juliett [-two-]{+2+}"],
+    [`${long} two ${long}`, `${long} 2 ${long}`, "… hotel india juliett [-two-]{+2+} alpha bravo charlie …"],
+    [`x ${"y".repeat(60)} z`, `${"y".repeat(60)} z`, "[-x-] …"],
+  ];
+  for (const [index, [first, second, told]] of cases.entries()) {
+    const words = [...Array.from({ length: 6 }, () => first), second];
+    const events = words.flatMap((query) => pair("find", { query }, '{"hits":[]}'));
+    const { code, stdout, stderr } = await loopwarden(
+      "explain",
+      await file(`words-${index}.jsonl`, events),
+      "--at",
+      "13",
+    );
+    assert.equal(code, 0, stderr);
+    assert.ok(stdout.includes(`    arguments  query: ${told}\n`), `${told}\n${stdout}`);
+  }
+});
+
 test("text and standard output: the page as a person sees it", async () => {
   const { code, stdout } = await loopwarden("explain", await file("page.jsonl", rereads(5)));
   assert.equal(code, 0);

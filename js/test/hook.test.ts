@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   appendFile,
   chmod,
@@ -15,7 +16,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Result, run } from "./support/run.ts";
@@ -347,7 +348,8 @@ test("what is wrong with the hook itself is a warning and refuses nothing", asyn
     [["--prompts", "nobody"], "{}", /--prompts nobody: expected human or host/],
     [["--user"], "{}", /--user is for install/],
     [["--staet", "x"], "{}", /unknown option --staet, did you mean --state\?/],
-    [["instal"], "{}", /expected install, uninstall or nothing/],
+    [["instal"], "{}", /hook instal, did you mean install\?/],
+    [["something"], "{}", /expected install, uninstall or nothing/],
     [["--config", "nowhere.json"], JSON.stringify(pre("s", 0)), /nowhere.json: no such file/],
   ];
   await writeFile(join(folder, "file"), "");
@@ -367,6 +369,29 @@ test("what is wrong with the hook itself is a warning and refuses nothing", asyn
   const env = { CLAUDE_PROJECT_DIR: folder };
   assert.equal((await run(process.execPath, [cli, "hok"], { env, input: "{}" })).code, 1);
   assert.equal((await run(process.execPath, [cli, "hok"], { input: "{}" })).code, 2);
+});
+
+test("a word that is none is wrong usage for who types it, and never for a hook", () => {
+  const typed = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const { CLAUDE_PROJECT_DIR: _, ...rest } = process.env;
+    const stdio = ["ignore", "pipe", "pipe"] as const;
+    return spawnSync(process.execPath, [cli, "hook", ...args], {
+      stdio: [...stdio],
+      env: { ...rest, ...env },
+      encoding: "utf8",
+    });
+  };
+  for (const [word, told] of [
+    ["instal", /hook instal, did you mean install\?/],
+    ["uninstal", /hook uninstal, did you mean uninstall\?/],
+    ["something", /hook something: expected install, uninstall or nothing/],
+  ] as const) {
+    const { status, stdout, stderr } = typed([word]);
+    assert.deepEqual([status, stdout], [2, ""]);
+    assert.match(stderr, told);
+    assert.equal(typed([word], { CLAUDE_PROJECT_DIR: folder }).status, 0);
+  }
+  assert.equal(typed(["--staet", "x"]).status, 0, "an option may be the hook's own");
 });
 
 test("names that every object has are names like others, wherever they stand", async () => {
@@ -432,7 +457,7 @@ test("nothing of a stranger's file acts in what a hook or its installation says"
   await writeFile(join(project, ".claude", "settings.json"), text);
   const { code, stdout, stderr } = await start(["uninstall"], "", project);
   assert.deepEqual([code, stderr], [0, ""]);
-  assert.match(stdout, /Removed from/);
+  assert.match(stdout, /^Removed /m);
   assert.doesNotMatch(stdout, acts);
 });
 
@@ -590,7 +615,7 @@ test("settings keep their mode, their link and their owner", async () => {
   assert.ok((await lstat(file)).isSymbolicLink());
   assert.equal((await stat(dotfiles)).mode & 0o777, 0o600);
   assert.equal(JSON.parse(await readFile(dotfiles, "utf8")).hooks.PreToolUse.length, 1);
-  assert.equal((await stat(/As it was: (.*)/.exec(stdout)?.[1] ?? "")).mode & 0o777, 0o600);
+  assert.equal((await stat(/As it was before the first change: (.*)/.exec(stdout)?.[1] ?? "")).mode & 0o777, 0o600);
   assert.equal(await readFile(outside, "utf8"), "untouched");
 
   const { folder: theirs, file: foreign } = await project("theirs");
@@ -614,7 +639,7 @@ test("uninstall takes the hooks out, whoever stops reading", async () => {
   assert.equal((await start(["install"], "", at)).code, 0);
   const line = `"${process.execPath}" "${cli}" hook uninstall | head -1`;
   assert.equal((await run("/bin/sh", ["-c", line], { cwd: at })).code, 0);
-  assert.deepEqual(JSON.parse(await readFile(file, "utf8")), {});
+  await assert.rejects(readFile(file), { code: "ENOENT" });
 });
 
 test("install writes the hooks beside what is there, once, and uninstall leaves nothing of it", async () => {
@@ -637,12 +662,39 @@ test("install writes the hooks beside what is there, once, and uninstall leaves 
   assert.equal(settings.hooks.PreToolUse[0].hooks[0].command, "./audit.sh");
   assert.match(settings.hooks.Stop[0].hooks[0].command, /loopwarden hook$/);
   assert.match(installed.stdout, /new sessions use it, with loopwarden\.json of the folder they begin in/);
-  const backup = /As it was: (.*)/.exec(installed.stdout)?.[1] ?? "";
+  const backup = /As it was before the first change: (.*)/.exec(installed.stdout)?.[1] ?? "";
   assert.equal(await readFile(backup, "utf8"), before);
 
   assert.match((await start(["install"], "", at)).stdout, /nothing to change/);
   assert.equal((await start(["uninstall"], "", at)).code, 0);
   assert.deepEqual(JSON.parse(await readFile(file, "utf8")), JSON.parse(before));
+});
+
+test("what install made is removed by uninstall, and of what was there the first backup is kept, however often", async () => {
+  const beside = async (file: string) => (await readdir(dirname(file))).sort();
+  const { folder: at, file } = await project("made");
+  for (let round = 0; round < 3; round++) {
+    assert.equal((await start(["install"], "", at)).code, 0);
+    assert.deepEqual(await beside(file), ["settings.json"]);
+    assert.match((await start(["uninstall", "--dry-run"], "", at)).stdout, /no file/);
+    assert.match((await start(["uninstall"], "", at)).stdout, /which held nothing else/);
+    assert.deepEqual(await beside(file), []);
+  }
+  const { folder: there, file: kept } = await project("kept");
+  for (const before of ["{}\n", '{ "model": "opus" }\n', '{ "model": "haiku" }\n']) {
+    await writeFile(kept, before);
+    for (const action of ["install", "uninstall"]) assert.equal((await start([action], "", there)).code, 0);
+    assert.deepEqual(JSON.parse(await readFile(kept, "utf8")), JSON.parse(before));
+    const [own, backup, ...more] = await beside(kept);
+    assert.deepEqual([own, more], ["settings.json", []]);
+    assert.equal(await readFile(join(dirname(kept), backup ?? ""), "utf8"), "{}\n");
+  }
+  // What somebody added in the meantime stays.
+  const { folder: shared, file: both } = await project("both");
+  await start(["install"], "", shared);
+  await writeFile(both, JSON.stringify({ ...JSON.parse(await readFile(both, "utf8")), model: "opus" }));
+  await start(["uninstall"], "", shared);
+  assert.deepEqual(JSON.parse(await readFile(both, "utf8")), { model: "opus" });
 });
 
 test("uninstall takes out ours and nothing else, however it was installed", async () => {

@@ -107,6 +107,12 @@ test("a call that fails again and again: guidance with the result, then an error
   assert.equal(await client.ended, 0);
   assert.match(client.stderr, /server: end of input/);
   assert.match(client.stderr, /fail: nudge repeated-call: /);
+  assert.doesNotMatch(client.stderr, /the server (?:ended|was)/, "the client ended it");
+  const lines = client.stderr.split("\n").filter((line) => line.startsWith("loopwarden: fail: "));
+  assert.equal(new Set(lines).size, lines.length, "no line stands there twice");
+  const blocks = lines.filter((line) => line.includes(": block"));
+  assert.match(blocks[0] ?? "", /fail: block \(of the next such call\) repeated-call: /);
+  assert.match(blocks[1] ?? "", /fail: block repeated-call: /);
   assert.match(client.stderr, /16 calls, guidance with \d+, \d+ refused\n$/);
 });
 
@@ -354,18 +360,21 @@ test("what was asked in another conversation is no evidence", async () => {
 });
 
 test("a server that crashes, is killed, or is not there: its exit code, and no client that waits for ever", async () => {
-  for (const [name, code] of [
-    ["crash", 7],
-    ["killed", 137],
+  for (const [name, code, told] of [
+    ["crash", 7, "ended with exit code 7"],
+    ["killed", 137, "was ended by SIGKILL"],
   ] as const) {
     await using client = new Client();
     await client.begin();
     client.send("tools/call", { name });
     assert.equal(await client.ended, code);
+    assert.ok(client.stderr.includes(`\nloopwarden: the server ${told}\n`), client.stderr);
+    assert.doesNotMatch(client.stderr, /the client/);
   }
   await using missing = new Client([], ["loopwarden-no-such-command"]);
   assert.equal(await missing.ended, 127);
   assert.match(missing.stderr, /no such command/);
+  assert.doesNotMatch(missing.stderr, /the server|the client/);
 });
 
 test("signals reach the server; one that does not end is ended", async () => {

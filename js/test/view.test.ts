@@ -10,12 +10,21 @@ import { init } from "../dist/slim.js";
 import { init as initSource } from "../src/core.ts";
 import { RULES } from "../src/generated/rules.ts";
 import { pieces as wordDiff } from "../src/replay/diff.ts";
-import { readable } from "../src/replay/report.ts";
+import { code, readable, spans } from "../src/replay/report.ts";
 import { tools as toolsSource } from "../src/tools.ts";
 import { exemptions } from "../src/view/alarms.ts";
 import { example, workflow } from "../src/view/example.ts";
 import { listed } from "../src/view/find.ts";
-import { type Analysis, analyse, analyseAll, family, layOut, stateAt, type Trace } from "../src/view/model.ts";
+import {
+  type Analysis,
+  analyse,
+  analyseAll,
+  family,
+  layOut,
+  stateAt,
+  type Trace,
+  unread as unreadOf,
+} from "../src/view/model.ts";
 import { merged, refusal, ruleInfo, thresholds, withRule } from "../src/view/settings.ts";
 import { pack, scenario, unpack } from "../src/view/share.ts";
 import { headline, short } from "../src/view/words.ts";
@@ -397,6 +406,34 @@ test("the report quotes what was called and what came back, as code whatever it 
   );
 });
 
+test("where a loop was detected is where it was told of first, and the latest event is only that", () => {
+  const list = (...events: number[]) =>
+    events
+      .map((seq, index) => `- Event ${seq}: \`t\`${index === events.length - 1 ? " ← Loop detected" : ""}`)
+      .join("\n");
+  const quote = (seq: number) => ({ place: `line ${seq + 1}`, asked: `t(${seq})` });
+  const marks = (text: string, first?: number) =>
+    readable(text, quote, first)
+      .split("\n")
+      .map((line) => line.split(" ← ")[1]);
+  assert.deepEqual(marks(list(4, 6, 18), 6), [undefined, "Loop detected", "latest"]);
+  assert.deepEqual(marks(list(10, 18), 1), [undefined, "latest; loop detected at event 1 (line 2)"]);
+  assert.deepEqual(marks(list(4, 6), 6), [undefined, "Loop detected"]);
+  assert.deepEqual(marks(list(4, 6)), [undefined, "Loop detected"]);
+});
+
+test("code in a sentence is found whatever backticks are in it", () => {
+  const texts = ["edit(a: 1)", "ok: … `cat -n` …", "`x`", "a ``b`` c", " blank ", "```", "x`"];
+  for (const text of texts)
+    assert.deepEqual(spans(`was ${code(text)}, or ${code("b")}`), [
+      { text: "was ", isCode: false },
+      { text, isCode: true },
+      { text: ", or ", isCode: false },
+      { text: "b", isCode: true },
+    ]);
+  assert.deepEqual(spans("a ` alone"), [{ text: "a ` alone", isCode: false }]);
+});
+
 test("the workflow of the examples is a loop with everything the page can show", () => {
   const { events, config } = workflow();
   const states: Uint8Array[] = [];
@@ -458,6 +495,66 @@ test("view: a scenario brings its configuration, --config is stronger, errors ar
   const half = await loopwarden("view", "half.jsonl", "-o", "-");
   assert.match(half.stderr, /^half\.jsonl:2: /);
   assert.equal((await pageOf(half.stdout)).trace?.errors[0]?.line, 2);
+});
+
+test("view: a log of which most cannot be read is not called sound, and counts as replay counts", async () => {
+  for (const [good, broken, refused] of [
+    [2, 5, 1],
+    [4, 0, 5],
+    [3, 4, 0],
+  ] as const) {
+    const lines = [
+      ...stuck(2)
+        .slice(0, good)
+        .map((event) => JSON.stringify(event)),
+      ...Array.from({ length: broken }, (_, index) => `{"type":"tool-call-${index}"}`),
+      ...Array.from({ length: refused }, () => '{"type":"tool-call","tool":"","args":{}}'),
+    ];
+    await writeFile(join(folder, "torn.jsonl"), `${lines.join("\n")}\n`);
+    const view = await loopwarden("view", "torn.jsonl", "-o", "torn.html", "--json");
+    const replay = await loopwarden("replay", "torn.jsonl");
+    assert.deepEqual([view.code, replay.code], [1, 1], lines.join("\n"));
+    assert.equal(view.stderr, replay.stderr);
+    const unread = broken + refused;
+    const { events, unread: told } = JSON.parse(view.stdout);
+    assert.deepEqual([events, told], [good, unread]);
+    const { trace: run } = await pageOf(await readFile(join(folder, "torn.html"), "utf8"));
+    assert.ok(run !== null);
+    const analysis = analyseAll(run.events, {});
+    const head = headline(run, analysis);
+    assert.equal(head.title, "Most of this log could not be read");
+    assert.match(
+      head.action.detail,
+      new RegExp(`^${unread} of ${good + unread} lines or events .* in ${good} events `),
+    );
+    assert.equal(unreadOf(run, analysis).length, unread);
+  }
+});
+
+test("view: less than half that cannot be read is said, and so is what was found beside it", async () => {
+  const whole = trace([{ type: "output" } as Event, ...stuck(1)]);
+  const analysis = analyseAll(whole.events, {});
+  const head = headline(whole, analysis);
+  assert.deepEqual([head.title, head.isUnread], ["No loop in this run", undefined]);
+  assert.match(head.action.detail, /^Nothing in its 2 events .*; 1 of 3 lines or events could not be read\.$/);
+  const errors = [{ line: 9, message: "no JSON" }];
+  assert.deepEqual(
+    unreadOf({ lines: [12], errors }, analysis).map(({ where }) => where),
+    ["Line 9", "Line 12"],
+  );
+  assert.deepEqual(
+    unreadOf({ lines: [], errors }, analysis).map(({ where }) => where),
+    ["Event 0", "Line 9"],
+  );
+  await writeFile(
+    join(folder, "found.jsonl"),
+    `${stuck(4)
+      .map((event) => JSON.stringify(event))
+      .join("\n")}\n${"{no\n".repeat(20)}`,
+  );
+  assert.equal((await loopwarden("view", "found.jsonl", "-o", "found.html")).code, 0);
+  const { trace: found } = await pageOf(await readFile(join(folder, "found.html"), "utf8"));
+  assert.match(headline(found as Trace, analyseAll((found as Trace).events, {})).title, /begun to repeat/);
 });
 
 test("view: the help tells every option and exit code", async () => {

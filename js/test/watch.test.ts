@@ -306,6 +306,8 @@ test("wrong usage, and what is no text", async () => {
   for (const args of [
     ["a", "b"],
     ["--idle", "soon"],
+    ["--idle", "1e99"],
+    ["--idle", "31536001"],
     ["--level", "loud"],
     ["a.jsonl", "--all"],
     ["--forma", "x"],
@@ -316,6 +318,21 @@ test("wrong usage, and what is no text", async () => {
   const { code, stderr } = await run(process.execPath, [cli, "watch", "picture.jsonl"], { cwd: folder });
   assert.equal(code, 1);
   assert.match(stderr, /picture\.jsonl: is no text/);
+});
+
+test("a file of which nothing is recognised is told of once", async () => {
+  for (const [index, text] of ['{"a":1}\n{"b":2}\n', '{"log":"started","n":1}\n'].entries()) {
+    const name = `alien-${index}.jsonl`;
+    await writeFile(join(folder, name), text);
+    const args = ["watch", name, "--idle", "1"];
+    const { code, stderr } = await run(process.execPath, [cli, ...args], { cwd: folder });
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr.split("holds no event that can be read so far").length, 2, stderr);
+    assert.match(stderr, /Formats that are read: trace, claude-code, .*--format names one/);
+  }
+  await writeFile(join(folder, "none.jsonl"), "");
+  const empty = await run(process.execPath, [cli, "watch", "none.jsonl", "--idle", "1"], { cwd: folder });
+  assert.doesNotMatch(empty.stderr, /holds no event/);
 });
 
 test("what has no end is not followed, and a link in a circle is no file", async (t) => {

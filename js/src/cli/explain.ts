@@ -63,6 +63,9 @@ interface Sighting {
 interface Difference {
   first: string;
   second: string;
+  /** Of arguments: the words that both have before it, and behind the last one; of many those next to it, with `…`. */
+  before?: string;
+  after?: string;
   /** Why it does not count, where it does not. */
   masked?: "always" | "digits of a long output" | "in the class of an error" | "repeats the arguments";
 }
@@ -422,7 +425,6 @@ class Explanation {
     if (eventA === undefined || eventB === undefined) return undefined;
     const [callA, callB] = [this.#callOf(a), this.#callOf(b)];
     const fields = argumentFields(callA, callB);
-    const ofFields = fields.map(({ field, a, b }) => ({ field, differences: hunks(a, b).slice(0, DIFFERENCES) }));
     const isResult = eventA.type === "tool-result" && eventB.type === "tool-result";
     const [textA, textB] = [said(eventA), said(eventB)];
     const all = eventA.type === "tool-call" ? [] : hunks(textA, textB);
@@ -431,11 +433,10 @@ class Explanation {
       const masked = isResult ? this.#masked(textA, hunk, echoed) : undefined;
       return { ...bare(hunk), ...(masked === undefined ? {} : { masked }) };
     });
-    const told = ofFields.map(({ field, differences }) => ({ field, differences: differences.map(bare) }));
     return {
       first,
       second,
-      arguments: told,
+      arguments: fields.map(({ field, a, b }) => ({ field, differences: inPlace(a, hunks(a, b)) })),
       outcomes,
       equal: textA === textB,
       more: Math.max(0, all.length - DIFFERENCES),
@@ -816,12 +817,17 @@ function* toldGoals(all: AboutWhat[]): Generator<string> {
 
 function* toldComparison({ first, second, arguments: fields, outcomes, equal, more }: Compared): Generator<string> {
   const pair = ({ first, second }: Difference) =>
-    `${paint("red", `[-${short(first, 40)}-]`)}${paint("cyan", `{+${short(second, 40)}+}`)}`;
+    [
+      first === "" ? "" : paint("red", `[-${short(first, 40)}-]`),
+      second === "" ? "" : paint("cyan", `{+${short(second, 40)}+}`),
+    ].join("");
+  const among = (difference: Difference) =>
+    [difference.before, pair(difference), difference.after].filter((part) => part !== undefined).join(" ");
   const masked = { always: "masked: it changes by itself" } as Record<string, string>;
   yield `  #${first} and #${second}`;
   if (fields.length === 0) yield "    arguments  equal";
   for (const { field, differences } of fields)
-    yield `    arguments  ${field}: ${differences.map(pair).join(" ") || "only in white space"}`;
+    yield `    arguments  ${field}: ${differences.map(among).join(" ") || "only in white space"}`;
   if (outcomes.length === 0) yield `    outcome    equal${equal ? "" : " but for white space"}`;
   for (const difference of outcomes) {
     const why = difference.masked;
@@ -855,6 +861,34 @@ function argumentFields(
     const [a, b] = [text(one[field]), text(other[field])];
     return a === b || field === "" ? [] : [{ field, a, b }];
   });
+}
+
+/** How many characters of what two texts share are told on either side of a difference. */
+const NEAR = 20;
+
+/** Differences of a text with the words that stand around them in both. */
+function inPlace(text: string, all: Hunk[]): Difference[] {
+  const told = all.slice(0, DIFFERENCES);
+  return told.map((hunk, index) => {
+    const previous = told[index - 1];
+    const before = shared(text.slice(previous?.end ?? 0, hunk.start), previous !== undefined, true);
+    const isLast = index === told.length - 1;
+    const after = !isLast ? "" : all.length > told.length ? "…" : shared(text.slice(hunk.end), true, false);
+    return { ...bare(hunk), ...(before === "" ? {} : { before }), ...(after === "" ? {} : { after }) };
+  });
+}
+
+/** Words that both texts have: where they are many, those next to a difference, which may be on either side of them. */
+function shared(text: string, isAfter: boolean, isBefore: boolean): string {
+  const words = text.split(/\s+/).filter((word) => word !== "");
+  if (words.join(" ").length <= 2 * NEAR + 1) return words.join(" ");
+  const near = (list: string[]) => {
+    const lengths = list.map((_, index) => list.slice(0, index + 1).join(" ").length);
+    return list.filter((_, index) => (lengths[index] ?? 0) <= NEAR);
+  };
+  const head = isAfter ? near(words) : [];
+  const tail = isBefore ? near(words.toReversed()).reverse() : [];
+  return [...head, "…", ...tail].join(" ");
 }
 
 /** A difference as it is told: what was only put in stands with a blank behind it. */

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { UsageError } from "./args.ts";
-import { defaultState, judge, read, warn } from "./hook/judge.ts";
+import { defaultState, judge, read, unexpected, warn } from "./hook/judge.ts";
 
 export const help: string = `Usage: loopwarden hook [--config FILE | --no-config] [--state DIR] [--prompts WHO] [--no-batches]
        loopwarden hook install [--project | --local | --user] [--config FILE | --no-config] [--dry-run]
@@ -18,8 +18,8 @@ What is wrong with the hook itself is a warning in the answer and on the standar
   --no-batches     for hosts without PostToolBatch: every answered call ends its round; without this option it is noticed
                    after three answers, and from then on calls that come one after the other are rounds
 
-install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes and keep the
-file as it was beside it.
+install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes. The file as
+it was before the first change is kept beside it; one that install made is removed again.
 
   --project        .claude/settings.json, shared with everybody (default); uses the project's own node_modules
   --local          .claude/settings.local.json, only yours
@@ -30,12 +30,18 @@ Exit codes: a hook always ends with 0, so that nothing that is wrong with it ref
 done, 1 a file is wrong or the command would not run, 2 wrong usage.
 `;
 
+export const words: readonly string[] = ["install", "uninstall"];
+
 /**
  * Answers a hook, whatever is wrong: hosts take an exit code of 2, and some any but 0, for a refusal of the call, so that
  * one mistyped option in shared settings would refuse every call of everybody.
  */
 export async function run(args: string[]): Promise<number> {
-  const byHand = process.stdin.isTTY === true || args.some((arg) => arg === "install" || arg === "uninstall");
+  // Here is a hook only where its input is a device: a terminal, or nothing (start.ts). A host that gives nothing and names
+  // words is none, unless it says that it is one.
+  const isNamed = process.env["CLAUDE_PROJECT_DIR"] === undefined && named(args).length > 0;
+  const byHand =
+    isNamed || process.stdin.isTTY === true || args.some((arg) => arg === "install" || arg === "uninstall");
   if (byHand) return command(args);
   try {
     return await command(args);
@@ -49,10 +55,19 @@ async function command(args: string[]): Promise<number> {
   const { values, positionals } = read(args);
   const [action, ...more] = positionals;
   if (more.length > 0 || (action !== undefined && action !== "install" && action !== "uninstall"))
-    throw new UsageError(`hook ${positionals.join(" ")}: expected install, uninstall or nothing`);
+    throw new UsageError(unexpected(positionals));
   if (action !== undefined) return (await import("./hook/install.ts")).run(action, values);
   await judge(values);
   return 0;
+}
+
+/** The words among the arguments; none where an option is wrong, which a hook's own might be. */
+function named(args: string[]): string[] {
+  try {
+    return read(args).positionals;
+  } catch {
+    return [];
+  }
 }
 
 function shown(path: string): string {

@@ -30,6 +30,13 @@ async function everyCommand(): Promise<Record<string, Command>> {
   return Object.fromEntries(await Promise.all(all));
 }
 
+/** The command that a word belongs to, with the word: `config check`. */
+async function whose(word: string): Promise<string | undefined> {
+  const commands = Object.entries(await everyCommand());
+  const found = commands.find(([, { words = [] }]) => words.includes(word));
+  return found && `${found[0]} ${word}`;
+}
+
 /** A command by its name. */
 async function commandOf(name: string): Promise<Command | undefined> {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.() : undefined;
@@ -58,8 +65,8 @@ Tells when an AI agent is stuck in a loop.
 
 replay, explain and view take --last instead of a file: the newest session of an agent on this machine.
 
-Exit codes: 0 done, 1 an input cannot be read or is wrong, or less than half of it and nothing was found in that (replay, eval),
-2 wrong usage, 3 the level asked for was reached (replay, watch), the rate asked for cannot be met (tune) or a scenario was
+Exit codes: 0 done, 1 an input cannot be read or is wrong, or less than half of it and nothing was found in that (replay, view,
+eval), 2 wrong usage, 3 the level asked for was reached (replay, watch), the rate asked for cannot be met (tune) or a scenario was
 judged wrong (eval --strict).
 NO_COLOR=1 turns colours off, FORCE_COLOR=1 on; without either they are only used on a terminal.
 `;
@@ -81,7 +88,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const command = await commandOf(name);
   if (command === undefined) {
-    const near = nearest(name, Object.keys(COMMANDS));
+    const near = (await whose(name)) ?? nearest(name, Object.keys(COMMANDS));
     throw new UsageError(`there is no command ${name}${near ? `, did you mean ${near}?` : ""}`);
   }
   // What stands behind -- is another program's.

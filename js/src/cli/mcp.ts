@@ -1,5 +1,5 @@
 import { version } from "../core.ts";
-import type { Event, Verdict } from "../generated/types.ts";
+import type { Event, Level, Verdict } from "../generated/types.ts";
 import { given, reaches } from "../replay/levels.ts";
 import { number } from "../replay/summarise.ts";
 import { type Options, parse, UsageError } from "./args.ts";
@@ -82,9 +82,11 @@ async function served(
 function told(verdict: Verdict, event: Event, say: (text: string) => void): void {
   const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
   const tool = "tool" in event && event.tool != null ? `${event.tool}: ` : "";
+  // A call that has come back was not refused.
+  const next = (level: Level) => (level === "block" && event.type === "tool-result" ? " (of the next such call)" : "");
   for (const { level, rule, message } of verdict.findings) {
     if (reaches(given(verdict), "nudge") && reaches(level, "nudge"))
-      say(`loopwarden: ${tool}${level}${would} ${rule}: ${message}`);
+      say(`loopwarden: ${tool}${level}${next(level)}${would} ${rule}: ${message}`);
   }
 }
 

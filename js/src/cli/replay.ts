@@ -3,12 +3,12 @@ import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { FORMATS } from "../generated/names.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
-import { judge } from "../replay/judge.ts";
+import { isMostlyUnread, judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
-import { type Quoted, quoted, readable } from "../replay/report.ts";
+import { leading, type Quoted, quoted, readable } from "../replay/report.ts";
 import { cost, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
@@ -114,8 +114,7 @@ export async function run(args: string[]): Promise<number> {
     };
     report(reporter, [one]);
   }
-  // That nothing is wrong is not known of a log of which most could not be read.
-  return isReached ? 3 : outcome.unread > outcome.judged ? 1 : 0;
+  return isReached ? 3 : isMostlyUnread(outcome.unread, outcome.judged) ? 1 : 0;
 }
 
 /** The words that name the same run under the same settings to another command. */
@@ -203,6 +202,8 @@ class Story {
   /** The last recorded event, and where each loop was last seen, if only to be noted. */
   #last = 0;
   #seen = new Map<string, number>();
+  /** Where each loop was first told of. */
+  #alarms = new Map<string, number>();
 
   /** How many events the latest line holds. */
   #line = { line: -1, events: 0 };
@@ -245,6 +246,12 @@ class Story {
       for (const key of sightings(finding)) this.#seen.set(key, finding.lastSeq);
     }
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
+    for (const finding of findings) {
+      for (const key of sightings(finding)) {
+        // What was told before it began was another one that looked the same.
+        if ((this.#alarms.get(key) ?? -1) < finding.onsetSeq) this.#alarms.set(key, verdict.seq);
+      }
+    }
     if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
     const step = this.#place(event, verdict.seq, line);
     const level = given(verdict);
@@ -288,15 +295,17 @@ class Story {
 
   /** The core's report of a scope, which ends where the loop was last told of; it may have gone on, or the run without it. */
   #report(detector: LoopDetector, scope: Scope): string {
+    const lead = leading(detector.report(scope, "json").findings);
+    if (lead === undefined) return detector.report(scope);
+    const alarms = sightings(lead).flatMap((key) => this.#alarms.get(key) ?? []);
+    const first = alarms.length === 0 ? undefined : Math.min(...alarms);
+    const quoting = (text: string) => readable(text, (seq) => this.#events.get(seq)?.quoted, first);
     const text = detector.report(scope);
-    // As the core chooses it: the strongest, and among equals the first.
-    const [lead] = detector.report(scope, "json").findings.toSorted((a, b) => rank(b.level) - rank(a.level));
-    if (lead === undefined) return text;
     const seen = Math.max(...sightings(lead).map((key) => this.#seen.get(key) ?? lead.lastSeq));
     const left = this.#last - seen;
-    if (seen === lead.lastSeq && left === 0) return text;
+    if (seen === lead.lastSeq && left === 0) return quoting(text);
     const when = left === 0 ? "the last of the run" : `${number(left, "event")} before the end`;
-    return text.replace(/^\*\*Since\*\*: .*$/m, (since) => `${since}; last seen at event ${seen}, ${when}`);
+    return quoting(text.replace(/^\*\*Since\*\*: .*$/m, (since) => `${since}; last seen at event ${seen}, ${when}`));
   }
 
   /** The rule that came closest to saying something, where one is half the way there. */
@@ -325,10 +334,9 @@ class Story {
         print(`${paint("dim", "closest")}  ${near.rule}, ${near.count} of ${near.nextThreshold} to ${near.nextLevel}`);
       return;
     }
-    const quote = (seq: number) => this.#events.get(seq)?.quoted;
     if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)
       print(`\n${paint("dim", "the whole run")}  ${count}`);
-    for (const text of reports) print(`\n${readable(text, quote).trimEnd()}`);
+    for (const text of reports) print(`\n${text.trimEnd()}`);
     if (reports.length === 0) print(`\nAt the end of ${count} nothing goes round in circles any more.`);
     if (why !== undefined && this.#worst !== undefined)
       print(`\n${paint("dim", "why")}  ${[...why, "--at", String(this.#worst.seq)].map(word).join(" ")}`);

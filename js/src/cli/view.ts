@@ -3,11 +3,15 @@ import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { LoopDetector } from "../detector.ts";
 import type { Config, TraceEvent } from "../generated/types.ts";
+import { isMostlyUnread, judge } from "../replay/judge.ts";
+import { serious } from "../replay/levels.ts";
+import { refused } from "../replay/read.ts";
 import { isSource, type Source } from "../view/live.ts";
 import type { Trace } from "../view/model.ts";
 import { type Options, parse, UsageError } from "./args.ts";
-import { nothing, runsOf, save, transcriptFormat } from "./input.ts";
+import { Complaints, nothing, runsOf, save, transcriptFormat } from "./input.ts";
 import { serve } from "./live.ts";
 import { inert, print, printJson, printRaw, tell } from "./print.ts";
 import { last } from "./sessions.ts";
@@ -30,9 +34,10 @@ gzip-compressed, and "-" is the standard input.
   --live             serve the page to this machine alone, and update it as the session goes on; Ctrl-C ends it. Without
                      FILE it is the newest session. The address has a random part that nobody else can guess
   --port PORT        of --live; any that is free where absent
-  --json             {"page", "events", "format"} instead of the path; {"url"} with --live
+  --json             {"page", "events", "unread", "format"} instead of the path; {"url"} with --live
 
-Exit codes: 0 written or served, 1 a file cannot be read or written, 2 wrong usage.
+Exit codes: 0 written or served, 1 a file cannot be read or written, or less than half of it could be read and in that
+nothing was found (the page is written all the same), 2 wrong usage.
 `;
 
 const OWN = {
@@ -61,17 +66,20 @@ export async function run(args: string[]): Promise<number> {
   const format = transcriptFormat(values.format);
   const found = hasRun ? await settings(values) : undefined;
   const file = values.last ? await last() : name;
-  const run = file === undefined ? undefined : await trace(file, found, values.config !== undefined, format);
-  const html = await page(run);
+  const read = file === undefined ? undefined : await readRun(file, found, values.config !== undefined, format);
+  const html = await page(read?.run);
+  const code = read?.isUnknown ? 1 : 0;
   if (output === "-") {
     printRaw(html);
-    return 0;
+    return code;
   }
   await save(output, html);
-  if (values.json) printJson({ page: output, events: run?.events.length ?? 0, format: run?.format ?? null });
-  else print(output);
+  if (values.json) {
+    const { judged: events = 0, unread = 0, run } = read ?? {};
+    printJson({ page: output, events, unread, format: run?.format ?? null });
+  } else print(output);
   if (values.open) show(pathToFileURL(resolve(output)).href);
-  return 0;
+  return code;
 }
 
 /** Serves the page of a session that is going on. */
@@ -114,21 +122,34 @@ async function live(
   return 0;
 }
 
-/** A recorded run, with its broken lines reported. */
-async function trace(
+/** A recorded run, and how much of it could be read. */
+interface Read {
+  run: Trace;
+  /** Events that were judged, and lines and events that could not be read. */
+  judged: number;
+  unread: number;
+  /** Nothing was found, in a log of which most could not be read. */
+  isUnknown: boolean;
+}
+
+/** Reads a recorded run. Its broken lines and the events that are refused are reported as replay does. */
+async function readRun(
   file: string,
   found: Settings | undefined,
   insists: boolean,
   format: ReturnType<typeof transcriptFormat>,
-): Promise<Trace> {
+): Promise<Read> {
+  const complaints = new Complaints(file);
   const errors: Trace["errors"] = [];
   const events: TraceEvent[] = [];
   const lines: number[] = [];
-  let own: Config | undefined;
+  let config: Config = {};
   let known: string | undefined;
+  let judged = 0;
+  let isFound = false;
   const complain = (line: number, message: string) => {
     errors.push({ line, message });
-    tell(`${file}:${line}: ${message}`);
+    complaints.add(line, message);
   };
   for await (const run of runsOf(file, complain, format)) {
     if (known !== undefined) {
@@ -137,17 +158,31 @@ async function trace(
     }
     // The page reads a scenario as a trace.
     known = run.format === "scenario" ? "trace" : run.format;
-    own = run.config === undefined ? undefined : JSON.parse(run.config);
+    const own: Config | undefined = run.config === undefined ? undefined : JSON.parse(run.config);
+    config = (insists ? found?.config : (own ?? found?.config)) ?? {};
+    using detector = new LoopDetector(config);
     for await (const part of run.events) {
-      for (const { event, pending, line } of part) {
+      for (const recorded of part) {
+        const { event, pending, line } = recorded;
         events.push(pending ? { ...event, pending } : event);
         lines.push(line);
+        complaints.read(recorded);
+        const { level, verdict, error } = judge(detector, recorded);
+        if (verdict !== undefined) judged++;
+        else if (error !== undefined) complaints.add(line, refused(recorded, error));
+        isFound ||= serious(level);
       }
     }
   }
+  complaints.end();
   if (known === undefined || events.length === 0) nothing(file);
-  const config = (insists ? found?.config : (own ?? found?.config)) ?? {};
-  return { name: file === "-" ? "standard input" : basename(file), format: known, events, lines, errors, config };
+  const name = file === "-" ? "standard input" : basename(file);
+  return {
+    run: { name, format: known, events, lines, errors, config },
+    judged,
+    unread: complaints.count,
+    isUnknown: !isFound && isMostlyUnread(complaints.count, judged),
+  };
 }
 
 /** The page with a run in it, or with where the run comes from, or empty. */

@@ -30,7 +30,7 @@ What was written before is judged and summed up. Ctrl-C ends it.
   --exec COMMAND    run a command of the shell then, one at a time: LOOPWARDEN_LEVEL, _RULE, _MESSAGE, _FILE, _LINE and
                     _AGENT are in its environment, and the record of --json is on its standard input
   --first           end with the first one
-  --idle SECONDS    end when nothing was written for so long
+  --idle SECONDS    end when nothing was written for so long; a year at most
   --all             follow every session that is written to, and not only the newest
   --from-start      tell what was written before as well, and count it
   --config FILE     the configuration; else loopwarden.json of this folder, if there is one; --no-config does without
@@ -64,6 +64,8 @@ const LOOK_ROUND = 2_000;
 const QUIET = 20_000;
 /** Sessions that are remembered, so that one that goes on is not told from its beginning. */
 const KEPT = 16;
+/** Seconds that --idle may be. */
+const LONGEST_IDLE = 31_536_000;
 /** How wide a step and an advice may be. */
 const WIDTH = 96;
 
@@ -104,8 +106,8 @@ export async function run(args: string[]): Promise<number> {
 function seconds(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value) || value <= 0)
-    throw new UsageError(`--idle ${text}: expected a number of seconds`);
+  if (text.trim() === "" || !(value > 0 && value <= LONGEST_IDLE))
+    throw new UsageError(`--idle ${text}: expected a number of seconds up to ${LONGEST_IDLE}, which is a year`);
   return value * 1000;
 }
 
@@ -129,6 +131,8 @@ interface Following {
   begun: boolean;
   /** Whether what it holds when it is first read was written before anybody watched. */
   old: boolean;
+  /** Whether it was said that nothing of what it holds can be read. */
+  doubted: boolean;
   /** Whether it turned out to be no log. */
   dead: boolean;
   /** Findings that were told. */
@@ -234,6 +238,7 @@ class Watch {
         complaints: new Complaints(session.file),
         begun: false,
         old,
+        doubted: false,
         dead: false,
         told: new Set(),
         calls: new Map(),
@@ -275,6 +280,12 @@ class Watch {
       tell(`loopwarden: ${session.file}: was begun anew`);
       following.told.clear();
       following.calls.clear();
+    }
+    if (!following.begun && !following.doubted && update.seen.length === 0 && look.text.trim() !== "") {
+      following.doubted = true;
+      tell(
+        `loopwarden: ${session.file}: holds no event that can be read so far. Formats that are read: ${FORMATS.join(", ")}; --format names one`,
+      );
     }
     if (update.seen.length === 0) return;
     const isPast = !following.begun && following.old;

@@ -39,6 +39,9 @@ export function judge(detector: LoopDetector, { text, event, pending }: Judgeabl
   }
 }
 
+/** Whether most of a log could not be read: that nothing is wrong is not known of it then. */
+export const isMostlyUnread = (unread: number, judged: number): boolean => unread > judged;
+
 /** An event of a trace without its mark. */
 export function judgeable({ pending, ...event }: TraceEvent): Judgeable {
   return { event: event as Event, pending: pending === true };

@@ -1,6 +1,7 @@
 // The report for a person with the evidence in the run's own words: the core keeps digests, whoever has the run can quote.
 
-import type { Event } from "../generated/types.ts";
+import type { Event, Finding } from "../generated/types.ts";
+import { rank } from "./levels.ts";
 import { line, outcome, short } from "./summarise.ts";
 
 /** An event of the run, as a person finds it again. */
@@ -26,8 +27,24 @@ export function quoted(event: Event, call: Event | undefined, place?: string): Q
   return { place, time, asked: call && short(line(call), WIDTH), answered: short(outcome(event), WIDTH) };
 }
 
-/** The core's Markdown with what was called, what came back and when, and each event with its line. */
-export function readable(markdown: string, quote: (seq: number) => Quoted | undefined): string {
+/** The finding that a report is about, as the core chooses it: the strongest, and among equals the first. */
+export const leading = (findings: readonly Finding[]): Finding | undefined =>
+  findings.toSorted((a, b) => rank(b.level) - rank(a.level))[0];
+
+/** How the core marks the latest event of a loop. */
+const DETECTED = " ← Loop detected";
+
+/**
+ * The core's Markdown with what was called, what came back and when, and each event with its line. `first` is the event at
+ * which the loop was told of first: that is where it was detected, and the latest event is only that.
+ */
+export function readable(markdown: string, quote: (seq: number) => Quoted | undefined, first?: number): string {
+  const isListed = first !== undefined && new RegExp(`^- [Ee]vent ${first}\\b`, "m").test(markdown);
+  const marked = (seq: number, mark: string | undefined) => {
+    if (first === undefined || first === seq) return first === seq ? DETECTED : (mark ?? "");
+    if (mark === undefined) return "";
+    return isListed ? " ← latest" : ` ← latest; loop detected at ${placed(String(first), `event ${first}`)}`;
+  };
   const placed = (seq: string, text: string) => {
     const place = quote(Number(seq))?.place;
     return place === undefined ? text : `${text} (${place})`;
@@ -42,7 +59,7 @@ export function readable(markdown: string, quote: (seq: number) => Quoted | unde
       const { time, asked, answered } = found;
       const when = time === undefined ? "" : `, ${time}`;
       const told = [asked, answered].flatMap((part) => (part === undefined ? [] : [code(part)])).join(" → ");
-      return `- ${placed(item[1] ?? "", `Event ${item[1]}`)}${when}: ${told}${item[2] ?? ""}`;
+      return `- ${placed(item[1] ?? "", `Event ${item[1]}`)}${when}: ${told}${marked(Number(item[1]), item[2])}`;
     })
     .join("\n");
 }
@@ -53,4 +70,26 @@ export function code(text: string): string {
   const fence = "`".repeat(longest + 1);
   const pad = text.startsWith("`") || text.endsWith("`") ? " " : "";
   return `${fence}${pad}${text}${pad}${fence}`;
+}
+
+/** A part of a text: code, or what stands between. */
+export interface Span {
+  text: string;
+  isCode: boolean;
+}
+
+/** A text of ours cut into its code, whose fence may be several backticks, and the rest. */
+export function spans(text: string): Span[] {
+  const found: Span[] = [];
+  const push = (part: string, isCode: boolean) => {
+    if (part !== "") found.push({ text: part, isCode });
+  };
+  let at = 0;
+  for (const { 0: whole, 2: inner, index } of text.matchAll(/(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/gs)) {
+    push(text.slice(at, index), false);
+    push((inner ?? "").replace(/^ (.*`|`.*) $/s, "$1"), true);
+    at = index + whole.length;
+  }
+  push(text.slice(at), false);
+  return found;
 }

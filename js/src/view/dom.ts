@@ -1,5 +1,7 @@
 // Elements made without markup: text goes in as text, so that nothing a trace holds can become an element or a script.
 
+import { spans } from "../replay/report.ts";
+
 type Child = Node | string | undefined | false;
 type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
 
@@ -58,7 +60,7 @@ export async function copy(text: string, otherwise: (text: string) => void): Pro
 
 /** A sentence of the core, with what it puts between backticks as code. */
 export function ticked(text: string): (string | HTMLElement)[] {
-  return text.split(/(`[^`]+`)/).map((part) => (/^`[^`]+`$/.test(part) ? h("code", {}, part.slice(1, -1)) : part));
+  return spans(text).map(({ text, isCode }) => (isCode ? h("code", {}, text) : text));
 }
 
 /** Copies a text at the press of a button, which says so for a moment. */

@@ -107,7 +107,8 @@ export function compare(
   const alone = a === b;
   const equal = a.digest === b.digest;
   const [answeredA, answeredB] = wordDiff((a.answered ?? "").slice(0, LONGEST), (b.answered ?? "").slice(0, LONGEST));
-  const side = (at: Told, other: Told, which: 0 | 1, answers: Piece[]) => {
+  const [askedA, askedB] = [askedOf(a, b), askedOf(b, a)];
+  const side = (at: Told, which: 0 | 1, asks: Piece[], answers: Piece[]) => {
     const picker = h("select", {
       "aria-label": which === 0 ? "Earlier occurrence" : "Later occurrence",
       change: (event: Event) => {
@@ -130,7 +131,7 @@ export function compare(
         h("button", { type: "button", class: "small", click: () => select(at.event) }, "Go to event"),
       ),
       h("h3", { class: "part" }, at.name),
-      payload(askedOf(at, other), equal, "what was asked"),
+      payload(asks, equal, "what was asked"),
       ...(at.answered === undefined
         ? []
         : [h("h3", { class: "part" }, "came back"), payload(answers, equal, "what came back")]),
@@ -142,22 +143,24 @@ export function compare(
       ),
     );
   };
+  const isMarked = [...askedA, ...askedB, ...answeredA, ...answeredB].some(differs);
   const told = equal
-    ? "To the detector these two are the same thing, whatever the marked words say."
+    ? `To the detector these two are the same thing${isMarked ? ", whatever the marked words say" : ""}.`
     : "These two are not equal: the loop is in how they follow each other, or in what they have in common.";
-  if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, b, 0, answeredA)));
+  if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, 0, askedA, answeredA)));
   return h(
     "div",
     { class: "compare" },
     h("p", { class: "note" }, told),
-    h("div", { class: "sides" }, side(a, b, 0, answeredA), side(b, a, 1, answeredB)),
+    h("div", { class: "sides" }, side(a, 0, askedA, answeredA), side(b, 1, askedB, answeredB)),
     h(
       "p",
       { class: "legend" },
       h("span", { class: "same" }, "repeats"),
-      equal
-        ? h("span", { class: "masked" }, "differs, masked or not compared: counts as equal")
-        : h("span", { class: "differs" }, "differs"),
+      isMarked &&
+        (equal
+          ? h("span", { class: "masked" }, "differs, masked or not compared: counts as equal")
+          : h("span", { class: "differs" }, "differs")),
     ),
   );
 }
@@ -187,11 +190,15 @@ export function visible(text: string): (string | HTMLElement)[] {
   });
 }
 
+/** Whether a part of a text is marked. */
+const differs = ({ text, same }: Piece): boolean => !same && text.trim() !== "";
+
 function payload(pieces: readonly Piece[], equal: boolean, label: string): HTMLElement {
   const pre = h("pre", { tabindex: 0, role: "group", "aria-label": label });
-  for (const { text, same } of pieces) {
-    if (same || text.trim() === "") pre.append(...visible(text));
-    else pre.append(h(equal ? "span" : "mark", { class: equal ? "masked" : "differs" }, ...visible(text)));
+  for (const piece of pieces) {
+    const text = visible(piece.text);
+    if (!differs(piece)) pre.append(...text);
+    else pre.append(h(equal ? "span" : "mark", { class: equal ? "masked" : "differs" }, ...text));
   }
   if (pieces.length === 0) pre.append(h("span", { class: "nothing" }, "nothing"));
   return pre;

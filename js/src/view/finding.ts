@@ -1,13 +1,14 @@
 // The finding that is chosen: what it rests on, and the report.
 
-import { quoted, readable } from "../replay/report.ts";
+import type { Level } from "../generated/types.ts";
+import { leading, quoted, readable } from "../replay/report.ts";
 import { copied, h, the } from "./dom.ts";
 import { common, compare, occurrences } from "./evidence.ts";
 import { type Loop, stateAt, type Trace } from "./model.ts";
 import { markdown } from "./report.ts";
 import { ruleInfo } from "./settings.ts";
 import type { Actions, View } from "./view.ts";
-import { number } from "./words.ts";
+import { number, serious } from "./words.ts";
 
 export function showEvidence(view: View, run: Trace, actions: Actions): void {
   const card = the("evidence-card");
@@ -40,7 +41,7 @@ function evidenceWords({ rule, finding }: Loop, events: number, differ: boolean)
   const unit = ruleInfo(rule)?.unit ?? "sightings";
   const counted = `${finding.count} ${unit}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
-  const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on (${sure}).`;
+  const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on. The rule's own estimate is that it is ${sure} of a loop; it changes no level.`;
   const why =
     events < 2
       ? ""
@@ -75,16 +76,21 @@ export function showReport(view: View): void {
 }
 
 /** The report of the scope, as it was when the loop was found. */
-function reported(view: View, { events, lines, format }: Trace, { at, scope }: Loop): string {
+function reported(view: View, { events, lines, format }: Trace, { at, scope, rule, signature, reached }: Loop): string {
   using detector = stateAt(events, view.states, at);
+  const lead = leading(detector.report(scope, "json").findings);
+  const alarms = Object.entries(reached).flatMap(([level, index]) => (serious(level as Level) ? [index] : []));
+  const isIt = lead?.rule === rule && lead.signature === signature;
+  const first = isIt ? view.analysis?.judged[Math.min(...alarms)]?.verdict?.seq : undefined;
   const places = indices(view);
-  return readable(detector.report(scope), (seq) => {
+  const quote = (seq: number) => {
     const index = places[seq];
     const event = index === undefined ? undefined : events[index];
     if (index === undefined || event === undefined) return undefined;
     const place = format === "trace" || lines[index] === undefined ? undefined : `line ${lines[index]}`;
     return quoted(event, events[view.layout.partner[index] ?? -1], place);
-  });
+  };
+  return readable(detector.report(scope), quote, first);
 }
 
 /** Where the event with a number stands. */

@@ -2,7 +2,7 @@
 
 import { LoopDetector } from "../detector.ts";
 import type { Config, Event, Finding, Level, Scope, TraceEvent, Verdict, Wasted } from "../generated/types.ts";
-import { judge, judgeable } from "../replay/judge.ts";
+import { isMostlyUnread, judge, judgeable } from "../replay/judge.ts";
 import { LEVELS, rank } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
@@ -132,6 +132,29 @@ export function stateAt(events: readonly TraceEvent[], states: readonly Uint8Arr
   for (const event of events.slice(saved * SAVE_EVERY, index + 1))
     if (!event.pending) judge(detector, judgeable(event));
   return detector;
+}
+
+/** What could not be read of a run, and the events that were refused, in the order of the file. */
+export function unread(
+  { lines, errors }: Pick<Trace, "lines" | "errors">,
+  { judged }: Pick<Analysis, "judged">,
+): { where: string; message: string }[] {
+  const broken = errors.map(({ line, message }) => ({ line, where: `Line ${line}`, message }));
+  const refused = judged.flatMap(({ error: message }, index) => {
+    const line = lines[index];
+    const where = line === undefined ? `Event ${index}` : `Line ${line}`;
+    return message === undefined ? [] : [{ line: line ?? 0, where, message }];
+  });
+  return [...broken, ...refused].sort((a, b) => a.line - b.line).map(({ where, message }) => ({ where, message }));
+}
+
+/** How much of a run could be read. */
+export function readShare(
+  { events, errors }: Pick<Trace, "events" | "errors">,
+  { refused }: Pick<Analysis, "refused">,
+): { judged: number; unread: number; isMostlyUnread: boolean } {
+  const [judged, unread] = [events.length - refused, errors.length + refused];
+  return { judged, unread, isMostlyUnread: isMostlyUnread(unread, judged) };
 }
 
 function asked(detector: LoopDetector, event: TraceEvent): Judged {

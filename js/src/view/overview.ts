@@ -4,20 +4,25 @@ import type { Event } from "../generated/types.ts";
 import { costOf } from "../replay/prices.ts";
 import { h, the, ticked } from "./dom.ts";
 import { worded } from "./evidence.ts";
-import { loopKey, type Trace } from "./model.ts";
+import { loopKey, readShare, type Trace, unread } from "./model.ts";
 import type { Actions, View } from "./view.ts";
 import { between, cost, duration, headline, MEANING, money, number, place, SIGN, short } from "./words.ts";
 
-export function showAbout(view: View, { name, format, events, errors }: Trace): void {
-  const unread = errors.length + (view.analysis?.refused ?? 0);
+/** How many of the lines and events that could not be read are listed. */
+const LISTED = 20;
+
+export function showAbout(view: View, run: Trace): void {
+  const { name, format, events } = run;
+  const { judged } = readShare(run, view.analysis ?? { refused: 0 });
+  const broken = unread(run, view.analysis ?? { judged: [] });
   const going = { live: "● live", lost: "○ connection lost", ended: "○ no longer followed" };
   const state = view.live === undefined ? [] : [going[view.live]];
   const parts = [
     ...state,
     name,
     format,
-    number(events.length, "event"),
-    ...(unread > 0 ? [`${unread} not readable`] : []),
+    number(judged, "event"),
+    ...(broken.length > 0 ? [`${broken.length} not readable`] : []),
   ];
   const total = between(events, 0, events.length - 1);
   if (total !== undefined) parts.push(duration(total));
@@ -27,11 +32,12 @@ export function showAbout(view: View, { name, format, events, errors }: Trace): 
   if (spent > 0) parts.push(money(spent));
   the("about").textContent = parts.join(" · ");
   const unreadable = the("unread");
-  unreadable.hidden = errors.length === 0;
-  unreadable.querySelector("summary")?.replaceChildren(`What could not be read: ${number(errors.length, "line")}`);
-  unreadable
-    .querySelector("ul")
-    ?.replaceChildren(...errors.slice(0, 20).map(({ line, message }) => h("li", {}, `Line ${line}: ${message}`)));
+  unreadable.hidden = broken.length === 0;
+  const what = broken.length === 1 ? "1 line or event" : `${broken.length.toLocaleString("en")} lines or events`;
+  unreadable.querySelector("summary")?.replaceChildren(`What could not be read: ${what}`);
+  const told = broken.slice(0, LISTED).map(({ where, message }) => `${where}: ${message}`);
+  if (broken.length > LISTED) told.push(`and ${broken.length - LISTED} more`);
+  unreadable.querySelector("ul")?.replaceChildren(...told.map((text) => h("li", {}, text)));
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-needs-run]"))
     button.disabled = view.analysis === undefined;
 }
@@ -46,7 +52,8 @@ export function showHeadline(view: View, run: Trace, { choose }: Actions): void 
   const head = headline(run, marked > 0 ? { ...view.analysis, loops: open } : view.analysis, open[0], marked);
   const [first] = open;
   const what = first && head.what?.replace(first.finding.message, () => worded(run, view.layout, first));
-  card.className = `card headline ${head.level}`;
+  const sign = head.isUnread ? "? unread" : `${SIGN[head.level]} ${head.level}`.trim();
+  card.className = `card headline ${head.isUnread ? "mostly-unread" : head.level}`;
   const fact = (name: string, text: string, detail: string, event?: number) =>
     h(
       "div",
@@ -65,8 +72,8 @@ export function showHeadline(view: View, run: Trace, { choose }: Actions): void 
     h(
       "p",
       { class: "verdict" },
-      h("span", { class: `chip big ${head.level}` }, `${SIGN[head.level]} ${head.level}`.trim()),
-      h("span", { class: "meaning" }, MEANING[head.level]),
+      h("span", { class: `chip big ${head.level}` }, sign),
+      h("span", { class: "meaning" }, head.isUnread ? "nothing is known of the rest" : MEANING[head.level]),
     ),
     h("h1", { id: "headline-title" }, head.title),
     h("p", { class: "what" }, ...(what === undefined ? [head.action.detail] : ticked(what))),

@@ -1,5 +1,6 @@
 // The report for a person, as the core writes it: headings, lists, `**strong**` and `code`, made into elements.
 
+import { spans } from "../replay/report.ts";
 import { h } from "./dom.ts";
 
 /** The Markdown of a report as elements. What it does not know stays text. */
@@ -26,10 +27,12 @@ export function markdown(text: string): HTMLElement {
 }
 
 function inline(text: string): (string | HTMLElement)[] {
-  return text.split(/((?<!`)`+(?!`).*?(?<!`)`+(?!`)|\*\*[^*]+\*\*)/).map((part) => {
-    const fenced = /^(`+)(?!`)(.*[^`])\1$/s.exec(part);
-    if (fenced !== null) return h("code", {}, (fenced[2] ?? "").replace(/^ (.*) $/s, "$1"));
-    if (part.length > 4 && part.startsWith("**") && part.endsWith("**")) return h("strong", {}, part.slice(2, -2));
-    return part;
+  return spans(text).flatMap(({ text, isCode }) => {
+    if (isCode) return [h("code", {}, text)];
+    return text
+      .split(/(\*\*[^*]+\*\*)/)
+      .map((part) =>
+        part.length > 4 && part.startsWith("**") && part.endsWith("**") ? h("strong", {}, part.slice(2, -2)) : part,
+      );
   });
 }

@@ -1,12 +1,12 @@
 // What the page says, in plain words. Everything is text: what a trace holds is never markup.
 
 import type { Level, TraceEvent } from "../generated/types.ts";
-import { rank } from "../replay/levels.ts";
+import { rank, serious } from "../replay/levels.ts";
 import { cost, duration, number, short, summary, title } from "../replay/summarise.ts";
-import type { Analysis, Loop, Trace } from "./model.ts";
+import { type Analysis, type Loop, readShare, type Trace } from "./model.ts";
 
-export { serious } from "../replay/levels.ts";
 export { cost, duration, failed, listed, money, number, plain, short, summary, title } from "../replay/summarise.ts";
+export { serious };
 
 /** What a level means to somebody who has never heard of it. */
 export const MEANING: Readonly<Record<Level, string>> = {
@@ -32,6 +32,8 @@ export const SIGN: Readonly<Record<Level, string>> = {
 export interface Headline {
   level: Level;
   title: string;
+  /** Most of the log could not be read, and nothing was found in the rest. */
+  isUnread?: true;
   /** What went wrong, in one sentence; absent where nothing did. */
   what?: string;
   /** What the latest occurrence got for an answer, in its own words. */
@@ -64,13 +66,24 @@ const ACTIONS: Readonly<Record<Level, string>> = {
 /** The headline of a run, about the strongest loop or about the one that is looked at. */
 export function headline(
   trace: Trace,
-  { loops, judged }: Analysis,
+  { loops, judged, refused }: Analysis,
   loop: Loop | undefined = loops[0],
   marked = 0,
 ): Headline {
   const { events } = trace;
+  const share = readShare(trace, { refused });
+  const missing = `${share.unread} of ${share.unread + share.judged} lines or events could not be read`;
+  if (share.isMostlyUnread && (loop === undefined || !serious(loop.peak))) {
+    const detail = `${missing}: the list below says why. Nothing is found in ${number(share.judged, "event")} that could, which says little of the run.`;
+    return {
+      level: "continue",
+      title: "Most of this log could not be read",
+      isUnread: true,
+      action: { text: "Look at the log.", detail },
+    };
+  }
   if (loop === undefined) {
-    const count = number(events.length, "event");
+    const count = number(share.judged, "event");
     if (marked > 0) {
       const detail = `${number(marked, "finding")} of this run ${marked === 1 ? "is" : "are"} marked as a false alarm; nothing else was found in its ${count}.`;
       return {
@@ -80,7 +93,10 @@ export function headline(
       };
     }
     const peak = judged.reduce<Level>((most, { level }) => (rank(level) > rank(most) ? level : most), "continue");
-    const detail = peak === "continue" ? `Nothing in its ${count} goes round in circles.` : "";
+    const detail =
+      peak === "continue"
+        ? `Nothing in its ${count} goes round in circles${share.unread === 0 ? "" : `; ${missing}`}.`
+        : "";
     return { level: peak, title: TITLES[peak], action: { text: ACTIONS[peak], detail } };
   }
   const { finding, onset, at } = loop;
@@ -88,7 +104,7 @@ export function headline(
   const verdict = judged[at]?.verdict;
   const then = events[onset];
   const began = time(events, onset);
-  const share = events.length === 0 ? 0 : Math.round((loop.wasted.events / events.length) * 100);
+  const part = events.length === 0 ? 0 : Math.round((loop.wasted.events / events.length) * 100);
   const warned = loop.reached.nudge ?? loop.reached.block ?? loop.reached.gate ?? loop.reached.halt;
   const advice = verdict?.guidance?.split("One alternative: ")[1];
   const head: Headline = {
@@ -100,7 +116,7 @@ export function headline(
       text: `${place(trace, onset)}${began === undefined ? "" : `, ${began}`}`,
       detail: then === undefined ? "" : `${title(then)} ${short(summary(then), 90)}`.trim(),
     },
-    cost: { text: cost(loop.wasted), detail: share > 0 ? `${share} % of everything that happened in the run` : "" },
+    cost: { text: cost(loop.wasted), detail: part > 0 ? `${part} % of everything that happened in the run` : "" },
     action: { text: ACTIONS[level], detail: advice === undefined ? "" : `For the next attempt: ${advice}` },
   };
   const last = events[loop.occurrences.at(-1)?.event ?? -1];

@@ -155,8 +155,27 @@ test("what repeats, what differs and what counts as equal stand side by side", a
   const digests = await page.locator("#evidence .digest code").allInnerTexts();
   assert.equal(digests[0], digests[1]);
   assert.ok((await page.locator("#evidence .masked").count()) > 0, "the anchors differ and count as equal");
+  assert.match(await page.locator("#evidence").innerText(), /whatever the marked words say/);
+  assert.match(await page.locator("#evidence").innerText(), /estimate is that it is \d+ % sure of a loop/);
   await sides.first().locator("select").selectOption({ index: 1 });
   assert.match(await page.locator("#evidence .side select").first().locator("option:checked").innerText(), /^2 of/);
+});
+
+test("where nothing differs no marked words are spoken of, and code with backticks is code in the report", async () => {
+  await using page = await open("empty.html");
+  const same = Array.from({ length: 4 }, (_, index): Event[] => [
+    { type: "tool-call", tool: "run", args: { cmd: "a" }, callId: `s${index}` },
+    { type: "tool-result", tool: "run", callId: `s${index}`, outcome: "error", output: "see `cat -n` first" },
+  ]).flat();
+  await page.locator("#paste").fill(jsonLines(same));
+  await page.locator("#read").click();
+  await judged(page);
+  const evidence = await page.locator("#evidence").innerText();
+  assert.match(evidence, /these two are the same thing\./);
+  assert.doesNotMatch(evidence, /differs/);
+  const report = page.locator("#report");
+  await report.locator("code", { hasText: "error: see `cat -n` first" }).first().waitFor({ state: "attached" });
+  assert.doesNotMatch((await report.textContent()) ?? "", /``/);
 });
 
 for (const [name, viewport] of [
@@ -274,6 +293,20 @@ test("lines that cannot be read are told, and the others are shown", async () =>
   await page.locator("#headline.nudge").waitFor();
   await page.locator("#unread summary").click();
   await page.locator("#unread li", { hasText: /^Line 9: / }).waitFor();
+});
+
+test("a log of which most cannot be read has a headline that says so", async () => {
+  await using page = await open("empty.html");
+  const empty = { type: "tool-call", tool: "", args: {} };
+  await page.locator("#paste").fill(`${jsonLines([...stuck(1), empty, empty])}\nno json\n`);
+  await page.locator("#read").click();
+  await page.locator("#headline.mostly-unread", { hasText: "3 of 5 lines or events" }).waitFor();
+  assert.match(await page.locator("#about").innerText(), /2 events · 3 not readable/);
+  await page.locator("#unread summary", { hasText: "3 lines or events" }).click();
+  assert.deepEqual(
+    (await page.locator("#unread li").allInnerTexts()).map((text) => text.split(":")[0]),
+    ["Line 3", "Line 4", "Line 5"],
+  );
 });
 
 test("events are found and filtered, and the keys stay among those that are listed", async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ import { InputError } from "../failure.ts";
 import { NAME } from "../name.ts";
 import { print } from "../print.ts";
 import { configText, inWords } from "../settings.ts";
-import { readSettings, writeSettings } from "./settings-file.ts";
+import { firstBackup, readSettings, removeSettings, writeSettings } from "./settings-file.ts";
 
 /** Seconds that the host waits for one hook; it takes tenths of one. */
 const TIMEOUT = 10;
@@ -47,19 +47,31 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
     print(`${path}: nothing to change`);
     return 0;
   }
+  // What holds nothing and was there for nobody is a file that an installation made.
+  const isOurs =
+    action === "uninstall" && /^\s*\{\s*\}\s*$/.test(after) && !isLink(path) && firstBackup(file) === undefined;
   // Written before anything is said: whoever reads may stop reading after the first line.
-  const backup = options["dry-run"] ? undefined : writeSettings(file, after);
+  let backup: string | undefined;
+  if (!options["dry-run"]) {
+    if (isOurs) removeSettings(file);
+    else backup = writeSettings(file, after);
+  }
   const title = file.text === undefined ? "new file" : "";
-  print(createTwoFilesPatch(path, path, file.text ?? "", after, title, "").trimEnd());
+  const text = isOurs ? "" : after;
+  print(createTwoFilesPatch(path, path, file.text ?? "", text, title, isOurs ? "no file" : "").trimEnd());
   if (options["dry-run"]) return 0;
-  if (backup !== undefined) print(`\nAs it was: ${backup}`);
-  print(
-    action === "install"
-      ? `Installed in ${path}; ${begins(options)}.`
-      : `Removed from ${path}; new sessions do without.`,
-  );
+  if (backup !== undefined) print(`\nAs it was before the first change: ${backup}`);
+  if (isOurs) print(`Removed ${path}, which held nothing else; new sessions do without.`);
+  else
+    print(
+      action === "install"
+        ? `Installed in ${path}; ${begins(options)}.`
+        : `Removed from ${path}; new sessions do without.`,
+    );
   return 0;
 }
+
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
 /** What a session goes by that begins from now on. */
 function begins(options: Options): string {

@@ -12,7 +12,7 @@ import {
 } from "../../adapters/claude-hooks.ts";
 import { Guard } from "../../adapters/guard.ts";
 import type { Config } from "../../generated/types.ts";
-import { type Options, parse, UsageError } from "../args.ts";
+import { nearest, type Options, parse, UsageError } from "../args.ts";
 import { InputError, reasonOf } from "../failure.ts";
 import { inert, safe } from "../harmless.ts";
 import { NAME } from "../name.ts";
@@ -46,6 +46,12 @@ export interface Values {
 
 /** Reads the arguments. */
 export const read = (args: string[]): { values: Values; positionals: string[] } => parse(args, OPTIONS);
+
+/** What is wrong with words that are no option. */
+export function unexpected(words: readonly string[]): string {
+  const near = nearest(words[0] ?? "", ["install", "uninstall"]);
+  return `hook ${words.join(" ")}${near !== undefined && words.length === 1 && near !== words[0] ? `, did you mean ${near}?` : ": expected install, uninstall or nothing"}`;
+}
 
 /** Why the session's memory cannot be read: said by the hook that finds it so, and the next one begins afresh. */
 const DAMAGED = "its memory of this session was damaged; it begins afresh";

@@ -8,6 +8,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -51,8 +52,40 @@ export function readSettings(path: string): SettingsFile {
   }
 }
 
+/** The oldest backup beside a file: what the user had before the first change. */
+export function firstBackup({ real }: SettingsFile): string | undefined {
+  const own = (name: string) =>
+    name.startsWith(`${basename(real)}.`) &&
+    /^\d{4}-\d\d-\d\dT[\d-]+Z\.bak$/.test(name.slice(basename(real).length + 1));
+  try {
+    const [oldest] = readdirSync(dirname(real)).filter(own).sort();
+    return oldest === undefined ? undefined : join(dirname(real), oldest);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw failure(real, error);
+  }
+}
+
 /**
- * Replaces the file by another text and answers where the one before is kept, if there was one.
+ * Removes the file.
+ *
+ * @throws {InputError} as {@link writeSettings}.
+ */
+export function removeSettings(file: SettingsFile): void {
+  try {
+    unchanged(file);
+    unlinkSync(file.real);
+  } catch (error) {
+    throw error instanceof InputError ? error : failure(file.path, error);
+  }
+}
+
+function unchanged(file: SettingsFile): void {
+  if (now(file.real) !== file.text) throw new InputError(`${file.path}: was changed by somebody else meanwhile`);
+}
+
+/**
+ * Replaces the file by another text and answers where the one before the first change is kept, if there was one.
  *
  * @throws {InputError} where somebody else has changed it meanwhile, or the file system refuses; the file is then as it was.
  */
@@ -63,14 +96,15 @@ export function writeSettings(file: SettingsFile, text: string): string | undefi
   try {
     mkdirSync(dirname(file.real), { recursive: true });
     ownedByUser(dirname(file.path), statSync(dirname(file.real)));
-    if (file.text !== undefined) {
+    const known = firstBackup(file);
+    if (file.text !== undefined && known === undefined) {
       write(backup, file.text, file.mode);
       kept = backup;
     }
     write(whole, text, file.mode);
-    if (now(file.real) !== file.text) throw new InputError(`${file.path}: was changed by somebody else meanwhile`);
+    unchanged(file);
     renameSync(whole, file.real);
-    return kept;
+    return kept ?? known;
   } catch (error) {
     for (const made of [whole, kept]) {
       try {

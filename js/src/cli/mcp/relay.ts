@@ -80,8 +80,11 @@ export async function relay(server: Server, judge: McpJudge): Promise<number> {
       else for (const one of routed.toClient) await toClient(bytes(one));
     }
   })();
+  let isOver = false;
   // A client that goes away in the middle of a line has ended as well.
   up.catch((error: unknown) => {
+    // Where the server has ended nobody reads on.
+    if (isOver) return;
     tell(`loopwarden: the client cannot be read: ${reasonOf(error)}`);
     server.end();
   });
@@ -94,6 +97,7 @@ export async function relay(server: Server, judge: McpJudge): Promise<number> {
     });
     return (await server.ended) || unread;
   } finally {
+    isOver = true;
     // Otherwise what is still to come from the client would keep the program alive.
     process.stdin.destroy();
   }

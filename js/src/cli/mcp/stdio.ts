@@ -21,7 +21,10 @@ export function start(command: string, args: readonly string[]): Server {
   const { stdin, stdout } = child as ChildProcess & { stdin: Writable; stdout: Readable };
   // That it has ended is told by its end, not by what could not be written any more.
   stdin.on("error", () => {});
+  /** Whether it was told to end. */
+  let isAsked = false;
   const signalled = (signal: NodeJS.Signals) => {
+    isAsked = true;
     child.kill(signal);
     setTimeout(() => child.kill("SIGKILL"), GRACE).unref();
   };
@@ -32,14 +35,21 @@ export function start(command: string, args: readonly string[]): Server {
       tell(`loopwarden: ${command}: ${missing ? "no such command" : error.message}`);
       resolve(missing ? NOT_FOUND : NOT_RUN);
     });
-    child.on("close", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+    child.on("close", (code, signal) => {
+      if (!isAsked && child.pid !== undefined)
+        tell(`loopwarden: the server ${signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`}`);
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+    });
   }).finally(() => {
     for (const signal of SIGNALS) process.off(signal, signalled);
   });
   return {
     ended,
     lines: () => linesOf(stdout),
-    end: () => void stdin.end(),
+    end: () => {
+      isAsked = true;
+      stdin.end();
+    },
     stop: () => signalled("SIGTERM"),
     send: async (line) => {
       if (stdin.destroyed || stdin.writableEnded || stdin.write(line)) return;
