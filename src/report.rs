@@ -70,7 +70,11 @@ fn options(lead: &Finding) -> Vec<ReportOption> {
             options.push(option("Rewind", &from));
         }
     }
-    options.push(option("It is no loop", "`acknowledge` with `exempt`: nothing more is said of it in this run"));
+    let exempt = format!(
+        "`acknowledge` with `exempt` for this run; for good in the configuration, under `rules.{rule}` or `tools.NAME.rules.{rule}`",
+        rule = lead.rule
+    );
+    options.push(option("It is no loop", &exempt));
     options.push(option("Cancel", "Stop task"));
     options
 }

@@ -65,8 +65,8 @@ export class LoopDetector {
   /**
    * Appends an event and judges it.
    *
-   * Of an object counts what `JSON.stringify` would write of it, so that fields that are `undefined` are left out; text is
-   * taken as the JSON of an event and passed through as it is.
+   * Of an object counts what `JSON.stringify` would write of it, so that fields that are `undefined` are left out and
+   * `NaN` and infinities are `null`; text is taken as the JSON of an event and passed through as it is.
    *
    * @throws {LoopwardenError} `invalid-event`, `unknown-event` or `invalid-json`, naming the field; the state is then
    * exactly as it was. `invalid-event` also for what JSON cannot carry (a cycle, a `bigint`) and for more than
