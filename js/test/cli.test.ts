@@ -764,7 +764,7 @@ test("eval scores as the specification says", async () => {
     { id: "honest", expect: "no-loop", events: busy(8) },
     { id: "alarmed", expect: "no-loop", events: stuck(8) },
     { id: "silenced", expect: "no-loop", events: stuck(8), config: { enabled: false } },
-    { id: "shadow", expect: "loop", events: stuck(8), config: { mode: "shadow" } },
+    { id: "shadow", expect: "no-loop", events: stuck(8), config: { mode: "shadow" } },
     { id: "pending", expect: "no-loop", events: stuck(1).concat({ ...stuck(1)[0], pending: true } as TraceEvent) },
     { id: "passed", success: true, events: busy(8) },
     { id: "failed", success: false, events: stuck(8) },
@@ -787,9 +787,9 @@ test("eval scores as the specification says", async () => {
   assert.deepEqual(score, {
     file: join("set", "a.jsonl"),
     scenarios: 15,
-    loops: 7,
-    caught: 4,
-    noLoops: 5,
+    loops: 6,
+    caught: 3,
+    noLoops: 6,
     falseAlarms: 1,
     missed: ["too-late", "not-at-all", "too-early"],
     false: ["alarmed"],
@@ -800,7 +800,7 @@ test("eval scores as the specification says", async () => {
     of: scenarios.reduce((sum, { events }) => sum + events.length, 1),
   });
   assert.deepEqual([b.loops, b.caught], [1, 1]);
-  assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 8, 5, 2]);
+  assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 7, 4, 2]);
   assert.match(stderr, /a\.jsonl:15: events\[0\]: invalid-event: `text`: missing field/);
   assert.match(stderr, /a\.jsonl:16: invalid-json/);
   assert.match(stderr, /\[1\/2\] set.a\.jsonl: 15 scenarios/);
@@ -815,7 +815,59 @@ test("eval --level, --config and the table", async () => {
   assert.equal(await caught("--config", await file("off.json", '{"enabled":false}')), 0);
   const { stdout } = await loopwarden("eval", name, "--level", "halt");
   assert.match(stdout, /Verdicts at halt or above/);
-  assert.match(stdout, /missed +short/);
+  assert.match(stdout, /missed +short: a loop was not found: no verdict reached halt/);
+  const timed = [9, 1].map((expectAt) => ({ id: `at-${expectAt}`, expect: "loop", expectAt, events: stuck(6) }));
+  const late = await file("late.jsonl", jsonLines(timed.map((one) => ({ ...one, firstAt: one.expectAt === 9 }))));
+  const told = (await loopwarden("eval", late)).stdout;
+  assert.match(told, /at-9: a loop was found too early: at event 5, not before 9\n/);
+  assert.match(told, /at-1: a loop was found too late: at event 5, expected by 1\n/);
+});
+
+test("eval goes by the higher of --level and a scenario's own minLevel, and by the level given in its own shadow mode", async () => {
+  const scenarios = [
+    { id: "plain", expect: "loop", events: stuck(4) },
+    { id: "watched", expect: "loop", minLevel: "observe", config: { mode: "shadow" }, events: stuck(8) },
+    { id: "silent", expect: "no-loop", config: { mode: "shadow" }, events: stuck(8) },
+    { id: "patient", expect: "no-loop", minLevel: "gate", events: stuck(4) },
+    { id: "strict", expect: "no-loop", minLevel: "observe", events: stuck(4) },
+    { id: "halted", expect: "loop", minLevel: "halt", events: stuck(6) },
+  ];
+  const name = await file("levels.jsonl", jsonLines(scenarios));
+  const wrong = async (...args: string[]) => {
+    const { missed, false: alarmed } = JSON.parse(
+      (await loopwarden("eval", name, "--json", ...args)).stdout.split("\n")[0] ?? "",
+    );
+    return [...missed, ...alarmed];
+  };
+  assert.deepEqual(await wrong(), ["halted", "strict"]);
+  assert.deepEqual(await wrong("--level", "nudge"), ["watched", "halted", "strict"]);
+  assert.deepEqual(await wrong("--level", "gate"), ["plain", "watched", "halted"]);
+  const shadow = await file("shadow.json", '{"mode":"shadow"}');
+  assert.deepEqual(await wrong("--config", shadow), ["halted", "strict"], "what would have been said counts");
+  const sarif = JSON.parse((await loopwarden("eval", name, "--reporter", "sarif")).stdout);
+  const said: string[] = sarif.runs[0].results.map(({ message }: { message: { text: string } }) => message.text);
+  assert.ok(said.some((text) => /^observe: .* \(watched\)$/.test(text)));
+  assert.ok(!said.some((text) => text.endsWith("(silent)")));
+});
+
+test("eval agrees with what is known of the corpus", async () => {
+  const corpus = fileURLToPath(new URL("../../tests/corpus", import.meta.url));
+  const lines: string[] = [];
+  for (const name of (await readdir(corpus)).filter((name) => name.endsWith(".jsonl")))
+    lines.push(...(await readFile(join(corpus, name), "utf8")).split("\n").filter((line) => line !== ""));
+  const scenarios = lines.map((line) => JSON.parse(line));
+  const ids = (some: typeof scenarios) => some.map(({ id }) => id).sort();
+  const { code, stdout } = await loopwarden("eval", corpus, "--json");
+  assert.equal(code, 0);
+  const total = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+  assert.equal(total.scenarios, scenarios.length);
+  assert.equal(total.loops + total.noLoops, scenarios.length, "each is labelled, and none is refused");
+  const known = scenarios.filter(({ knownMiss }) => knownMiss !== undefined);
+  assert.ok(known.length > 0 && known.length * 20 < scenarios.length);
+  assert.deepEqual(total.missed.sort(), ids(known.filter(({ expect }) => expect === "loop")));
+  assert.deepEqual(total.false.sort(), ids(known.filter(({ expect }) => expect === "no-loop")));
+  const refused = scenarios.reduce((sum, { refused }) => sum + (refused?.length ?? 0), 0);
+  assert.equal(total.refused, refused);
 });
 
 test("eval takes runs of other programs: a file without labels, or a line each with them", async () => {

@@ -37,7 +37,7 @@ export interface Head {
   id: string | undefined;
   /** The line of the file it begins at. */
   line: number;
-  labels: Pick<Scenario, "expect" | "expectAt" | "firstAt" | "success">;
+  labels: Pick<Scenario, "expect" | "expectAt" | "firstAt" | "minLevel" | "success">;
   /** The configuration it brings along, as JSON text. */
   config: string | undefined;
   format: "scenario" | TranscriptFormat;
@@ -304,11 +304,12 @@ async function* once(events: Recorded[]): AsyncGenerator<Recorded[]> {
 
 type Labels = Trace["labels"] & { id?: unknown };
 
-function labelsOf({ expect, expectAt, firstAt, success }: Labels): Trace["labels"] {
+function labelsOf({ expect, expectAt, firstAt, minLevel, success }: Labels): Trace["labels"] {
   return {
     expect: expect ?? null,
     expectAt: expectAt ?? null,
     firstAt: firstAt === true,
+    minLevel: minLevel ?? null,
     success: typeof success === "boolean" ? success : null,
   };
 }
