@@ -795,6 +795,7 @@ test("eval scores as the specification says", async () => {
     false: ["alarmed"],
     success: { runs: 1, alarms: 0 },
     failure: { runs: 1, alarms: 1 },
+    unlabelled: { runs: 1, alarms: 1 },
     events: scenarios.reduce((sum, { events }) => sum + events.length, 0),
     refused: 2,
     of: scenarios.reduce((sum, { events }) => sum + events.length, 1),
@@ -848,6 +849,73 @@ test("eval goes by the higher of --level and a scenario's own minLevel, and by t
   const said: string[] = sarif.runs[0].results.map(({ message }: { message: { text: string } }) => message.text);
   assert.ok(said.some((text) => /^observe: .* \(watched\)$/.test(text)));
   assert.ok(!said.some((text) => text.endsWith("(silent)")));
+});
+
+test("eval tells of every wrong label with file, line and field, and scores the others", async () => {
+  const events = busy(2);
+  const wrong: [object, ...RegExp[]][] = [
+    [{ id: "a", expect: "Loop" }, /`expect`: unknown label, did you mean `loop`\? Got `"Loop"`/],
+    [{ id: "b", expect: "yes" }, /`expect`: expected one of loop, no-loop, got `"yes"`/],
+    [{ id: "c", expect: "loop", expectAt: 4 }, /`expectAt`: expected the index of an event, 0 to 3, got `4`/],
+    [{ id: "d", expect: "loop", expectAt: "2" }, /`expectAt`: expected the index .*, got `"2"`/],
+    [{ id: "e", expect: "loop", expectAt: 1.5 }, /`expectAt`: expected the index .*, got `1.5`/],
+    [{ id: "f", expect: "no-loop", expectAt: 1 }, /`expectAt`: is for scenarios with `"expect": "loop"` alone/],
+    [{ id: "g", success: true, expectAt: 0 }, /`expectAt`: is for scenarios with/],
+    [
+      { id: "h", expect: "loop", expectAt: -1, firstAt: 1 },
+      /`expectAt`: expected the index .*`-1`/,
+      /`firstAt`: expected true or false, got `1`/,
+    ],
+    [{ id: "i", expect: "loop", minLevel: "haltt" }, /`minLevel`: unknown label, did you mean `halt`\?/],
+    [{ id: "j", minLevel: "continue" }, /`minLevel`: expected one of observe, nudge, block, gate, halt/],
+    [{ id: "k", success: "false" }, /`success`: expected true or false, got `"false"`/],
+    [{ id: 12, expect: "loop" }, /`id`: expected a text, got `12`/],
+    [{ id: "fine", expect: "no-loop" }, /`id`: is that of line 2 already, got `"fine"`/],
+    [{ id: "l", expect: "loop", events: [] }, /`events`: holds no event/],
+    [{ id: "m", expct: "loop" }, /`expct`: unknown field, did you mean `expect`\?/],
+    [{ id: "n", Expect: "loop" }, /`Expect`: unknown field, did you mean `expect`\?/],
+    [{ id: "o", expect: "loop", expected_at: 1 }, /`expected_at`: unknown field, did you mean `expectAt`\?/],
+    [{ id: "p", expect: "loop", MINLEVEL: "halt" }, /`MINLEVEL`: unknown field, did you mean `minLevel`\?/],
+    [{ id: "q", expect: "loop", config: { presett: "x" } }, /config: invalid-config: `presett`: unknown field/],
+  ];
+  const own = { kind: "own", expected: [1], source: "x", first: 3, why: "", index: 7 };
+  const right = [
+    { expect: "no-loop", expectAt: null, firstAt: null, minLevel: null, success: null, config: null },
+    { id: "fine", expect: "no-loop", ...own },
+    { expect: "loop", firstAt: true, expectAt: 3 },
+  ];
+  const lines = [...right, ...wrong.map(([one]) => one)].map((one) => ({ events, ...one }));
+  const name = await file("mislabelled.jsonl", jsonLines(lines));
+  const { code, stdout, stderr } = await loopwarden("eval", name, "--json", "--strict");
+  assert.equal(code, 1);
+  for (const [index, [, ...complaints]] of wrong.entries())
+    for (const complaint of complaints)
+      assert.match(stderr, new RegExp(`^mislabelled\\.jsonl:${index + 4}: ${complaint.source}`, "m"));
+  const [score] = stdout.split("\n").map((line) => line && JSON.parse(line));
+  assert.deepEqual(
+    [score.scenarios, score.missed, score.falseAlarms, score.noLoops, score.refused],
+    [3, ["line 3"], 0, 2, wrong.length],
+  );
+  assert.equal((await loopwarden("eval", await file("labelled.jsonl", jsonLines(lines.slice(0, 3))))).code, 0);
+  // Of a run of another program the expectation alone is known for a label.
+  const foreign = [
+    { id: 7, expect: "no-loop", Expect: 1, expectAt: "?", messages: chat(1) },
+    { id: 7, expect: "none", messages: chat(1) },
+  ];
+  const there = await loopwarden("eval", await file("rows.jsonl", jsonLines(foreign)), "--json");
+  assert.equal(there.code, 1);
+  assert.match(there.stderr, /^rows\.jsonl:2: `expect`: expected one of loop, no-loop, got `"none"`$/m);
+  assert.doesNotMatch(there.stderr, /rows\.jsonl:1:/);
+  assert.deepEqual(JSON.parse(there.stdout.split("\n")[0] ?? "").noLoops, 1);
+});
+
+test("eval shows scenarios without a label in a column of their own", async () => {
+  const name = await file("bare.jsonl", jsonLines([{ id: "bare", events: stuck(6) }]));
+  const other = await file("told.jsonl", jsonLines([{ id: "told", expect: "no-loop", events: busy(2) }]));
+  const { stdout } = await loopwarden("eval", name, other);
+  assert.match(stdout, /^file +false alarms +unlabelled +events/m);
+  assert.match(stdout, /^bare\.jsonl +– +1\/1 /m);
+  assert.match(stdout, /^told\.jsonl +0\/1 +– /m);
 });
 
 test("eval agrees with what is known of the corpus", async () => {

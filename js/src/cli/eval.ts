@@ -31,10 +31,11 @@ A loop is caught when some verdict reaches the level: by the event with index "e
 and not before it where it says "firstAt". A no-loop scenario with any verdict at the level is a false alarm. Runs
 without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
 have been given counts, but for a scenario whose own "config" has that mode: it is about the level given. An event that
-is refused is reported, and the scenario goes on.
+is refused is reported, and the scenario goes on. A scenario with a label or "config" that is wrong, or with a key that is
+nearly a label's, is reported and not scored; other keys are for other tools.
 
-Exit codes: 0 scored, 1 a file or configuration cannot be read, or less than half of a file and in that nothing reached
-the level, 2 wrong usage, 3 with --strict where something was wrong.
+Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, or less than half of a file can be read and
+in that nothing reached the level, 2 wrong usage, 3 with --strict where something was judged wrong.
 `;
 
 /** What came of one file, or of all. */
@@ -49,10 +50,10 @@ export interface Score {
   false: string[];
   success: { runs: number; alarms: number };
   failure: { runs: number; alarms: number };
-  /** Recorded runs without any label; absent where there is none. */
+  /** Runs without any label; absent where there is none. */
   unlabelled?: { runs: number; alarms: number };
   events: number;
-  /** Events and lines that were refused; each is reported on stderr. */
+  /** Events, lines and scenarios that were refused; each is reported on stderr. */
   refused: number;
   /** Events and lines that there were, the refused ones among them. */
   of: number;
@@ -97,11 +98,13 @@ export async function run(args: string[]): Promise<number> {
   const scores: Score[] = [];
   const cases: Case[] = [];
   let isUnsure = false;
+  let isMislabelled = false;
   for (const [index, { file, named }] of files.entries()) {
     const where = files.length > 1 ? `[${index + 1}/${files.length}] ` : "";
-    const score = await scoreFile(file, least, config, cases, (scenarios) =>
+    const { score, unscored } = await scoreFile(file, least, config, cases, (scenarios) =>
       progress(`${where}${file}: ${plural(scenarios)}`),
     );
+    isMislabelled ||= unscored > 0;
     progress(undefined);
     if (process.stderr.isTTY !== true) tell(`${where}${file}: ${plural(score.scenarios)}`);
     // A folder of a project may hold JSON that is no run.
@@ -112,10 +115,11 @@ export async function run(args: string[]): Promise<number> {
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);
-  if (scores.every((score) => score.scenarios === 0)) throw new InputError("there is no scenario that can be read");
+  if (scores.every((score) => score.scenarios === 0)) throw new InputError("there is no scenario that can be scored");
   if (reporter !== undefined) report(reporter, cases);
   else if (values.json) printJson(total);
   else for (const line of table(scores.length > 1 ? [...scores, total] : scores, cases, least)) print(line);
+  if (isMislabelled) return 1;
   return values.strict && total.missed.length + total.false.length > 0 ? 3 : isUnsure ? 1 : 0;
 }
 
@@ -127,12 +131,19 @@ async function scoreFile(
   config: string,
   cases: Case[],
   count: (scenarios: number) => void,
-): Promise<Score> {
+): Promise<{ score: Score; unscored: number }> {
   const score = empty(file);
+  let unscored = 0;
   const start = performance.now();
   const complaints = new Complaints(file);
   for await (const run of runsOf(file, complaints.add)) {
     const began = performance.now();
+    const wrong = [...run.wrong, ...wrongConfig(run)];
+    if (wrong.length > 0) {
+      complaints.add(run.line, ...wrong);
+      unscored++;
+      continue;
+    }
     const counts = leastOf(run, least);
     const found = await judged(run, counts, config, complaints);
     score.events += found.events;
@@ -148,7 +159,7 @@ async function scoreFile(
   score.refused = complaints.count;
   score.of += complaints.count;
   score.seconds = round((performance.now() - start) / 1000);
-  return score;
+  return { score, unscored };
 }
 
 interface Judgement {
@@ -160,17 +171,22 @@ interface Judgement {
   findings: Case["findings"];
 }
 
-/** Runs the events of a run as they come; a configuration that is wrong is refused. */
-async function judged(run: Run, least: Level, config: string, complaints: Complaints): Promise<Judgement> {
-  const found: Judgement = { first: undefined, events: 0, refused: 0, findings: [] };
-  let detector: LoopDetector;
+/** What is wrong with the configuration that a run brings along. */
+function wrongConfig({ config }: Run): string[] {
+  if (config === undefined) return [];
   try {
-    detector = new LoopDetector(run.config ?? config);
+    new LoopDetector(config).free();
+    return [];
   } catch (error) {
     if (!(error instanceof LoopwardenError) || error.code === "internal") throw error;
-    complaints.add(run.line, `config: ${error.code}: ${error.message}`);
-    return found;
+    return [`config: ${error.code}: ${error.message}`];
   }
+}
+
+/** Runs the events of a run as they come. */
+async function judged(run: Run, least: Level, config: string, complaints: Complaints): Promise<Judgement> {
+  const found: Judgement = { first: undefined, events: 0, refused: 0, findings: [] };
+  const detector = new LoopDetector(run.config ?? config);
   const seen = new Set<string>();
   // A scenario that is in shadow mode by itself is about what is said there.
   const isWatched = ownConfig(run)?.mode === "shadow";
@@ -200,7 +216,7 @@ async function judged(run: Run, least: Level, config: string, complaints: Compla
 /** Adds what the specification's scoring says of one run, and tells what was wrong. */
 function grade(
   score: Score,
-  { id, line, format, labels: { expect, expectAt, firstAt, success } }: Head,
+  { id, line, labels: { expect, expectAt, firstAt, success } }: Head,
   least: Level,
   first: number | undefined,
 ): Case["failure"] {
@@ -232,7 +248,7 @@ function grade(
     const runs = success ? score.success : score.failure;
     runs.runs++;
     if (alarm) runs.alarms++;
-  } else if (format !== "scenario") {
+  } else {
     score.unlabelled ??= { runs: 0, alarms: 0 };
     score.unlabelled.runs++;
     if (alarm) score.unlabelled.alarms++;

@@ -214,14 +214,15 @@ const COMPLAINTS = 20;
 export class Complaints {
   /** How many lines or events could not be read. */
   count = 0;
-  readonly add: Complain;
+  /** Takes note of a line or event, with all that is wrong with it. */
+  readonly add: (line: number, ...messages: string[]) => void;
   readonly #file: string;
   readonly #strays: string[] = [];
 
   constructor(file: string) {
     this.#file = file;
-    this.add = (line, message) => {
-      if (++this.count <= COMPLAINTS) tell(`${file}:${line}: ${message}`);
+    this.add = (line, ...messages) => {
+      if (++this.count <= COMPLAINTS) for (const message of messages) tell(`${file}:${line}: ${message}`);
     };
   }
 
