@@ -909,6 +909,35 @@ test("eval tells of every wrong label with file, line and field, and scores the 
   assert.deepEqual(JSON.parse(there.stdout.split("\n")[0] ?? "").noLoops, 1);
 });
 
+test("eval tells of a file that cannot be read, and scores the others", async () => {
+  await mkdir(join(folder, "damaged"), { recursive: true });
+  const scenarios = Array.from({ length: 400 }, (_, index) => ({
+    id: `run-${index}`,
+    expect: "no-loop",
+    events: pair(index, { path: `${Math.sin(index)}.ts` }, `wrote ${Math.cos(index)}`, "ok"),
+  }));
+  const packed = gzipSync(jsonLines(scenarios));
+  await file("damaged/a.json", Buffer.from([0, 1, 2, 3]));
+  await file("damaged/b.jsonl", jsonLines(scenarios.slice(0, 3)));
+  await file("damaged/c.jsonl.gz", packed.subarray(0, packed.length - 800));
+  await file("damaged/d.jsonl", jsonLines([{ id: "last", expect: "loop", events: stuck(6) }]));
+  const { code, stdout, stderr } = await loopwarden("eval", "damaged", "--json", "--strict");
+  assert.equal(code, 1);
+  assert.match(stderr, /^loopwarden: damaged.a\.json: is no text that can be read/m);
+  assert.match(stderr, /^loopwarden: damaged.c\.jsonl\.gz: /m);
+  const scores = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    scores.map(({ file }) => file),
+    [...["b.jsonl", "c.jsonl.gz", "d.jsonl"].map((name) => join("damaged", name)), "total"],
+  );
+  const [whole, cut, last, total] = scores.map(({ scenarios }) => scenarios);
+  assert.deepEqual([whole, last, total], [3, 1, whole + cut + last]);
+  assert.ok(cut > 100 && cut < 400, `${cut} were read before the end`);
+});
+
 test("eval shows scenarios without a label in a column of their own", async () => {
   const name = await file("bare.jsonl", jsonLines([{ id: "bare", events: stuck(6) }]));
   const other = await file("told.jsonl", jsonLines([{ id: "told", expect: "no-loop", events: busy(2) }]));

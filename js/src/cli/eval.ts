@@ -32,7 +32,8 @@ and not before it where it says "firstAt". A no-loop scenario with any verdict a
 without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
 have been given counts, but for a scenario whose own "config" has that mode: it is about the level given. An event that
 is refused is reported, and the scenario goes on. A scenario with a label or "config" that is wrong, or with a key that is
-nearly a label's, is reported and not scored; other keys are for other tools.
+nearly a label's, is reported and not scored; other keys are for other tools. A file that cannot be read is reported, and
+the others are scored.
 
 Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, or less than half of a file can be read and
 in that nothing reached the level, 2 wrong usage, 3 with --strict where something was judged wrong.
@@ -98,14 +99,17 @@ export async function run(args: string[]): Promise<number> {
   const scores: Score[] = [];
   const cases: Case[] = [];
   let isUnsure = false;
-  let isMislabelled = false;
+  let isSound = true;
   for (const [index, { file, named }] of files.entries()) {
     const where = files.length > 1 ? `[${index + 1}/${files.length}] ` : "";
-    const { score, unscored } = await scoreFile(file, least, config, cases, (scenarios) =>
+    const { score, trouble } = await scoreFile(file, least, config, cases, (scenarios) =>
       progress(`${where}${file}: ${plural(scenarios)}`),
     );
-    isMislabelled ||= unscored > 0;
+    isSound &&= trouble === undefined;
     progress(undefined);
+    if (trouble instanceof InputError) tell(`loopwarden: ${trouble.message}`);
+    // What was read before the trouble counts.
+    if (trouble instanceof InputError && score.scenarios === 0) continue;
     if (process.stderr.isTTY !== true) tell(`${where}${file}: ${plural(score.scenarios)}`);
     // A folder of a project may hold JSON that is no run.
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
@@ -115,11 +119,12 @@ export async function run(args: string[]): Promise<number> {
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);
+  if (scores.length === 0 && !isSound) return 1;
   if (scores.every((score) => score.scenarios === 0)) throw new InputError("there is no scenario that can be scored");
   if (reporter !== undefined) report(reporter, cases);
   else if (values.json) printJson(total);
   else for (const line of table(scores.length > 1 ? [...scores, total] : scores, cases, least)) print(line);
-  if (isMislabelled) return 1;
+  if (!isSound) return 1;
   return values.strict && total.missed.length + total.false.length > 0 ? 3 : isUnsure ? 1 : 0;
 }
 
@@ -131,35 +136,40 @@ async function scoreFile(
   config: string,
   cases: Case[],
   count: (scenarios: number) => void,
-): Promise<{ score: Score; unscored: number }> {
+): Promise<{ score: Score; trouble: InputError | "unscored" | undefined }> {
   const score = empty(file);
-  let unscored = 0;
+  let trouble: InputError | "unscored" | undefined;
   const start = performance.now();
   const complaints = new Complaints(file);
-  for await (const run of runsOf(file, complaints.add)) {
-    const began = performance.now();
-    const wrong = [...run.wrong, ...wrongConfig(run)];
-    if (wrong.length > 0) {
-      complaints.add(run.line, ...wrong);
-      unscored++;
-      continue;
+  try {
+    for await (const run of runsOf(file, complaints.add)) {
+      const began = performance.now();
+      const wrong = [...run.wrong, ...wrongConfig(run)];
+      if (wrong.length > 0) {
+        complaints.add(run.line, ...wrong);
+        trouble = "unscored";
+        continue;
+      }
+      const counts = leastOf(run, least);
+      const found = await judged(run, counts, config, complaints);
+      score.events += found.events;
+      score.of += found.events - found.refused;
+      if (run.whole && found.events === 0) continue;
+      const failure = grade(score, run, counts, found.first);
+      const name = run.id ?? (run.whole ? file : `line ${run.line}`);
+      const seconds = (performance.now() - began) / 1000;
+      cases.push({ file, name, line: run.line, seconds, findings: found.findings, ...(failure && { failure }) });
+      count(++score.scenarios);
     }
-    const counts = leastOf(run, least);
-    const found = await judged(run, counts, config, complaints);
-    score.events += found.events;
-    score.of += found.events - found.refused;
-    if (run.whole && found.events === 0) continue;
-    const failure = grade(score, run, counts, found.first);
-    const name = run.id ?? (run.whole ? file : `line ${run.line}`);
-    const seconds = (performance.now() - began) / 1000;
-    cases.push({ file, name, line: run.line, seconds, findings: found.findings, ...(failure && { failure }) });
-    count(++score.scenarios);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    trouble = error;
   }
   complaints.end();
   score.refused = complaints.count;
   score.of += complaints.count;
   score.seconds = round((performance.now() - start) / 1000);
-  return { score, unscored };
+  return { score, trouble };
 }
 
 interface Judgement {
