@@ -48,7 +48,7 @@ test("results that fit no call are told of in one line, and by the name of their
     event.type === "tool-result" ? { ...event, callId: `r-${event.step}` } : event,
   );
   const name = await file("lost.jsonl", jsonLines(lost));
-  const line = "lost.jsonl: 4 results fit no call, for no call before has the callId: r-0 in line 2, …\n";
+  const line = "lost.jsonl: 4 results fit no call; no call before has the callId: r-0 in line 2, …\n";
   for (const command of ["replay", "explain", "eval"]) {
     const { stdout, stderr } = await loopwarden(command, name);
     assert.ok(stderr.startsWith(line), `${command}: ${stderr}`);
@@ -57,7 +57,7 @@ test("results that fit no call are told of in one line, and by the name of their
   }
   const one = await file("one.jsonl", jsonLines([...lost.slice(0, 2), ...stuck(4)]));
   const { stderr } = await loopwarden("replay", one);
-  assert.equal(stderr, "one.jsonl: 1 result fits no call, for no call before has the callId: r-0 in line 2\n");
+  assert.equal(stderr, "one.jsonl: 1 result fits no call; no call before has the callId: r-0 in line 2\n");
   assert.equal((await loopwarden("replay", await file("found.jsonl", jsonLines(stuck(4))))).stderr, "");
 });
 
@@ -368,6 +368,36 @@ test("config check: comments, a schema for the editor, mistakes with one suggest
     const json = await loopwarden("config", "check", "empty.json", "--json");
     assert.equal(JSON.parse(json.stdout).ok, false);
   }
+});
+
+test("results that stand before their calls are told of as that, apart from those without a call", async () => {
+  const turned = (n: number) => Array.from({ length: n }, (_, step) => pair(step, { step }, "none").reverse()).flat();
+  const name = await file("turned.jsonl", jsonLines([...turned(3), ...pair(7, {}, "none").slice(1)]));
+  const early = "turned.jsonl: 3 results stand before their calls; write each behind its call: call-0 in line 1, …\n";
+  const lost = "turned.jsonl: 1 result fits no call; no call before has the callId: call-7 in line 7\n";
+  for (const command of ["replay", "eval"])
+    assert.ok((await loopwarden(command, name)).stderr.startsWith(early + lost), command);
+  const one = await file("turned-one.jsonl", jsonLines(turned(1)));
+  const { stderr } = await loopwarden("replay", one);
+  assert.equal(
+    stderr,
+    "turned-one.jsonl: 1 result stands before its call; write each behind its call: call-0 in line 1\n",
+  );
+  // The same id in another run or scenario is another call.
+  const [result, call] = turned(1);
+  const runs = [
+    { ...result, run: "a" },
+    { ...call, run: "b" },
+  ];
+  assert.match((await loopwarden("replay", await file("runs.jsonl", jsonLines(runs)))).stderr, /1 result fits no call/);
+  const [first, second] = [
+    { id: "a", events: [result] },
+    { id: "b", events: [call] },
+  ];
+  assert.match(
+    (await loopwarden("eval", await file("two.jsonl", jsonLines([first, second])))).stderr,
+    /1 result fits no/,
+  );
 });
 
 test("loopwarden.json of the folder is used and said, --no-config does without", async () => {
