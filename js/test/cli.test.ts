@@ -597,6 +597,26 @@ test("eval reads native traces and folders with .json", async () => {
   );
 });
 
+test("replay and explain leave out the line of a run that stands in one line", async () => {
+  const cases: [boolean, string][] = [
+    [false, await file("one-line.json", JSON.stringify({ messages: chat(8) }))],
+    [
+      false,
+      await file("one-scenario.jsonl", jsonLines([{ id: "one", events: stuck(8).map(({ step: _, ...e }) => e) }])),
+    ],
+    [true, await file("lines.jsonl", jsonLines(stuck(8).map(({ step: _, ...event }) => event)))],
+  ];
+  for (const [isTold, name] of cases) {
+    const replayed = (await loopwarden("replay", name)).stdout;
+    const report = replayed.slice(replayed.indexOf("## Loop Detected"));
+    assert.match(report, /^- Event \d+/m);
+    assert.equal(/\(line \d+\)/.test(report), isTold, report);
+    const [head] = (await loopwarden("explain", name)).stdout.split("\n");
+    assert.match(head ?? "", /· event \d+/);
+    assert.equal(/· line \d+/.test(head ?? ""), isTold, head);
+  }
+});
+
 test("a scenario's own configuration counts for replay, and one of several is named", async () => {
   const name = await file(
     "several.jsonl",

@@ -191,7 +191,10 @@ async function told(
 class Story {
   readonly #config: Config;
   /** One line for every recorded event, by its sequence number; of a long run the latest, and those of findings. */
-  #events = new Map<number, { step: string; text: string; output: string | undefined; quoted: Quoted }>();
+  #events = new Map<
+    number,
+    { step: string; isStep: boolean; text: string; output: string | undefined; quoted: Quoted }
+  >();
   #pairs = new Pairs();
   #scopes = new Map<string, Scope>();
   /** What was told at length: once it is known, a line will do until it gets worse. */
@@ -233,7 +236,8 @@ class Story {
     if (event.run != null && this.#runs.size < 2) this.#runs.add(event.run);
     const step = this.#place(event, seq, line);
     const own = quoted(event, undefined, place(event, line));
-    this.#events.set(seq, { step, text, output, quoted: isResult ? { ...own, asked } : own });
+    const isStep = event.step != null;
+    this.#events.set(seq, { step, isStep, text, output, quoted: isResult ? { ...own, asked } : own });
     if (this.#events.size <= REMEMBERED) return;
     const [oldest] = this.#events.keys();
     if (oldest !== undefined) this.#events.delete(oldest);
@@ -325,7 +329,12 @@ class Story {
         print(`${paint("dim", "closest")}  ${near.rule}, ${near.count} of ${near.nextThreshold} to ${near.nextLevel}`);
       return;
     }
-    const quote = (seq: number) => this.#events.get(seq)?.quoted;
+    // The line of a run that stands in one says nothing.
+    const isOneLine = this.#line.events === this.#last + 1;
+    const quote = (seq: number) => {
+      const event = this.#events.get(seq);
+      return event && { ...event.quoted, place: isOneLine && !event.isStep ? undefined : event.quoted.place };
+    };
     if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)
       print(`\n${paint("dim", "the whole run")}  ${count}`);
     for (const text of reports) print(`\n${readable(text, quote).trimEnd()}`);
