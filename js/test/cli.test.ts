@@ -48,7 +48,7 @@ test("results that fit no call are told of in one line, and by the name of their
     event.type === "tool-result" ? { ...event, callId: `r-${event.step}` } : event,
   );
   const name = await file("lost.jsonl", jsonLines(lost));
-  const line = "lost.jsonl: 4 results fit no call, for no call before has the callId: r-0 in line 2, …\n";
+  const line = "lost.jsonl: 4 results fit no call; no call before has the callId: r-0 in line 2, …\n";
   for (const command of ["replay", "explain", "eval"]) {
     const { stdout, stderr } = await loopwarden(command, name);
     assert.ok(stderr.startsWith(line), `${command}: ${stderr}`);
@@ -57,7 +57,7 @@ test("results that fit no call are told of in one line, and by the name of their
   }
   const one = await file("one.jsonl", jsonLines([...lost.slice(0, 2), ...stuck(4)]));
   const { stderr } = await loopwarden("replay", one);
-  assert.equal(stderr, "one.jsonl: 1 result fits no call, for no call before has the callId: r-0 in line 2\n");
+  assert.equal(stderr, "one.jsonl: 1 result fits no call; no call before has the callId: r-0 in line 2\n");
   assert.equal((await loopwarden("replay", await file("found.jsonl", jsonLines(stuck(4))))).stderr, "");
 });
 
@@ -372,6 +372,36 @@ test("config check: comments, a schema for the editor, mistakes with one suggest
   }
 });
 
+test("results that stand before their calls are told of as that, apart from those without a call", async () => {
+  const turned = (n: number) => Array.from({ length: n }, (_, step) => pair(step, { step }, "none").reverse()).flat();
+  const name = await file("turned.jsonl", jsonLines([...turned(3), ...pair(7, {}, "none").slice(1)]));
+  const early = "turned.jsonl: 3 results stand before their calls; write each behind its call: call-0 in line 1, …\n";
+  const lost = "turned.jsonl: 1 result fits no call; no call before has the callId: call-7 in line 7\n";
+  for (const command of ["replay", "eval"])
+    assert.ok((await loopwarden(command, name)).stderr.startsWith(early + lost), command);
+  const one = await file("turned-one.jsonl", jsonLines(turned(1)));
+  const { stderr } = await loopwarden("replay", one);
+  assert.equal(
+    stderr,
+    "turned-one.jsonl: 1 result stands before its call; write each behind its call: call-0 in line 1\n",
+  );
+  // The same id in another run or scenario is another call.
+  const [result, call] = turned(1);
+  const runs = [
+    { ...result, run: "a" },
+    { ...call, run: "b" },
+  ];
+  assert.match((await loopwarden("replay", await file("runs.jsonl", jsonLines(runs)))).stderr, /1 result fits no call/);
+  const [first, second] = [
+    { id: "a", events: [result] },
+    { id: "b", events: [call] },
+  ];
+  assert.match(
+    (await loopwarden("eval", await file("two.jsonl", jsonLines([first, second])))).stderr,
+    /1 result fits no/,
+  );
+});
+
 test("loopwarden.json of the folder is used and said, --no-config does without", async () => {
   const own = await mkdtemp(join(folder, "own-"));
   await writeFile(join(own, "loopwarden.json"), '{ "enabled": false } // quiet');
@@ -567,6 +597,26 @@ test("eval reads native traces and folders with .json", async () => {
       ["total", { runs: 2, alarms: 2 }],
     ],
   );
+});
+
+test("replay and explain leave out the line of a run that stands in one line", async () => {
+  const cases: [boolean, string][] = [
+    [false, await file("one-line.json", JSON.stringify({ messages: chat(8) }))],
+    [
+      false,
+      await file("one-scenario.jsonl", jsonLines([{ id: "one", events: stuck(8).map(({ step: _, ...e }) => e) }])),
+    ],
+    [true, await file("lines.jsonl", jsonLines(stuck(8).map(({ step: _, ...event }) => event)))],
+  ];
+  for (const [isTold, name] of cases) {
+    const replayed = (await loopwarden("replay", name)).stdout;
+    const report = replayed.slice(replayed.indexOf("## Loop Detected"));
+    assert.match(report, /^- Event \d+/m);
+    assert.equal(/\(line \d+\)/.test(report), isTold, report);
+    const [head] = (await loopwarden("explain", name)).stdout.split("\n");
+    assert.match(head ?? "", /· event \d+/);
+    assert.equal(/· line \d+/.test(head ?? ""), isTold, head);
+  }
 });
 
 test("a scenario's own configuration counts for replay, and one of several is named", async () => {
@@ -785,7 +835,7 @@ test("eval scores as the specification says", async () => {
     { id: "honest", expect: "no-loop", events: busy(8) },
     { id: "alarmed", expect: "no-loop", events: stuck(8) },
     { id: "silenced", expect: "no-loop", events: stuck(8), config: { enabled: false } },
-    { id: "shadow", expect: "loop", events: stuck(8), config: { mode: "shadow" } },
+    { id: "shadow", expect: "no-loop", events: stuck(8), config: { mode: "shadow" } },
     { id: "pending", expect: "no-loop", events: stuck(1).concat({ ...stuck(1)[0], pending: true } as TraceEvent) },
     { id: "passed", success: true, events: busy(8) },
     { id: "failed", success: false, events: stuck(8) },
@@ -808,20 +858,21 @@ test("eval scores as the specification says", async () => {
   assert.deepEqual(score, {
     file: join("set", "a.jsonl"),
     scenarios: 15,
-    loops: 7,
-    caught: 4,
-    noLoops: 5,
+    loops: 6,
+    caught: 3,
+    noLoops: 6,
     falseAlarms: 1,
     missed: ["too-late", "not-at-all", "too-early"],
     false: ["alarmed"],
     success: { runs: 1, alarms: 0 },
     failure: { runs: 1, alarms: 1 },
+    unlabelled: { runs: 1, alarms: 1 },
     events: scenarios.reduce((sum, { events }) => sum + events.length, 0),
     refused: 2,
     of: scenarios.reduce((sum, { events }) => sum + events.length, 1),
   });
   assert.deepEqual([b.loops, b.caught], [1, 1]);
-  assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 8, 5, 2]);
+  assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 7, 4, 2]);
   assert.match(stderr, /a\.jsonl:15: events\[0\]: invalid-event: `text`: missing field/);
   assert.match(stderr, /a\.jsonl:16: invalid-json/);
   assert.match(stderr, /\[1\/2\] set.a\.jsonl: 15 scenarios/);
@@ -836,7 +887,155 @@ test("eval --level, --config and the table", async () => {
   assert.equal(await caught("--config", await file("off.json", '{"enabled":false}')), 0);
   const { stdout } = await loopwarden("eval", name, "--level", "halt");
   assert.match(stdout, /Verdicts at halt or above/);
-  assert.match(stdout, /missed +short/);
+  assert.match(stdout, /missed +short: a loop was not found: no verdict reached halt/);
+  const timed = [9, 1].map((expectAt) => ({ id: `at-${expectAt}`, expect: "loop", expectAt, events: stuck(6) }));
+  const late = await file("late.jsonl", jsonLines(timed.map((one) => ({ ...one, firstAt: one.expectAt === 9 }))));
+  const told = (await loopwarden("eval", late)).stdout;
+  assert.match(told, /at-9: a loop was found too early: at event 5, not before 9\n/);
+  assert.match(told, /at-1: a loop was found too late: at event 5, expected by 1\n/);
+});
+
+test("eval goes by the higher of --level and a scenario's own minLevel, and by the level given in its own shadow mode", async () => {
+  const scenarios = [
+    { id: "plain", expect: "loop", events: stuck(4) },
+    { id: "watched", expect: "loop", minLevel: "observe", config: { mode: "shadow" }, events: stuck(8) },
+    { id: "silent", expect: "no-loop", config: { mode: "shadow" }, events: stuck(8) },
+    { id: "patient", expect: "no-loop", minLevel: "gate", events: stuck(4) },
+    { id: "strict", expect: "no-loop", minLevel: "observe", events: stuck(4) },
+    { id: "halted", expect: "loop", minLevel: "halt", events: stuck(6) },
+  ];
+  const name = await file("levels.jsonl", jsonLines(scenarios));
+  const wrong = async (...args: string[]) => {
+    const { missed, false: alarmed } = JSON.parse(
+      (await loopwarden("eval", name, "--json", ...args)).stdout.split("\n")[0] ?? "",
+    );
+    return [...missed, ...alarmed];
+  };
+  assert.deepEqual(await wrong(), ["halted", "strict"]);
+  assert.deepEqual(await wrong("--level", "nudge"), ["watched", "halted", "strict"]);
+  assert.deepEqual(await wrong("--level", "gate"), ["plain", "watched", "halted"]);
+  const shadow = await file("shadow.json", '{"mode":"shadow"}');
+  assert.deepEqual(await wrong("--config", shadow), ["halted", "strict"], "what would have been said counts");
+  const sarif = JSON.parse((await loopwarden("eval", name, "--reporter", "sarif")).stdout);
+  const said: string[] = sarif.runs[0].results.map(({ message }: { message: { text: string } }) => message.text);
+  assert.ok(said.some((text) => /^observe: .* \(watched\)$/.test(text)));
+  assert.ok(!said.some((text) => text.endsWith("(silent)")));
+});
+
+test("eval tells of every wrong label with file, line and field, and scores the others", async () => {
+  const events = busy(2);
+  const wrong: [object, ...RegExp[]][] = [
+    [{ id: "a", expect: "Loop" }, /`expect`: unknown label, did you mean `loop`\? Got `"Loop"`/],
+    [{ id: "b", expect: "yes" }, /`expect`: expected one of loop, no-loop, got `"yes"`/],
+    [{ id: "c", expect: "loop", expectAt: 4 }, /`expectAt`: expected the index of an event, 0 to 3, got `4`/],
+    [{ id: "d", expect: "loop", expectAt: "2" }, /`expectAt`: expected the index .*, got `"2"`/],
+    [{ id: "e", expect: "loop", expectAt: 1.5 }, /`expectAt`: expected the index .*, got `1.5`/],
+    [{ id: "f", expect: "no-loop", expectAt: 1 }, /`expectAt`: is for scenarios with `"expect": "loop"` alone/],
+    [{ id: "g", success: true, expectAt: 0 }, /`expectAt`: is for scenarios with/],
+    [
+      { id: "h", expect: "loop", expectAt: -1, firstAt: 1 },
+      /`expectAt`: expected the index .*`-1`/,
+      /`firstAt`: expected true or false, got `1`/,
+    ],
+    [{ id: "i", expect: "loop", minLevel: "haltt" }, /`minLevel`: unknown label, did you mean `halt`\?/],
+    [{ id: "j", minLevel: "continue" }, /`minLevel`: expected one of observe, nudge, block, gate, halt/],
+    [{ id: "k", success: "false" }, /`success`: expected true or false, got `"false"`/],
+    [{ id: 12, expect: "loop" }, /`id`: expected a text, got `12`/],
+    [{ id: "fine", expect: "no-loop" }, /`id`: is that of line 2 already, got `"fine"`/],
+    [{ id: "l", expect: "loop", events: [] }, /`events`: holds no event/],
+    [{ id: "m", expct: "loop" }, /`expct`: unknown field, did you mean `expect`\?/],
+    [{ id: "n", Expect: "loop" }, /`Expect`: unknown field, did you mean `expect`\?/],
+    [{ id: "o", expect: "loop", expected_at: 1 }, /`expected_at`: unknown field, did you mean `expectAt`\?/],
+    [{ id: "p", expect: "loop", MINLEVEL: "halt" }, /`MINLEVEL`: unknown field, did you mean `minLevel`\?/],
+    [{ id: "q", expect: "loop", config: { presett: "x" } }, /config: invalid-config: `presett`: unknown field/],
+  ];
+  const own = { kind: "own", expected: [1], source: "x", first: 3, why: "", index: 7 };
+  const right = [
+    { expect: "no-loop", expectAt: null, firstAt: null, minLevel: null, success: null, config: null },
+    { id: "fine", expect: "no-loop", ...own },
+    { expect: "loop", firstAt: true, expectAt: 3 },
+  ];
+  const lines = [...right, ...wrong.map(([one]) => one)].map((one) => ({ events, ...one }));
+  const name = await file("mislabelled.jsonl", jsonLines(lines));
+  const { code, stdout, stderr } = await loopwarden("eval", name, "--json", "--strict");
+  assert.equal(code, 1);
+  for (const [index, [, ...complaints]] of wrong.entries())
+    for (const complaint of complaints)
+      assert.match(stderr, new RegExp(`^mislabelled\\.jsonl:${index + 4}: ${complaint.source}`, "m"));
+  const [score] = stdout.split("\n").map((line) => line && JSON.parse(line));
+  assert.deepEqual(
+    [score.scenarios, score.missed, score.falseAlarms, score.noLoops, score.refused],
+    [3, ["line 3"], 0, 2, wrong.length],
+  );
+  assert.equal((await loopwarden("eval", await file("labelled.jsonl", jsonLines(lines.slice(0, 3))))).code, 0);
+  // Of a run of another program the expectation alone is known for a label.
+  const foreign = [
+    { id: 7, expect: "no-loop", Expect: 1, expectAt: "?", messages: chat(1) },
+    { id: 7, expect: "none", messages: chat(1) },
+  ];
+  const there = await loopwarden("eval", await file("rows.jsonl", jsonLines(foreign)), "--json");
+  assert.equal(there.code, 1);
+  assert.match(there.stderr, /^rows\.jsonl:2: `expect`: expected one of loop, no-loop, got `"none"`$/m);
+  assert.doesNotMatch(there.stderr, /rows\.jsonl:1:/);
+  assert.deepEqual(JSON.parse(there.stdout.split("\n")[0] ?? "").noLoops, 1);
+});
+
+test("eval tells of a file that cannot be read, and scores the others", async () => {
+  await mkdir(join(folder, "damaged"), { recursive: true });
+  const scenarios = Array.from({ length: 400 }, (_, index) => ({
+    id: `run-${index}`,
+    expect: "no-loop",
+    events: pair(index, { path: `${Math.sin(index)}.ts` }, `wrote ${Math.cos(index)}`, "ok"),
+  }));
+  const packed = gzipSync(jsonLines(scenarios));
+  await file("damaged/a.json", Buffer.from([0, 1, 2, 3]));
+  await file("damaged/b.jsonl", jsonLines(scenarios.slice(0, 3)));
+  await file("damaged/c.jsonl.gz", packed.subarray(0, packed.length - 800));
+  await file("damaged/d.jsonl", jsonLines([{ id: "last", expect: "loop", events: stuck(6) }]));
+  const { code, stdout, stderr } = await loopwarden("eval", "damaged", "--json", "--strict");
+  assert.equal(code, 1);
+  assert.match(stderr, /^loopwarden: damaged.a\.json: is no text that can be read/m);
+  assert.match(stderr, /^loopwarden: damaged.c\.jsonl\.gz: /m);
+  const scores = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    scores.map(({ file }) => file),
+    [...["b.jsonl", "c.jsonl.gz", "d.jsonl"].map((name) => join("damaged", name)), "total"],
+  );
+  const [whole, cut, last, total] = scores.map(({ scenarios }) => scenarios);
+  assert.deepEqual([whole, last, total], [3, 1, whole + cut + last]);
+  assert.ok(cut > 100 && cut < 400, `${cut} were read before the end`);
+});
+
+test("eval shows scenarios without a label in a column of their own", async () => {
+  const name = await file("bare.jsonl", jsonLines([{ id: "bare", events: stuck(6) }]));
+  const other = await file("told.jsonl", jsonLines([{ id: "told", expect: "no-loop", events: busy(2) }]));
+  const { stdout } = await loopwarden("eval", name, other);
+  assert.match(stdout, /^file +false alarms +unlabelled +events/m);
+  assert.match(stdout, /^bare\.jsonl +– +1\/1 /m);
+  assert.match(stdout, /^told\.jsonl +0\/1 +– /m);
+});
+
+test("eval agrees with what is known of the corpus", async () => {
+  const corpus = fileURLToPath(new URL("../../tests/corpus", import.meta.url));
+  const lines: string[] = [];
+  for (const name of (await readdir(corpus)).filter((name) => name.endsWith(".jsonl")))
+    lines.push(...(await readFile(join(corpus, name), "utf8")).split("\n").filter((line) => line !== ""));
+  const scenarios = lines.map((line) => JSON.parse(line));
+  const ids = (some: typeof scenarios) => some.map(({ id }) => id).sort();
+  const { code, stdout } = await loopwarden("eval", corpus, "--json");
+  assert.equal(code, 0);
+  const total = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+  assert.equal(total.scenarios, scenarios.length);
+  assert.equal(total.loops + total.noLoops, scenarios.length, "each is labelled, and none is refused");
+  const known = scenarios.filter(({ knownMiss }) => knownMiss !== undefined);
+  assert.ok(known.length > 0 && known.length * 20 < scenarios.length);
+  assert.deepEqual(total.missed.sort(), ids(known.filter(({ expect }) => expect === "loop")));
+  assert.deepEqual(total.false.sort(), ids(known.filter(({ expect }) => expect === "no-loop")));
+  const refused = scenarios.reduce((sum, { refused }) => sum + (refused?.length ?? 0), 0);
+  assert.equal(total.refused, refused);
 });
 
 test("eval takes runs of other programs: a file without labels, or a line each with them", async () => {

@@ -242,6 +242,8 @@ test("text and standard output: the page as a person sees it", async () => {
 
 test("wrong usage is 2, what is not there is 1", async (t) => {
   const name = await file("short.jsonl", rereads(2));
+  const one = await file("one.jsonl", rereads(1));
+  const refused = await file("refused.jsonl", [{ id: "refused", events: [{ type: "output" }] }]);
   await writeFile(join(folder, "empty.jsonl"), "");
   const cases: [code: number, args: string[], message: RegExp][] = [
     [2, [], /explain: expected one file/],
@@ -250,7 +252,13 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
     [2, [name, "--format", "xml"], /expected one of trace, claude-code/],
     [1, [name, "--at", "4"], /short\.jsonl: there is no event 4, the events are numbered from 0 to 3/],
     [1, [name, "--at", "step:4"], /no event has step 4/],
-    [1, [name], /no verdict is at nudge or above; say with --at which event to explain/],
+    [
+      1,
+      [name],
+      /no verdict is at nudge or above; say with --at which event to explain, 0 to 3, or look at the run with `npx loopwarden view`/,
+    ],
+    [1, [one], /which event to explain, 0 to 1, or/],
+    [1, [refused], /refused\.jsonl refused: no event of it has a verdict/],
     [1, [name, "--scenario", "x"], /holds no scenario x/],
     [1, ["missing.jsonl"], /missing\.jsonl: no such file/],
     [1, ["empty.jsonl"], /empty\.jsonl: is empty/],

@@ -179,7 +179,7 @@ test("a file of scenarios is its runs, with labels, numbers as they were written
   assert.equal(found[0]?.config, '{"mode":"shadow"}');
   assert.match(found[0]?.texts[1] ?? "", /"id":12345678901234567890/);
   assert.doesNotMatch(found[0]?.texts[1] ?? "", /pending/);
-  assert.deepEqual(found[1]?.labels, { expect: null, expectAt: null, firstAt: false, success: false });
+  assert.deepEqual(found[1]?.labels, { expect: null, expectAt: null, firstAt: false, minLevel: null, success: false });
   assert.deepEqual(
     errors.map(([line]) => line),
     [2, 4],

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { AgentEvent as Event, Scenario } from "../dist/index.js";
+import type { Config, AgentEvent as Event, Scenario } from "../dist/index.js";
 import { type Result, run } from "./support/run.ts";
 
 const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
@@ -175,6 +175,39 @@ test("runs without a label are honest, failed ones are counted apart", async () 
   const result = await tuned(name);
   assert.deepEqual(result.runs, { honest: 7, loops: 0, failed: 1 });
   assert.deepEqual([result.before.falseAlarms, result.rules[0]?.failed], [2, 1]);
+});
+
+test("where half of the runs without a label have an alarm, it is asked what they are before anything is suggested", async () => {
+  const bare = (id: string, n: number) => ({ ...(polls(id, n) as object), expect: undefined });
+  const most = [bare("a", 4), bare("b", 5), bare("c", 1), bare("d", 1)];
+  const asked = await file("asked.jsonl", most);
+  const { code, stdout, stderr } = await loopwarden("tune", asked);
+  assert.deepEqual([code, stdout], [3, ""]);
+  assert.match(stderr, /4 runs without a label, and 2 of them with an alarm at nudge or above: these may be loops/);
+  assert.match(stderr, /label them \("expect": "loop" or "no-loop" in a scenario/);
+  assert.ok((await tuned(asked, "--unlabelled", "honest")).changes.length > 0);
+  assert.deepEqual((await tuned(await file("fewer.jsonl", [...most, bare("e", 2)]))).runs.honest, 5);
+  assert.doesNotMatch((await loopwarden("tune", "fewer.jsonl")).stderr, /without a label/);
+});
+
+test("a change that does nothing alone is suggested with what it does something with", async () => {
+  const { events: polled } = polls("x", 4) as { events: Event[] };
+  const { events: read } = rereads("x", 4, "no-loop") as { events: Event[] };
+  const name = await file("joined.jsonl", [...quiets, scenario("both", "no-loop", [...polled, ...read])]);
+  const { changes } = await tuned(name, "--unlabelled", "honest");
+  assert.deepEqual(
+    changes.map(({ before, after }) => [before, after]),
+    [[1, 0]],
+  );
+  const { tools } = (changes[0]?.change ?? {}) as Config;
+  assert.deepEqual(Object.keys(tools ?? {}).sort(), ["job_tail", "read"]);
+});
+
+test("a scenario with a wrong label is told of and left out", async () => {
+  const name = await file("mislabelled.jsonl", [...quiets, { ...(polls("x", 4) as object), expect: "Loop" }]);
+  const { code, stderr } = await loopwarden("tune", name, "--json");
+  assert.equal(code, 0);
+  assert.match(stderr, /^mislabelled\.jsonl:6: `expect`: unknown label, did you mean `loop`\?/);
 });
 
 test("a file of events counts every run in it", async () => {

@@ -277,6 +277,7 @@ test("an exported run is a scenario that eval agrees with", async () => {
   const cases: [string, ReturnType<typeof scenario>][] = [
     ["loop", scenario(run, {}, analysis, [])],
     ["quiet", scenario(trace(stuck(1)), {}, analyseAll(stuck(1), {}), [])],
+    ["watched", scenario(run, { mode: "shadow" }, analyseAll(run.events, { mode: "shadow" }), [])],
   ];
   for (const [name, line] of cases) {
     const file = join(folder, `${name}.scenario.jsonl`);

@@ -4,7 +4,7 @@ import { LoopwardenError } from "../errors.ts";
 import type { Level } from "../generated/types.ts";
 import { judge } from "../replay/judge.ts";
 import { reaches } from "../replay/levels.ts";
-import { type Head, type Run, refused } from "../replay/read.ts";
+import { type Head, ownConfig, type Run, refused } from "../replay/read.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { Complaints, filesOf, runsOf } from "./input.ts";
@@ -19,7 +19,8 @@ A folder stands for its *.jsonl, *.json and *.traj files, plain or gzip, at any 
 \`replay\` reads, native traces among them, is one run without a label; where each line holds a whole run in a list, with
 "expect" or "success" beside it, these count.
 
-  --level LEVEL    what counts as an alarm: observe, nudge (default), block, gate or halt
+  --level LEVEL    what counts as an alarm: observe, nudge (default), block, gate or halt; a scenario's "minLevel" counts
+                   instead where there is no --level, and where it is the higher one
   --config FILE    the configuration for scenarios that bring none of their own; loopwarden.json of this folder where
                    absent, if there is one; --no-config does without that file
   --json           one object per file, and one for the total
@@ -29,10 +30,13 @@ A folder stands for its *.jsonl, *.json and *.traj files, plain or gzip, at any 
 A loop is caught when some verdict reaches the level: by the event with index "expectAt", where the scenario has one,
 and not before it where it says "firstAt". A no-loop scenario with any verdict at the level is a false alarm. Runs
 without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
-have been given counts. An event that is refused is reported, and the scenario goes on.
+have been given counts, but for a scenario whose own "config" has that mode: it is about the level given. An event that
+is refused is reported, and the scenario goes on. A scenario with a label or "config" that is wrong, or with a key that is
+nearly a label's, is reported and not scored; other keys are for other tools. A file that cannot be read is reported, and
+the others are scored.
 
-Exit codes: 0 scored, 1 a file or configuration cannot be read, or less than half of a file and in that nothing reached
-the level, 2 wrong usage, 3 with --strict where something was wrong.
+Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, or less than half of a file can be read and
+in that nothing reached the level, 2 wrong usage, 3 with --strict where something was judged wrong.
 `;
 
 /** What came of one file, or of all. */
@@ -47,10 +51,10 @@ export interface Score {
   false: string[];
   success: { runs: number; alarms: number };
   failure: { runs: number; alarms: number };
-  /** Recorded runs without any label; absent where there is none. */
+  /** Runs without any label; absent where there is none. */
   unlabelled?: { runs: number; alarms: number };
   events: number;
-  /** Events and lines that were refused; each is reported on stderr. */
+  /** Events, lines and scenarios that were refused; each is reported on stderr. */
   refused: number;
   /** Events and lines that there were, the refused ones among them. */
   of: number;
@@ -76,7 +80,7 @@ const empty = (file: string): Score => ({
 
 const OWN = {
   ...OPTIONS,
-  level: { type: "string", default: "nudge" },
+  level: { type: "string" },
   json: { type: "boolean", default: false },
   reporter: { type: "string" },
   strict: { type: "boolean", default: false },
@@ -86,7 +90,7 @@ export const options: Options = OWN;
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
   if (positionals.length === 0) throw new UsageError("eval: which files or folders?");
-  const least = level(values.level);
+  const least = values.level === undefined ? undefined : level(values.level);
   const reporter = oneOf("--reporter", values.reporter, REPORTERS);
   if (reporter !== undefined && values.json) throw new UsageError("eval: --json or --reporter, not both");
   const config = (await settings(values))?.text ?? "";
@@ -95,12 +99,17 @@ export async function run(args: string[]): Promise<number> {
   const scores: Score[] = [];
   const cases: Case[] = [];
   let isUnsure = false;
+  let isSound = true;
   for (const [index, { file, named }] of files.entries()) {
     const where = files.length > 1 ? `[${index + 1}/${files.length}] ` : "";
-    const score = await scoreFile(file, least, config, cases, (scenarios) =>
+    const { score, trouble } = await scoreFile(file, least, config, cases, (scenarios) =>
       progress(`${where}${file}: ${plural(scenarios)}`),
     );
+    isSound &&= trouble === undefined;
     progress(undefined);
+    if (trouble instanceof InputError) tell(`loopwarden: ${trouble.message}`);
+    // What was read before the trouble counts.
+    if (trouble instanceof InputError && score.scenarios === 0) continue;
     if (process.stderr.isTTY !== true) tell(`${where}${file}: ${plural(score.scenarios)}`);
     // A folder of a project may hold JSON that is no run.
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
@@ -110,10 +119,12 @@ export async function run(args: string[]): Promise<number> {
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);
-  if (scores.every((score) => score.scenarios === 0)) throw new InputError("there is no scenario that can be read");
+  if (scores.length === 0 && !isSound) return 1;
+  if (scores.every((score) => score.scenarios === 0)) throw new InputError("there is no scenario that can be scored");
   if (reporter !== undefined) report(reporter, cases);
   else if (values.json) printJson(total);
   else for (const line of table(scores.length > 1 ? [...scores, total] : scores, cases, least)) print(line);
+  if (!isSound) return 1;
   return values.strict && total.missed.length + total.false.length > 0 ? 3 : isUnsure ? 1 : 0;
 }
 
@@ -121,31 +132,44 @@ const plural = (scenarios: number): string => `${scenarios} scenario${scenarios 
 
 async function scoreFile(
   file: string,
-  least: Level,
+  least: Level | undefined,
   config: string,
   cases: Case[],
   count: (scenarios: number) => void,
-): Promise<Score> {
+): Promise<{ score: Score; trouble: InputError | "unscored" | undefined }> {
   const score = empty(file);
+  let trouble: InputError | "unscored" | undefined;
   const start = performance.now();
   const complaints = new Complaints(file);
-  for await (const run of runsOf(file, complaints.add)) {
-    const began = performance.now();
-    const found = await judged(run, least, config, complaints);
-    score.events += found.events;
-    score.of += found.events - found.refused;
-    if (run.whole && found.events === 0) continue;
-    const failure = grade(score, run, found.first);
-    const name = run.id ?? (run.whole ? file : `line ${run.line}`);
-    const seconds = (performance.now() - began) / 1000;
-    cases.push({ file, name, line: run.line, seconds, findings: found.findings, ...(failure && { failure }) });
-    count(++score.scenarios);
+  try {
+    for await (const run of runsOf(file, complaints.add)) {
+      const began = performance.now();
+      const wrong = [...run.wrong, ...wrongConfig(run)];
+      if (wrong.length > 0) {
+        complaints.add(run.line, ...wrong);
+        trouble = "unscored";
+        continue;
+      }
+      const counts = leastOf(run, least);
+      const found = await judged(run, counts, config, complaints);
+      score.events += found.events;
+      score.of += found.events - found.refused;
+      if (run.whole && found.events === 0) continue;
+      const failure = grade(score, run, counts, found.first);
+      const name = run.id ?? (run.whole ? file : `line ${run.line}`);
+      const seconds = (performance.now() - began) / 1000;
+      cases.push({ file, name, line: run.line, seconds, findings: found.findings, ...(failure && { failure }) });
+      count(++score.scenarios);
+    }
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    trouble = error;
   }
   complaints.end();
   score.refused = complaints.count;
   score.of += complaints.count;
   score.seconds = round((performance.now() - start) / 1000);
-  return score;
+  return { score, trouble };
 }
 
 interface Judgement {
@@ -157,31 +181,40 @@ interface Judgement {
   findings: Case["findings"];
 }
 
-/** Runs the events of a run as they come; a configuration that is wrong is refused. */
-async function judged(run: Run, least: Level, config: string, complaints: Complaints): Promise<Judgement> {
-  const found: Judgement = { first: undefined, events: 0, refused: 0, findings: [] };
-  let detector: LoopDetector;
+/** What is wrong with the configuration that a run brings along. */
+function wrongConfig({ config }: Run): string[] {
+  if (config === undefined) return [];
   try {
-    detector = new LoopDetector(run.config ?? config);
+    new LoopDetector(config).free();
+    return [];
   } catch (error) {
     if (!(error instanceof LoopwardenError) || error.code === "internal") throw error;
-    complaints.add(run.line, `config: ${error.code}: ${error.message}`);
-    return found;
+    return [`config: ${error.code}: ${error.message}`];
   }
+}
+
+/** Runs the events of a run as they come. */
+async function judged(run: Run, least: Level, config: string, complaints: Complaints): Promise<Judgement> {
+  const found: Judgement = { first: undefined, events: 0, refused: 0, findings: [] };
+  const detector = new LoopDetector(run.config ?? config);
   const seen = new Set<string>();
+  // A scenario that is in shadow mode by itself is about what is said there.
+  const isWatched = ownConfig(run)?.mode === "shadow";
   for await (const part of run.events) {
     for (const recorded of part) {
       complaints.read(recorded);
-      const { level, verdict, error } = judge(detector, recorded);
+      const { level: strongest, verdict, error } = judge(detector, recorded);
+      const level = isWatched ? (verdict?.level ?? "continue") : strongest;
       if (error !== undefined) {
         complaints.add(recorded.line, refused(recorded, error));
         found.refused++;
       } else if (found.first === undefined && reaches(level, least)) found.first = found.events;
       for (const finding of verdict?.findings ?? []) {
         const key = JSON.stringify([finding.rule, finding.signature]);
-        if (!reaches(finding.level, least) || seen.has(key)) continue;
+        const given = isWatched ? level : finding.level;
+        if (!reaches(given, least) || seen.has(key)) continue;
         seen.add(key);
-        found.findings.push({ line: recorded.line, finding, level: finding.level });
+        found.findings.push({ line: recorded.line, finding, level: given });
       }
       found.events++;
     }
@@ -193,7 +226,8 @@ async function judged(run: Run, least: Level, config: string, complaints: Compla
 /** Adds what the specification's scoring says of one run, and tells what was wrong. */
 function grade(
   score: Score,
-  { id, line, format, labels: { expect, expectAt, firstAt, success } }: Head,
+  { id, line, labels: { expect, expectAt, firstAt, success } }: Head,
+  least: Level,
   first: number | undefined,
 ): Case["failure"] {
   const alarm = first !== undefined;
@@ -206,8 +240,12 @@ function grade(
     if (inTime && !tooEarly) score.caught++;
     else {
       score.missed.push(name);
-      const when = !alarm ? "no verdict reached the level" : `the first alarm was at event ${first}, expected at ${at}`;
-      return { kind: "missed", message: `a loop was not found in time: ${when}` };
+      const message = !alarm
+        ? `a loop was not found: no verdict reached ${least}`
+        : tooEarly
+          ? `a loop was found too early: at event ${first}, not before ${at}`
+          : `a loop was found too late: at event ${first}, expected by ${at}`;
+      return { kind: "missed", message };
     }
   } else if (expect === "no-loop") {
     score.noLoops++;
@@ -220,7 +258,7 @@ function grade(
     const runs = success ? score.success : score.failure;
     runs.runs++;
     if (alarm) runs.alarms++;
-  } else if (format !== "scenario") {
+  } else {
     score.unlabelled ??= { runs: 0, alarms: 0 };
     score.unlabelled.runs++;
     if (alarm) score.unlabelled.alarms++;
@@ -256,6 +294,12 @@ function add(total: Score, score: Score): void {
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
+/** What counts as an alarm in a run: the higher of the level asked for and its own, of which either may be absent. */
+function leastOf({ labels: { minLevel } }: Head, asked: Level | undefined): Level {
+  const own = minLevel ?? asked ?? "nudge";
+  return asked !== undefined && reaches(asked, own) ? asked : own;
+}
+
 /** What runs are counted under, each only where there are any. */
 const COUNTED: [string, (score: Score) => [part: number, whole: number]][] = [
   ["caught", (score) => [score.caught, score.loops]],
@@ -265,7 +309,7 @@ const COUNTED: [string, (score: Score) => [part: number, whole: number]][] = [
   ["unlabelled", (score) => [score.unlabelled?.alarms ?? 0, score.unlabelled?.runs ?? 0]],
 ];
 
-function table(scores: Score[], cases: Case[], least: Level): string[] {
+function table(scores: Score[], cases: Case[], least: Level | undefined): string[] {
   const counted = COUNTED.filter(([, count]) => scores.some((score) => count(score)[1] > 0));
   const head = ["file", ...counted.map(([name]) => name), "events", "refused", "seconds"];
   const rows = scores.map((score) => [
@@ -289,5 +333,6 @@ function table(scores: Score[], cases: Case[], least: Level): string[] {
     'No run says what is expected of it ("expect", "success"): there are alarms to count, and none to judge.';
   const isSilent = counted.every(([name]) => name === "unlabelled");
   const after = isSilent ? ["", hint] : lists.length > 0 ? ["", ...lists] : [];
-  return [`Verdicts at ${least} or above`, "", ...columns(head, rows), ...after];
+  const counts = least === undefined ? `nudge or above, or at a scenario's "minLevel"` : `${least} or above`;
+  return [`Verdicts at ${counts}`, "", ...columns(head, rows), ...after];
 }

@@ -250,7 +250,12 @@ class Explanation {
 
   #absence(at: Place | undefined): string {
     const last = Math.max(-1, ...this.#places.keys());
-    if (at === undefined) return "no verdict is at nudge or above; say with --at which event to explain";
+    if (last < 0) return "no event of it has a verdict";
+    if (at === undefined)
+      return (
+        `no verdict is at nudge or above; say with --at which event to explain, 0 to ${last}, ` +
+        "or look at the run with `npx loopwarden view`"
+      );
     if (at.by === "seq") return `there is no event ${at.number}, the events are numbered from 0 to ${last}`;
     return this.#lastAt(at) === -1
       ? `no event has ${at.by} ${at.number}`
@@ -688,7 +693,9 @@ class Explanation {
     const { line, event } = this.#recorded;
     const level = given(this.#verdict);
     const step = event.step == null ? "" : ` · step ${event.step}`;
-    yield paint("dim", `${named(this.#trace)} · event ${this.#verdict.seq} · line ${line}${step}`);
+    // The line of a run that stands in one says nothing.
+    const where = this.#trace.events.every((one) => one.line === line) ? "" : ` · line ${line}`;
+    yield paint("dim", `${named(this.#trace)} · event ${this.#verdict.seq}${where}${step}`);
     const [call, outcome] = this.#quoted(this.#index);
     if (call !== undefined) yield `${this.#recorded.pending ? "about to run: " : ""}${short(call, WIDTH)}`;
     if (outcome !== undefined) yield paint("dim", `${call === undefined ? "" : "→ "}${short(outcome, WIDTH - 2)}`);

@@ -214,32 +214,45 @@ const COMPLAINTS = 20;
 export class Complaints {
   /** How many lines or events could not be read. */
   count = 0;
-  readonly add: Complain;
+  /** Takes note of a line or event, with all that is wrong with it. */
+  readonly add: (line: number, ...messages: string[]) => void;
   readonly #file: string;
-  readonly #strays: string[] = [];
+  /** Results whose call was not there, by scenario, run and id of the call, and those of them whose call came later. */
+  readonly #strays = new Map<string, string[]>();
+  readonly #early: string[] = [];
 
   constructor(file: string) {
     this.#file = file;
-    this.add = (line, message) => {
-      if (++this.count <= COMPLAINTS) tell(`${file}:${line}: ${message}`);
+    this.add = (line, ...messages) => {
+      if (++this.count <= COMPLAINTS) for (const message of messages) tell(`${file}:${line}: ${message}`);
     };
   }
 
   /** Takes note of an event that was read: of results whose call nobody has seen little can be said. */
-  read({ stray, event, line }: Recorded): void {
-    if (stray && event.type === "tool-result") this.#strays.push(`${event.callId} in line ${line}`);
+  read({ stray, event, line, index }: Recorded): void {
+    // What is no event is refused elsewhere.
+    if (event?.type !== "tool-result" && event?.type !== "tool-call") return;
+    // The events of a scenario are those of one line.
+    const key = JSON.stringify([index === undefined ? "" : line, event.run ?? "", event.callId]);
+    const before = this.#strays.get(key) ?? [];
+    if (event.type === "tool-call") {
+      this.#early.push(...before);
+      this.#strays.delete(key);
+    } else if (stray) this.#strays.set(key, [...before, `${event.callId} in line ${line}`]);
   }
 
   /** Tells of what was not printed, and of results without a call, in one line. */
   end(): void {
     const more = this.count - COMPLAINTS;
     if (more > 0) tell(`${this.#file}: ${more} more like that`);
-    const { length, 0: first } = this.#strays;
+    this.#tell(this.#early, ["stands before its call", "stand before their calls"], "write each behind its call");
+    this.#tell([...this.#strays.values()].flat(), ["fits no call", "fit no call"], "no call before has the callId");
+  }
+
+  #tell({ length, 0: first }: string[], [one, several]: [string, string], why: string): void {
     if (first === undefined) return;
-    const fit = length === 1 ? "1 result fits" : `${length} results fit`;
-    tell(
-      `${this.#file}: ${fit} no call, for no call before has the callId: ${short(first, 80)}${length > 1 ? ", …" : ""}`,
-    );
+    const results = length === 1 ? `1 result ${one}` : `${length} results ${several}`;
+    tell(`${this.#file}: ${results}; ${why}: ${short(first, 80)}${length > 1 ? ", …" : ""}`);
   }
 }
 

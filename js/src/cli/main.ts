@@ -1,7 +1,8 @@
 import "./modules.ts";
 import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
-import { type Command, nearest, UsageError } from "./args.ts";
+import { nearest } from "../replay/nearest.ts";
+import { type Command, UsageError } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
 

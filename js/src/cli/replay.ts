@@ -190,7 +190,10 @@ async function told(
 class Story {
   readonly #config: Config;
   /** One line for every recorded event, by its sequence number; of a long run the latest, and those of findings. */
-  #events = new Map<number, { step: string; text: string; output: string | undefined; quoted: Quoted }>();
+  #events = new Map<
+    number,
+    { step: string; isStep: boolean; text: string; output: string | undefined; quoted: Quoted }
+  >();
   #pairs = new Pairs();
   #scopes = new Map<string, Scope>();
   /** What was told at length: once it is known, a line will do until it gets worse. */
@@ -234,7 +237,8 @@ class Story {
     if (event.run != null && this.#runs.size < 2) this.#runs.add(event.run);
     const step = this.#place(event, seq, line);
     const own = quoted(event, undefined, place(event, line));
-    this.#events.set(seq, { step, text, output, quoted: isResult ? { ...own, asked } : own });
+    const isStep = event.step != null;
+    this.#events.set(seq, { step, isStep, text, output, quoted: isResult ? { ...own, asked } : own });
     if (this.#events.size <= REMEMBERED) return;
     const [oldest] = this.#events.keys();
     if (oldest !== undefined) this.#events.delete(oldest);
@@ -293,13 +297,20 @@ class Story {
     }
   }
 
+  /** What a report says of an event: the line of a run that stands in one says nothing. */
+  #quote(seq: number): Quoted | undefined {
+    const event = this.#events.get(seq);
+    const isOneLine = this.#line.events === this.#last + 1;
+    return event && { ...event.quoted, place: isOneLine && !event.isStep ? undefined : event.quoted.place };
+  }
+
   /** The core's report of a scope, which ends where the loop was last told of; it may have gone on, or the run without it. */
   #report(detector: LoopDetector, scope: Scope): string {
     const lead = leading(detector.report(scope, "json").findings);
     if (lead === undefined) return detector.report(scope);
     const alarms = sightings(lead).flatMap((key) => this.#alarms.get(key) ?? []);
     const first = alarms.length === 0 ? undefined : Math.min(...alarms);
-    const quoting = (text: string) => readable(text, (seq) => this.#events.get(seq)?.quoted, first);
+    const quoting = (text: string) => readable(text, (seq) => this.#quote(seq), first);
     const text = detector.report(scope);
     const seen = Math.max(...sightings(lead).map((key) => this.#seen.get(key) ?? lead.lastSeq));
     const left = this.#last - seen;

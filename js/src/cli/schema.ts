@@ -1,4 +1,5 @@
-import { nearest, type Options, parse, UsageError } from "./args.ts";
+import { nearest } from "../replay/nearest.ts";
+import { type Options, parse, UsageError } from "./args.ts";
 import { schemaText } from "./input.ts";
 import { print, printJson, printRaw } from "./print.ts";
 

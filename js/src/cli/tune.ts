@@ -25,14 +25,16 @@ counts as one), or a folder: its *.jsonl, *.json and *.traj files, at any depth.
   --level LEVEL   what counts as an alarm: observe, nudge (default), block, gate or halt
   --config FILE   the configuration to start from; loopwarden.json of this folder where absent, if there is one;
                   --no-config starts from the recommended one
-  --unlabelled K  what runs without a label are: honest, loop or skip; asked where most of them have an alarm
+  --unlabelled K  what runs without a label are: honest, loop or skip; asked where half of them or more have an alarm
   -o FILE         writes the suggested configuration there
   --json          the whole result as one object
 
 "expect": "no-loop" makes a run honest, "loop" makes it a loop, to be caught by "expectAt" and, with "firstAt", not
 earlier. A run without a label counts as honest, unless it says "success": false: alarms in such a run are counted
-apart. Where most runs without a label have an alarm, nothing is suggested before somebody has said what they are. Every suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario
-brings along is set aside, since the question is what one configuration does to all of them.
+apart. Where half of the runs without a label or more have an alarm, nothing is suggested before somebody has said what
+they are. A scenario with a label that is wrong is reported and left out. Every suggestion was replayed: what is printed is
+what the runs gave under it. A configuration that a scenario brings along is set aside, since the question is what one
+configuration does to all of them.
 
 Exit codes: 0 the rate is met, or met by what is suggested, 1 an input cannot be read, 2 wrong usage, 3 the rate cannot
 be met without losing a labelled loop, or it is not said what the runs without a label are.
@@ -120,6 +122,10 @@ export async function run(args: string[]): Promise<number> {
   for (const { file } of await filesOf(positionals)) {
     const complaints = new Complaints(file);
     for (const trace of (await tracesOf(file, complaints.add)).flatMap(apart)) {
+      if (trace.wrong.length > 0) {
+        complaints.add(trace.line, ...trace.wrong);
+        continue;
+      }
       const partner = pair(trace.events.map(({ event, pending }) => ({ ...event, pending })));
       runs.push({ ...trace, kind: kindOf(trace), partner });
     }
@@ -131,7 +137,7 @@ export async function run(args: string[]): Promise<number> {
 
   let tuning = new Tuning(runs, config, least, rate);
   const { all, alarmed } = tuning.unlabelled();
-  if (unlabelled === undefined && alarmed * 2 > all && !tuning.isMet) {
+  if (unlabelled === undefined && alarmed > 0 && alarmed * 2 >= all && !tuning.isMet) {
     unlabelled = await asked(all, alarmed, least);
     if (unlabelled === undefined) {
       progress(undefined);
@@ -157,12 +163,13 @@ export async function run(args: string[]): Promise<number> {
   return tuning.isMet ? 0 : 3;
 }
 
-/** Asks what runs are of which most have an alarm: settings that silence loops would be worse than none. */
+/** Asks what runs are of which half or more have an alarm: settings that silence loops would be worse than none. */
 async function asked(all: number, alarmed: number, least: Level): Promise<Unlabelled | undefined> {
   tell(
-    `loopwarden: ${alarmed} of ${count(all, "run")} without a label have an alarm at ${least} or above. Are these loops?\n` +
-      "Settings that keep quiet about them would switch off what finds them. Look at some with `npx loopwarden replay`, then\n" +
-      'label the runs ("expect": "loop" or "no-loop"), or say what they are: --unlabelled honest, loop or skip.',
+    `loopwarden: ${count(all, "run")} without a label, and ${alarmed} of them with an alarm at ${least} or above: these may be loops.\n` +
+      "Settings that keep quiet about loops would switch off what finds them. Look at some with `npx loopwarden replay`, then\n" +
+      'label them ("expect": "loop" or "no-loop" in a scenario, as `npx loopwarden view` exports a run), or say what they\n' +
+      "are: --unlabelled honest, loop or skip.",
   );
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -287,6 +294,7 @@ class Tuning {
       this.#take(step.change, step.outcomes);
     }
     this.#prune();
+    this.steps = joined(this.steps);
     // What is printed is what all runs gave under the whole configuration, and nothing that was put together.
     if (this.steps.length > 0) this.now = this.#replay(this.config, () => true, []);
     this.#clear();
@@ -530,6 +538,19 @@ class Tuning {
       config: this.config,
     };
   }
+}
+
+/** The steps, each of which does something: what does nothing alone belongs to what does something with it. */
+function joined(steps: Step[]): Step[] {
+  const found: Step[] = [];
+  let open: Config = {};
+  for (const { change, before, after } of steps) {
+    open = merged(open, change);
+    if (before === after) continue;
+    found.push({ change: open, before, after });
+    open = {};
+  }
+  return found;
 }
 
 /** The configuration with all of these changes. */

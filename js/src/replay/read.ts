@@ -10,6 +10,7 @@ import {
   type TranscriptPart,
   TranscriptReader,
 } from "../transcript.ts";
+import { told, wrongExpectation, wrongLabels } from "./labels.ts";
 import { Pairs } from "./pair.ts";
 import { member, parts, without } from "./raw.ts";
 
@@ -37,7 +38,9 @@ export interface Head {
   id: string | undefined;
   /** The line of the file it begins at. */
   line: number;
-  labels: Pick<Scenario, "expect" | "expectAt" | "firstAt" | "success">;
+  labels: Pick<Scenario, "expect" | "expectAt" | "firstAt" | "minLevel" | "success">;
+  /** What is wrong with its labels: then they say nothing. */
+  wrong: string[];
   /** The configuration it brings along, as JSON text. */
   config: string | undefined;
   format: "scenario" | TranscriptFormat;
@@ -112,7 +115,16 @@ export async function* runs(
     }
   }
   const pieces = rows === undefined ? source.pieces() : cut(rows);
-  const head: Head = { file, id: undefined, line: 1, labels: {}, config: undefined, format: "trace", whole: true };
+  const head: Head = {
+    file,
+    id: undefined,
+    line: 1,
+    labels: {},
+    wrong: [],
+    config: undefined,
+    format: "trace",
+    whole: true,
+  };
   const read = transcript(pieces, complain, format);
   // The format is known when the first events are there.
   const begun = await read.next();
@@ -217,6 +229,8 @@ async function* transcript(
 
 async function* scenarios(file: string, source: Source, complain: Complain): AsyncGenerator<Run> {
   let number = 0;
+  /** The line that each id was on first. */
+  const ids = new Map<unknown, number>();
   for await (const line of source.lines()) {
     number++;
     if (line.trim() === "") continue;
@@ -231,11 +245,15 @@ async function* scenarios(file: string, source: Source, complain: Complain): Asy
       complain(number, "expected a scenario: an object with `id` and a list of `events`");
       continue;
     }
-    yield scenario(file, line, value, number);
+    const run = scenario(file, line, value, number);
+    const before = ids.get(value.id);
+    if (before === undefined) ids.set(value.id, number);
+    else if (typeof value.id === "string") run.wrong.push(told("id", `is that of line ${before} already`, value.id));
+    yield run;
   }
 }
 
-function scenario(file: string, text: string, value: Labels, line: number): Run {
+function scenario(file: string, text: string, value: Labelled, line: number): Run {
   const events: Recorded[] = [];
   const pairs = new Pairs();
   const list = member(text, "events") ?? "[]";
@@ -262,6 +280,7 @@ function scenario(file: string, text: string, value: Labels, line: number): Run 
     id: value.id === undefined ? undefined : String(value.id),
     line,
     labels: labelsOf(value),
+    wrong: wrongLabels(value),
     config: config === "null" ? undefined : config,
     format: "scenario",
     whole: false,
@@ -290,6 +309,7 @@ async function* labelled(file: string, rows: string[], complain: Complain): Asyn
       id: value?.id === undefined ? undefined : String(value.id),
       line,
       labels: labelsOf(value ?? {}),
+      wrong: wrongExpectation(value ?? {}),
       config: value === undefined ? undefined : member(row, "config"),
       format,
       whole: false,
@@ -303,18 +323,20 @@ async function* once(events: Recorded[]): AsyncGenerator<Recorded[]> {
 }
 
 type Labels = Trace["labels"] & { id?: unknown };
+type Labelled = Labels & { events: unknown[] };
 
-function labelsOf({ expect, expectAt, firstAt, success }: Labels): Trace["labels"] {
+function labelsOf({ expect, expectAt, firstAt, minLevel, success }: Labels): Trace["labels"] {
   return {
     expect: expect ?? null,
     expectAt: expectAt ?? null,
     firstAt: firstAt === true,
+    minLevel: minLevel ?? null,
     success: typeof success === "boolean" ? success : null,
   };
 }
 
 /** Whether a value is a scenario, and not a telemetry span, which has events of another kind. */
-function isScenario(value: unknown): value is Labels {
+function isScenario(value: unknown): value is Labelled {
   if (typeof value !== "object" || value === null || !("events" in value) || !Array.isArray(value.events)) return false;
   return !["spanId", "span_id", "attributes", "context"].some((name) => name in value);
 }

@@ -112,6 +112,8 @@ export function scenario(
     .replaceAll(/[^a-zA-Z0-9]+/g, "-")
     .replaceAll(/^-|-$/g, "")
     .toLowerCase();
+  // What is expected is what would be said: in a scenario, shadow mode would be about what is not.
+  const { mode: _, ...own } = config;
   return {
     id: id === "" ? "run" : id,
     description: loops[0]?.finding.message ?? "A run without a loop.",
@@ -119,7 +121,7 @@ export function scenario(
     expect: loops.length === 0 ? "no-loop" : "loop",
     ...(firsts.length > 0 && { expectAt: Math.min(...firsts) }),
     minLevel: "nudge",
-    ...(Object.keys(config).length > 0 && { config }),
+    ...(Object.keys(own).length > 0 && { config: own }),
     events: [...events],
   };
 }

@@ -12,7 +12,8 @@ import {
 } from "../../adapters/claude-hooks.ts";
 import { Guard } from "../../adapters/guard.ts";
 import type { Config } from "../../generated/types.ts";
-import { nearest, type Options, parse, UsageError } from "../args.ts";
+import { nearest } from "../../replay/nearest.ts";
+import { type Options, parse, UsageError } from "../args.ts";
 import { InputError, reasonOf } from "../failure.ts";
 import { inert, safe } from "../harmless.ts";
 import { NAME } from "../name.ts";
