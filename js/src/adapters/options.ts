@@ -2,6 +2,7 @@
 // meant to be watched only would be stopped.
 import { LoopwardenError } from "loopwarden";
 import { SETTINGS } from "../generated/names.ts";
+import { distance } from "../replay/nearest.ts";
 
 /** What every adapter takes. */
 const OPTIONS = [
@@ -74,25 +75,4 @@ const isRecord = (value: unknown): value is object =>
 function wrong(field: string, message: string, value?: unknown): LoopwardenError {
   const told = value === undefined ? undefined : String(value).slice(0, 80);
   return new LoopwardenError({ code: "invalid-config", message, field, value: told });
-}
-
-/** Letters that have to be changed, added, left out or swapped with their neighbour to make one word of the other. */
-function distance(from: string, to: string): number {
-  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)];
-  for (let at = 1; at <= from.length; at += 1) {
-    const row = [at];
-    for (let on = 1; on <= to.length; on += 1) {
-      const same = from[at - 1] === to[on - 1];
-      const best = [
-        (rows[at - 1]?.[on] ?? 0) + 1,
-        (row[on - 1] ?? 0) + 1,
-        (rows[at - 1]?.[on - 1] ?? 0) + (same ? 0 : 1),
-      ];
-      if (at > 1 && on > 1 && from[at - 1] === to[on - 2] && from[at - 2] === to[on - 1])
-        best.push((rows[at - 2]?.[on - 2] ?? 0) + 1);
-      row.push(Math.min(...best));
-    }
-    rows.push(row);
-  }
-  return rows.at(-1)?.at(-1) ?? 0;
 }

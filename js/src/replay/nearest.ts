@@ -8,16 +8,23 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best !== undefined && best.edits <= Math.min(3, Math.ceil(word.length / 2)) ? best.name : undefined;
 }
 
-/** How many letters are to be put in, taken out or changed to make one word of the other. */
-export function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+/** Letters that have to be changed, added, left out or swapped with their neighbour to make one word of the other. */
+export function distance(from: string, to: string): number {
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)];
+  for (let at = 1; at <= from.length; at += 1) {
+    const row = [at];
+    for (let on = 1; on <= to.length; on += 1) {
+      const same = from[at - 1] === to[on - 1];
+      const best = [
+        (rows[at - 1]?.[on] ?? 0) + 1,
+        (row[on - 1] ?? 0) + 1,
+        (rows[at - 1]?.[on - 1] ?? 0) + (same ? 0 : 1),
+      ];
+      if (at > 1 && on > 1 && from[at - 1] === to[on - 2] && from[at - 2] === to[on - 1])
+        best.push((rows[at - 2]?.[on - 2] ?? 0) + 1);
+      row.push(Math.min(...best));
     }
-    row = next;
+    rows.push(row);
   }
-  return row[b.length] ?? 0;
+  return rows.at(-1)?.at(-1) ?? 0;
 }
