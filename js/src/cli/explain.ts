@@ -793,7 +793,7 @@ function nothingOf({ rule }: Finding, points: number, first: number | undefined)
   if (first !== undefined) return `counts nothing: of the same round as #${first}, so that both are one decision`;
   return rule in WORTH
     ? "counts nothing: something was changed or new in between, or it was waited for"
-    : "counts nothing: it goes with one before it, or takes the place of one further back than the rule looks";
+    : "adds nothing: the rule looks at the latest of them alone, and one further back no longer counts";
 }
 
 /** What moved, in words. */
