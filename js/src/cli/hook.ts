@@ -18,8 +18,8 @@ What is wrong with the hook itself is a warning in the answer and on the standar
   --no-batches     for hosts without PostToolBatch: every answered call ends its round; without this option it is noticed
                    after three answers, and from then on calls that come one after the other are rounds
 
-install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes. The file as
-it was before the first change is kept beside it; one that install made is removed again.
+install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes and keep the
+file as it was beside it, unless a copy that is there is the same. A file that install made is removed again.
 
   --project        .claude/settings.json, shared with everybody (default); uses the project's own node_modules
   --local          .claude/settings.local.json, only yours

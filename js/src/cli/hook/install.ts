@@ -11,7 +11,7 @@ import { InputError } from "../failure.ts";
 import { NAME } from "../name.ts";
 import { print } from "../print.ts";
 import { configText, inWords } from "../settings.ts";
-import { firstBackup, readSettings, removeSettings, writeSettings } from "./settings-file.ts";
+import { backups, readSettings, removeSettings, writeSettings } from "./settings-file.ts";
 
 /** Seconds that the host waits for one hook; it takes tenths of one. */
 const TIMEOUT = 10;
@@ -48,8 +48,7 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
     return 0;
   }
   // What holds nothing and was there for nobody is a file that an installation made.
-  const isOurs =
-    action === "uninstall" && /^\s*\{\s*\}\s*$/.test(after) && !isLink(path) && firstBackup(file) === undefined;
+  const isOurs = action === "uninstall" && /^\s*\{\s*\}\s*$/.test(after) && !isLink(path) && backups(file).length === 0;
   // Written before anything is said: whoever reads may stop reading after the first line.
   let backup: string | undefined;
   if (!options["dry-run"]) {
@@ -60,7 +59,7 @@ export async function run(action: "install" | "uninstall", options: Options): Pr
   const text = isOurs ? "" : after;
   print(createTwoFilesPatch(path, path, file.text ?? "", text, title, isOurs ? "no file" : "").trimEnd());
   if (options["dry-run"]) return 0;
-  if (backup !== undefined) print(`\nAs it was before the first change: ${backup}`);
+  if (backup !== undefined) print(`\nAs it was: ${backup}`);
   if (isOurs) print(`Removed ${path}, which held nothing else; new sessions do without.`);
   else
     print(

@@ -52,16 +52,16 @@ export function readSettings(path: string): SettingsFile {
   }
 }
 
-/** The oldest backup beside a file: what the user had before the first change. */
-export function firstBackup({ real }: SettingsFile): string | undefined {
+/** The backups beside a file, the oldest first. */
+export function backups({ real }: SettingsFile): string[] {
   const own = (name: string) =>
     name.startsWith(`${basename(real)}.`) &&
     /^\d{4}-\d\d-\d\dT[\d-]+Z\.bak$/.test(name.slice(basename(real).length + 1));
   try {
-    const [oldest] = readdirSync(dirname(real)).filter(own).sort();
-    return oldest === undefined ? undefined : join(dirname(real), oldest);
+    const names = readdirSync(dirname(real)).filter(own).sort();
+    return names.map((name) => join(dirname(real), name));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw failure(real, error);
   }
 }
@@ -85,7 +85,8 @@ function unchanged(file: SettingsFile): void {
 }
 
 /**
- * Replaces the file by another text and answers where the one before the first change is kept, if there was one.
+ * Replaces the file by another text and answers where the one before is kept, if there was one: in a backup that holds it
+ * already, where there is one.
  *
  * @throws {InputError} where somebody else has changed it meanwhile, or the file system refuses; the file is then as it was.
  */
@@ -96,7 +97,7 @@ export function writeSettings(file: SettingsFile, text: string): string | undefi
   try {
     mkdirSync(dirname(file.real), { recursive: true });
     ownedByUser(dirname(file.path), statSync(dirname(file.real)));
-    const known = firstBackup(file);
+    const known = file.text === undefined ? undefined : backups(file).find((path) => now(path) === file.text);
     if (file.text !== undefined && known === undefined) {
       write(backup, file.text, file.mode);
       kept = backup;
