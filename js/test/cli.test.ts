@@ -152,6 +152,16 @@ test("replay: a loop is told with its evidence, the advice and the report", asyn
   assert.ok(!stdout.includes("\u001b"), "no colours when it is not a terminal");
 });
 
+test("replay quotes a call once for all that is told at one event", async () => {
+  const { stdout } = await loopwarden("replay", await file("several.jsonl", jsonLines(stuck(4))));
+  const [, first = ""] = stdout.split("\n\n");
+  // More than one rule, the same three calls.
+  assert.ok((first.match(/ nudge {2}/g) ?? []).length > 1, first);
+  const quoted = first.match(/^ {4}step \d+ /gm) ?? [];
+  assert.ok(quoted.length >= 3, first);
+  assert.equal(new Set(quoted).size, quoted.length, first);
+});
+
 test("replay --level decides the exit code", async () => {
   const name = await file("short.jsonl", jsonLines(stuck(4)));
   assert.equal((await loopwarden("replay", name, "--level", "nudge")).code, 3);

@@ -267,12 +267,13 @@ class Story {
     const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
     const news = findings.filter((finding) => !this.#told.has(chapter(finding)));
     if (news.length > 0) print("");
+    const shown = new Set<number>();
     for (const finding of findings) {
       const name = paint(LEVEL_STYLE[finding.level], finding.level);
       print(`${paint("bold", step)}  ${name}${would}  ${finding.rule}: ${finding.message}`);
       if (!news.includes(finding)) continue;
       this.#told.add(chapter(finding));
-      for (const told of this.#evidence(finding)) print(told);
+      for (const told of this.#evidence(finding, shown)) print(told);
       if (finding.wasted.tokens !== undefined || finding.wasted.costMicros !== undefined)
         print(`    ${paint("dim", "so far")}    ${cost(finding.wasted)}`);
     }
@@ -287,11 +288,12 @@ class Story {
       : place(event, line);
   }
 
-  /** What repeated, as the user's own file has it. */
-  *#evidence(finding: Finding): Generator<string> {
+  /** What repeated, as the user's own file has it, but for what is shown already. */
+  *#evidence(finding: Finding, shown: Set<number>): Generator<string> {
     for (const { seq } of finding.evidence) {
       const event = this.#events.get(seq);
-      if (event === undefined) continue;
+      if (event === undefined || shown.has(seq)) continue;
+      shown.add(seq);
       yield `    ${paint("dim", event.step.padEnd(9))} ${event.text}`;
       if (event.output !== undefined) yield `    ${"".padEnd(9)} ${paint("dim", `→ ${event.output}`)}`;
     }
