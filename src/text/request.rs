@@ -487,12 +487,14 @@ const FILLERS: [&str; 24] = [
     "that", "the", "this", "to", "was", "what", "with",
 ];
 
+/// Bytes of the longest of them.
+const LONGEST_FILLER: usize = 6;
+
 /// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
 /// a digit.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     const FILLER: [u32; 24] = hashes_of(FILLERS);
-    const LONGEST: usize = 6;
-    let tells = |word: &Word| word.length > LONGEST || !FILLER.contains(&word.hash);
+    let tells = |word: &Word| word.length > LONGEST_FILLER || !FILLER.contains(&word.hash);
     words(text).filter(tells).map(|word| word.hash & !1 | u32::from(word.figure))
 }
 
@@ -534,6 +536,11 @@ mod tests {
         {
             assert_sorted(list);
         }
+    }
+
+    #[test]
+    fn longest_filler() {
+        assert_eq!(FILLERS.iter().map(|word| word.len()).max(), Some(LONGEST_FILLER));
     }
 
     #[test]

@@ -427,8 +427,8 @@ fn line_path(line: &str) -> Option<&str> {
 const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
 /// Commands that run another one.
 const WRAP: [&str; 5] = ["nice", "nohup", "sudo", "time", "timeout"];
-/// Programs that are given packages, each with a version where it matters.
-const PACKAGERS: [&str; 7] = ["bun", "cargo", "go", "npm", "npx", "pnpm", "yarn"];
+/// Programs that install packages, each with a version where it matters, by whichever of their verbs.
+const PACKAGERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
 /// Words of a command line that are kept.
 const OPERANDS: usize = 8;
 
@@ -561,6 +561,7 @@ mod tests {
             ("bash", json!({"command": "npm install --save quay@latest"}), Some("npm install quay")),
             ("bash", json!({"command": "sudo npm install --force quay"}), Some("npm install quay")),
             ("bash", json!({"command": "pnpm add quay jetty@2.1"}), Some("pnpm install quay jetty")),
+            ("bash", json!({"command": "cargo add quay jetty"}), Some("cargo add quay jetty")),
             ("bash", json!({"command": "ssh pilot@quay uptime"}), Some("ssh pilot@quay uptime")),
             ("bash", json!({"command": "timeout 5 nc -zv -w1 10.0.4.7 22"}), Some("nc 10.0.4.7 22")),
             ("bash", json!({"command": "ping -c 1 10.0.4.7"}), Some("ping 10.0.4.7")),
