@@ -71,10 +71,14 @@ use crate::model::{
     Record, Recovery, Role, RuleInfo, ToolCall, ToolResult,
 };
 use crate::state::{Call, Flow, Onset, Run, Sighting, Step, TASKS, Whose};
-use crate::text::{Digests, Goal, Key, Named, printable, request_goal, shown};
+use crate::text::{Digests, Goal, Key, Named, printable, request_goal, shown, word_hashes};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 use core::cell::{OnceCell, RefCell};
+use serde_json::Value;
 use smol_str::{SmolStr, SmolStrBuilder};
+
+/// Words of an argument that are looked at.
+const WORDS: usize = 64;
 
 /// Characters that the name of a task or a phase may have: it is kept and shown in full.
 pub(crate) const LONGEST_NAME: usize = 512;
@@ -141,11 +145,23 @@ pub(crate) struct Payload<'a> {
     /// Another agent of the run that it names.
     pub(crate) to: Option<Key>,
     goal: OnceCell<Option<Goal>>,
+    words: OnceCell<Vec<u32>>,
 }
 
 impl<'a> Payload<'a> {
     pub(crate) fn new(call: &'a ToolCall, named: Named, to: Option<Key>) -> Self {
-        Self { call, named, to, goal: OnceCell::new() }
+        Self { call, named, to, goal: OnceCell::new(), words: OnceCell::new() }
+    }
+
+    /// The words of the texts among its arguments, as [`word_hashes`] tells them: what an answer repeats of them is no news.
+    pub(crate) fn words(&self) -> &[u32] {
+        self.words.get_or_init(|| {
+            let mut words = Vec::new();
+            for (_, value) in self.call.args.as_ref().and_then(Value::as_object).into_iter().flatten() {
+                words.extend(value.as_str().into_iter().flat_map(|text| word_hashes(text).take(WORDS)));
+            }
+            words
+        })
     }
 
     /// What the call asks for: read where a rule asks, and once.

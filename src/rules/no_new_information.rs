@@ -72,15 +72,27 @@ impl Rule for NoNewInformation {
     const ABOUT: &'static str = "Questions whose answers hold no new words, or parts of one thing read over and over.";
     const UNIT: &'static str = "answers in a row";
     const LIMITS: Limits = Limits::ladder(4, 0, 0, 0);
-    const SEES: Facts = Facts::STEP;
+    const SEES: Facts = Facts::CALL.and(Facts::STEP);
     type State = State;
 
     #[inline]
     fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
-        matches!(fact, Fact::Step(step, _) if step.call.as_ref().is_some_and(|call| !call.mutates))
+        match fact {
+            Fact::Call(call, _) => call.asks == Asks::Prose && !call.mutates,
+            Fact::Step(step, _) => step.call.as_ref().is_some_and(|call| !call.mutates),
+            _ => false,
+        }
     }
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
+        if let Fact::Call(call, payload) = fact
+            && call.asks == Asks::Prose
+            && !call.mutates
+        {
+            // What an answer repeats of its question is no news.
+            payload.words().iter().for_each(|word| _ = state.known.learn(*word));
+            return None;
+        }
         let Fact::Step(step, result) = fact else { return None };
         let call = step.call.as_ref()?;
         if call.mutates {
@@ -121,7 +133,7 @@ impl Rule for NoNewInformation {
             return None;
         }
         // Counts of hits and times it took move by themselves.
-        if numbers > 0 && (numbers * NUMBERS > words || new > numbers) || new * 10 >= words || step.facts.waiting {
+        if numbers > 0 && numbers.max(new - numbers) * NUMBERS > words || new * 10 >= words || step.facts.waiting {
             state.agents.retain(|known| known.agent != step.agent);
             return None;
         }
@@ -189,6 +201,40 @@ mod tests {
         Script::new("{}").play(&ask(6).replace("ask/", "bash/")).expect(RULE, &[]);
         // Answers too short to tell.
         Script::new("{}").play(&ask(6).replace(SAME, "fine")).expect(RULE, &[]);
+    }
+
+    #[test]
+    fn answers_that_repeat_their_question() {
+        const ASKED: [&str; 7] = [
+            "which ferries carry horses",
+            "may a mare be shipped",
+            "stables on board of a packet",
+            "transport of ponies by water",
+            "fare for a foal and its mother",
+            "ships with a ramp for cattle",
+            "hay and straw during a crossing",
+        ];
+        let hits = |at: usize| {
+            let rank = |place: usize| format!("0.{}", 900 - 7 * at - 40 * place);
+            format!(
+                "asked {}, 3 hits: {} Harbour dues and tolls of the northern ports, {} Timetable of the steam packets in winter, {} Rules for passengers with luggage and bicycles",
+                ASKED[at],
+                rank(0),
+                rank(1),
+                rank(2),
+            )
+        };
+        let ask = |answer: &dyn Fn(usize) -> String| {
+            let step = |at: usize| pair("search", &format!(r#"{{"query":"{}"}}"#, ASKED[at]), "ok", &answer(at));
+            events("{}", (0..ASKED.len()).flat_map(step))
+        };
+        ask(&hits).strongest(RULE, Nudge);
+        // Each finds something of its own.
+        let own = ["Oslo", "Bergen", "Odda", "Narvik", "Vardø", "Tromsø", "Bodø"];
+        let found = |at: usize| {
+            format!("{} and the shipping office of {1}, opposite {1}house, {1}gate and {1}bridge", hits(at), own[at])
+        };
+        ask(&found).expect(RULE, &[]);
     }
 
     /// The lines of a survey from one to another, read by a tool in its own words.

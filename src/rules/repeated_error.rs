@@ -94,7 +94,10 @@ impl Window<Outing> {
         let first = same.clone().find(|call| call.weight > 0)?;
         let often = same.clone().count() * 2 >= self.seen.len();
         let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
-        often.then_some((weight / u32::from(WHOLE), first))
+        // Where each is about another thing, it takes one more: it may be that thing's own.
+        let other = self.same(class).any(|call| call.target != first.target);
+        let others = u32::from(other && self.is_batch(class));
+        often.then_some(((weight / u32::from(WHOLE)).saturating_sub(others), first))
     }
 
     fn same(&self, class: Key) -> impl Iterator<Item = &Outing> + Clone {
@@ -357,6 +360,14 @@ mod tests {
         // What is run is no question: another spelling of a command is one more try.
         let commands: Vec<_> = all(&|word| step("bash", "command", &format!("{word} --version"), "exec format error"));
         events("{}", commands).strongest(RULE, Halt);
+    }
+
+    #[test]
+    fn one_more_where_each_is_another_thing() {
+        let read = |path: &str| pair("read_chart", &format!(r#"{{"path":"{path}"}}"#), "error", "no such chart");
+        let reads = |paths: &[&str]| events("{}", paths.iter().flat_map(|path| read(path)));
+        reads(&["north.map", "south.map", "mole.map"]).expect(RULE, &[]);
+        reads(&["north.map", "south.map", "mole.map", "quay.map"]).expect(RULE, &[(7, Nudge)]);
     }
 
     #[test]

@@ -160,7 +160,9 @@ impl Rule for RewordedRequest {
                 // Another agent sees what all have changed.
                 let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
                 let asking = Asking { goal, call: key, round, onset, untold: false, mutations };
-                let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
+                let chain = state.chain.get_or_insert_default();
+                chain.learns(payload.words());
+                let reworded = chain.asks(&asking, cx)?;
                 cx.limits.reached(reworded.points, 1).then(|| told(&call.name, reworded, cx))
             }
             Fact::Event(event) => {

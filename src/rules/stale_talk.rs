@@ -7,11 +7,13 @@
 //! work after the other.
 //! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
 //! word that was not said before, and nothing was done in between; what a user newly names is progress. Whoever hands a
-//! thing on has only talked ([`custody`]); a user who repeats a value was not heard ([`answered`]), and one who says message after
+//! thing on has only talked ([`custody`]), and two who keep answering each other without naming anything have nothing to say
+//! ([`chat`]); a user who repeats a value was not heard ([`answered`]), and one who says message after
 //! message that all is as before was not helped; and who finds no word any
 //! more that was not said, message after message, says nothing at all.
 
 mod answered;
+mod chat;
 mod custody;
 mod values;
 
@@ -26,6 +28,7 @@ use crate::text::{
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 use answered::Answered;
+use chat::Chat;
 use custody::Custody;
 
 /// Messages compared with.
@@ -87,6 +90,13 @@ const HOLLOW: Circle = Circle {
     instead: "Do what is talked about, or end the conversation.",
 };
 
+const NOTHING_NAMED: Circle = Circle {
+    kind: "nothing-named",
+    points: 2,
+    said: ["", " short messages went to and fro, none of them named anything new, and nothing was done"],
+    instead: "End the conversation, or let one of them do the next step without asking.",
+};
+
 pub(crate) struct StaleTalk;
 
 /// Only where somebody spoke.
@@ -103,6 +113,7 @@ struct Talk {
     /// Messages since the latest result; none where there was no result yet.
     since: Option<u32>,
     custody: Custody,
+    chat: Option<Box<Chat>>,
     answered: Answered,
     /// The user has spoken since the latest message.
     asked: bool,
@@ -114,7 +125,7 @@ struct Talk {
     latest: u32,
     parrot: Option<Box<Streak>>,
 }
-codec!(struct Talk { messages, words, news, since, custody, answered, asked, hollow, unhelped, latest, parrot });
+codec!(struct Talk { messages, words, news, since, custody, chat, answered, asked, hollow, unhelped, latest, parrot });
 
 #[derive(Clone, Debug)]
 struct Said {
@@ -175,6 +186,7 @@ impl Talk {
     /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on asking is
     /// no further.
     fn acted(&mut self, step: &Step, output: &str) {
+        self.chat = None;
         let call = step.call.as_ref();
         let in_vain = step.facts.failed || step.facts.negative || step.facts.wordless;
         let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
@@ -257,6 +269,7 @@ impl Talk {
         }
         self.news |= named;
         self.asked = true;
+        self.chat = None;
         self.hollow = Streak::default();
         if named {
             self.custody.ends();
@@ -268,6 +281,17 @@ impl Talk {
             self.unhelped.add(cx.here, cx.onset);
         }
         NOT_HEARD.told(self.answered.again(), cx).or_else(|| NOT_HELPED.told(&self.unhelped, cx))
+    }
+
+    /// Whether agents answer each other and name nothing.
+    fn chats(&mut self, text: &str, goal: &Goal, said: News, cx: &Cx<'_>) -> Option<Signal> {
+        if cx.agent == 0 || said.named || text.len() > chat::LONGEST {
+            self.chat = None;
+            return None;
+        }
+        let chat = self.chat.get_or_insert_default();
+        let back = chat.goes_on([goal.weight(), said.fresh], cx);
+        NOTHING_NAMED.told(chat.idle().filter(|_| back)?, cx)
     }
 
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
@@ -291,6 +315,8 @@ impl Talk {
         self.since = self.since.map(|since| since.saturating_add(1));
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
+        let chat = self.chats(text, &goal, said, cx);
+        let parrot = parrot.or(chat);
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             return parrot;
         }
@@ -414,6 +440,7 @@ impl Rule for StaleTalk {
             .max(HANDED.worth(talk.custody.returns()))
             .max(NOT_HEARD.worth(talk.answered.again()))
             .max(HOLLOW.worth(&talk.hollow))
+            .max(talk.chat.as_ref().and_then(|chat| chat.idle()).map_or(0, |idle| NOTHING_NAMED.worth(idle)))
             .max(NOT_HELPED.worth(&talk.unhelped))
             .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
     }
@@ -424,6 +451,7 @@ impl Rule for StaleTalk {
                 && talk.messages.iter().all(|said| said.goal.fits())
                 && talk.words.fits()
                 && talk.custody.fits()
+                && talk.chat.iter().all(|chat| chat.fits())
                 && talk.answered.fits()
                 && talk.hollow.fits()
                 && talk.unhelped.fits()
@@ -476,6 +504,54 @@ mod tests {
             .expect(RULE, &[(5, Nudge), (7, Observe)]);
         with(["Still hidden.", "Reloaded, still hidden.", "Yes! And the times in bold.", "Still thin."])
             .expect(RULE, &[]);
+    }
+
+    /// What agents say, one after the other.
+    fn talk(agents: &[&str], lines: &[&str]) -> Played {
+        let said = |(line, agent): (&&str, &&str)| {
+            format!(r#"{{"type":"message","role":"assistant","agent":"{agent}","text":"{line}"}}"#)
+        };
+        let lines: Vec<String> = lines.iter().zip(agents.iter().cycle()).map(said).collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn agents_that_thank_each_other() {
+        let thanks = [
+            "Thank you for the good work!",
+            "It was good work, thank you!",
+            "A pleasure, and thanks again.",
+            "The pleasure was mine, thanks.",
+            "Have a good evening, then!",
+            "You too, have a good one!",
+            "Thanks, the same to you.",
+            "And to you, with thanks!",
+            "A good evening, thank you!",
+            "Thank you, good evening!",
+            "With pleasure, and thanks!",
+        ];
+        talk(&["mate", "cook"], &thanks).strongest(RULE, Nudge);
+        talk(&["mate", "cook", "pilot"], &thanks).strongest(RULE, Nudge);
+        // One after the other says that it is ready.
+        let crew = ["ann", "bob", "cat", "dan", "eve", "fin", "gus", "hal", "ida", "jon", "kim"];
+        talk(&crew, &thanks).expect(RULE, &[]);
+        // The same in one voice is a monologue.
+        talk(&["mate"], &thanks).expect(RULE, &[]);
+        // Each has something to add.
+        let ideas = [
+            "Perhaps with lanterns along the mole?",
+            "Or torches, held by children.",
+            "Children get tired; rather the choir.",
+            "Then singing, and the bells afterwards.",
+            "Bells wake the babies, drums would do.",
+            "Drums need dry weather.",
+            "Under an awning they stay dry.",
+            "Canvas is expensive, sails are not.",
+            "Old sails could be borrowed.",
+            "From the museum, that owes us favours.",
+            "Favours are better than money.",
+        ];
+        talk(&["mate", "cook"], &ideas).expect(RULE, &[]);
     }
 
     #[test]

@@ -17,9 +17,12 @@ use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::Streak;
 use crate::rules::{Budget, Cx, Fact, Facts, Limits, Outlook, Signal, Told, View, only_told};
 use crate::state::{Onset, Ring, Sighting};
-use crate::text::Key;
+use crate::text::{Key, mark};
 use alloc::{borrow::Cow, string::String};
 use smol_str::SmolStr;
+
+/// Of so many calls that are longer than any before them and come to something else, one counts.
+const GROWN: u32 = 3;
 
 /// A rule of the family.
 pub(super) struct Row {
@@ -59,6 +62,8 @@ pub(super) struct One<'f> {
     pub(super) anew: bool,
     /// Kept for the next one.
     pub(super) mark: u64,
+    /// How long the call's arguments are; 0 where that says nothing. Who adds to them what each error asks for gets on.
+    pub(super) size: u16,
     /// Mark of what the call acted upon; 0 for none. A streak of ever new ones is only told.
     pub(super) target: u32,
     /// What is made or answered in one round is one.
@@ -68,7 +73,7 @@ pub(super) struct One<'f> {
     pub(super) name: &'f str,
     /// The key that a signature shows a part of.
     pub(super) shown: Key,
-    pub(super) scale: u32,
+    pub(super) scale: u16,
     /// Whether it is evidence, or the streak merely goes on.
     pub(super) counts: bool,
 }
@@ -97,18 +102,21 @@ pub(crate) struct Entry {
     pub(super) key: Key,
     pub(super) what: Key,
     /// 0 for none.
-    pub(super) round: Key,
+    pub(super) round: u32,
     pub(super) mark: u64,
     pub(super) part: u32,
     /// What thresholds are multiplied by.
-    scale: u32,
-    pub(super) mixed: bool,
+    scale: u16,
     /// What was acted upon lately, a bit for each, and how many were nothing new.
     targets: u32,
     old: u16,
+    /// How long the longest call was.
+    size: u16,
+    /// A bit for each part; none before another one than the first.
+    parts: u32,
     pub(super) streak: Streak,
 }
-codec!(struct Entry { owner, key, what, round, mark, part, scale, mixed, targets, old, streak });
+codec!(struct Entry { owner, key, what, round, mark, part, scale, targets, old, size, parts, streak });
 
 impl One<'_> {
     /// One at this event, without anything that tells it from others.
@@ -120,6 +128,7 @@ impl One<'_> {
             part: 0,
             anew: false,
             mark: 0,
+            size: 0,
             target: 0,
             round: None,
             sighting: cx.here,
@@ -146,10 +155,24 @@ impl Entry {
         u32::from(self.old).saturating_mul(2) < self.streak.times
     }
 
+    /// Whether a call says more than any before it and comes to another part than all of them, but for each third part.
+    fn gets_on(&mut self, one: &One<'_>) -> bool {
+        let longest = self.size;
+        self.size = longest.max(one.size);
+        if self.part == 0 || one.part == 0 || self.parts == 0 && one.part == self.part {
+            return false;
+        }
+        let bit = |part: u32| 1_u32.rotate_left(part);
+        let known = self.parts | bit(self.part);
+        self.parts = known | bit(one.part);
+        let grows = one.size > longest && longest != 0 && known != self.parts;
+        grows && !known.count_ones().is_multiple_of(GROWN)
+    }
+
     fn take(&mut self, one: &One<'_>) {
         (self.mark, self.scale) = (one.mark, one.scale);
-        let round = one.round.unwrap_or(0);
-        if one.counts && (round == 0 || self.round != round) {
+        let round = one.round.map_or(0, mark);
+        if !self.gets_on(one) && one.counts && (round == 0 || self.round != round) {
             self.streak.add(one.sighting, one.onset);
             self.round = round;
             let bit = 1_u32.rotate_left(one.target);
@@ -158,7 +181,6 @@ impl Entry {
             self.targets = if self.targets.count_ones() >= 16 { bit } else { self.targets | bit };
             self.old = self.old.saturating_add(u16::from(!new));
         }
-        self.mixed |= one.part != 0 && self.part != 0 && self.part != one.part;
         self.part = if self.part == 0 { one.part } else { self.part };
     }
 }
@@ -184,11 +206,11 @@ impl Row {
 
     /// The evidence.
     fn count(&self, entry: &Entry) -> u32 {
-        if self.mixed && !entry.mixed { 0 } else { entry.streak.times }
+        if self.mixed && entry.parts == 0 { 0 } else { entry.streak.times }
     }
 
     fn signal(&self, entry: &Entry, count: u32, one: &One<'_>, cx: &Cx<'_>) -> Option<Signal> {
-        if !cx.limits.reached(count, one.scale) {
+        if !cx.limits.reached(count, one.scale.into()) {
             return None;
         }
         let words = (self.tell)(entry, one, count, cx);
@@ -205,7 +227,7 @@ impl Row {
             recommendation: self.recommendation,
             halt_reason: self.halt_reason,
         });
-        signal.scale = one.scale;
+        signal.scale = one.scale.into();
         if let Some(what) = words.what {
             signal.advice.what = Some(Cow::Owned(what));
         }
@@ -214,7 +236,7 @@ impl Row {
 
     pub(super) fn outlook(&self, streaks: &Streaks, view: &View<'_>) -> Outlook {
         Outlook::of_all(streaks.iter().map(|entry| {
-            let (limits, count) = (view.limits.times(entry.scale), self.count(entry));
+            let (limits, count) = (view.limits.times(entry.scale.into()), self.count(entry));
             if entry.is_elsewhere() { view.told(&limits, count) } else { view.with(&limits, count) }
         }))
     }

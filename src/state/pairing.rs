@@ -5,7 +5,7 @@ use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, Occurrence, Onset, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, combine, is_unmarked, key, root_error,
+    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, combine, is_unmarked, key, kind_of, root_error,
     transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
@@ -224,6 +224,11 @@ impl Call {
     pub(crate) fn is_thought(&self, step: &Step, result: &ToolResult) -> bool {
         let blank = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
         blank && !self.mutates && self.quiet != Empty::Blank && !matches!(self.asks, Asks::View | Asks::Picture)
+    }
+
+    /// Whether it is a shell's that runs a program.
+    pub(crate) fn runs_a_program(&self) -> bool {
+        self.kind != kind_of(self.tool, 0)
     }
 
     /// A call that is not yet looked at closely: without target, hints and onset.

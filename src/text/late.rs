@@ -174,8 +174,8 @@ impl<T: Reads> Late<T> {
 }
 
 impl<T> Late<T> {
-    /// Bytes of text that it was made from, where those were kept.
-    fn length(&self) -> u16 {
+    /// Bytes of the arguments; 0 where they were too long to be kept.
+    pub(crate) fn length(&self) -> u16 {
         match self {
             Self::Unread(said) => u16::try_from(said.text.len()).unwrap_or(u16::MAX),
             Self::Read(_, length) => *length,

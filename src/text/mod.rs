@@ -76,7 +76,7 @@ pub(crate) use late::Late;
 pub(crate) use left::Left;
 pub(crate) use lines::trimmed;
 pub(crate) use money::{cost_of, millionths};
-pub(crate) use mutation::{Edit, Named, edit, keeps_notes, kind, limit, mutates, quiet};
+pub(crate) use mutation::{Edit, Named, edit, keeps_notes, kind, kind_of, limit, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, told, transient};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
@@ -89,6 +89,7 @@ pub(crate) use request::{
     Asks, REASONS, Waits, asked_wait, asks, backoff, delegated, ends, enters, has_digit, is_reason, reads_as_prose,
     request_goal, request_words, scrolls, waits, word_hashes,
 };
+pub(crate) use results::all_pass;
 pub(crate) use root::{Tokens, down, first_mark, is_unmarked, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;

@@ -8,7 +8,7 @@ use super::digest::{Key, combine, key, mark};
 use super::outcome::Empty;
 use super::request::{Asks, shows_state};
 use super::shell::{Lexer, Token};
-use super::target::{changes_table, does};
+use super::target::{PREPARE, changes_table, does};
 use super::words::{any_listed, listed, name_words, same};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -629,9 +629,11 @@ fn line_mutates(line: &str) -> bool {
 /// Programs that look for something in many places.
 const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
 
-/// The program that a shell command line begins with, past going to a folder, and what comes first of what it is to do.
+/// The program that a shell command line is for, past what only prepares for it (going to a folder, a wait), and what comes
+/// first of what it is to do.
 fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     let mut lexer = Lexer::new(line);
+    let mut prepares = None;
     // A prefix or two, the program, and what it is to do.
     let (mut words, mut count) = ([""; 8], 0);
     loop {
@@ -645,9 +647,15 @@ fn leading(line: &str) -> Option<(&str, Option<&str>)> {
             }
             Some(Token::Write(_) | Token::Here(_)) => {}
             Some(Token::End) | None => match program(words.get(..count).unwrap_or_default()) {
-                Some((name, args)) if name != "cd" => return Some((name, args.first().copied())),
-                _ if token.is_none() => return None,
-                _ => count = 0,
+                Some((name, args)) if !listed(&PREPARE, name) => return Some((name, args.first().copied())),
+                own => {
+                    let own = own.filter(|(name, _)| *name != "cd").map(|(name, args)| (name, args.first().copied()));
+                    prepares = prepares.or(own);
+                    if token.is_none() {
+                        return prepares;
+                    }
+                    count = 0;
+                }
             },
         }
     }
@@ -751,7 +759,12 @@ pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> (u32, bool) {
         Some((name, first)) => (key("program", name.as_bytes()), shows_state(name, first)),
         None => (0, false),
     };
-    (mark(combine("kind", &[tool, program])), named.watches || shows)
+    (kind_of(tool, program), named.watches || shows)
+}
+
+/// The kind of a tool's calls, of those that run a program its key; 0 for none.
+pub(crate) fn kind_of(tool: Key, program: Key) -> u32 {
+    mark(combine("kind", &[tool, program]))
 }
 
 fn nested_line_mutates(line: &str, nesting: usize) -> bool {
@@ -953,6 +966,23 @@ fn script_mutates(script: &str) -> bool {
 mod tests {
     use super::super::words::assert_sorted;
     use super::*;
+
+    #[test]
+    fn what_a_line_is_for() {
+        for (line, expected) in [
+            ("make all", Some(("make", Some("all")))),
+            ("cd harbour && make", Some(("make", None))),
+            (". .venv/bin/activate && python -m tides", Some(("python", Some("-m")))),
+            ("source env.sh; export A=1; sleep 60 && quayctl view 7", Some(("quayctl", Some("view")))),
+            ("set -e\necho start\npytest -q", Some(("pytest", Some("-q")))),
+            ("sleep 60", Some(("sleep", Some("60")))),
+            ("echo done", Some(("echo", Some("done")))),
+            ("cd harbour", None),
+            ("", None),
+        ] {
+            assert_eq!(leading(line), expected, "{line}");
+        }
+    }
 
     fn mutates(call: &ToolCall, configured: Option<bool>) -> bool {
         super::mutates(call, &Named::of_call(call), configured)

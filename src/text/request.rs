@@ -491,10 +491,17 @@ const FILLERS: [&str; 24] = [
 const LONGEST_FILLER: usize = 6;
 
 /// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
-/// a digit.
+/// a digit. What stands behind the point of a number below one is left out.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     const FILLER: [u32; 24] = hashes_of(FILLERS);
-    let tells = |word: &Word| word.length > LONGEST_FILLER || !FILLER.contains(&word.hash);
+    const ZERO: [u32; 1] = hashes_of(["0"]);
+    let mut zero = false;
+    let tells = move |word: &Word| {
+        // A score in hundredths or less is told anew for each question.
+        let score = zero && word.dotted && word.figure;
+        zero = ZERO.contains(&word.hash);
+        !score && (word.length > LONGEST_FILLER || !FILLER.contains(&word.hash))
+    };
     words(text).filter(tells).map(|word| word.hash & !1 | u32::from(word.figure))
 }
 
@@ -592,6 +599,16 @@ mod tests {
         ] {
             assert_eq!(super::asked_wait(answer), expected, "{answer}");
         }
+    }
+
+    #[test]
+    fn numbers_below_one() {
+        let count = |text: &str| word_hashes(text).count();
+        assert_eq!(count("score 0.594 beside 10.594, .5"), 6);
+        assert_eq!(count("0. 594 10.5"), 4);
+        let words = |text: &str| word_hashes(text).collect::<Vec<_>>();
+        assert_eq!(words("mud 0.81, clay 0.4"), words("mud 0.7, clay 0.93"));
+        assert_ne!(words("mud 1.81"), words("mud 1.7"));
     }
 
     #[test]

@@ -31,6 +31,27 @@ pub(crate) fn failing_in_output(text: &str) -> Option<u32> {
     packages.or(latest)
 }
 
+/// Bytes of an output's end in which tests are summed up.
+const SUMMARY: usize = 400;
+
+/// Whether tests passed and none failed, as the end of an output has it: `24 passed in 1.1s`, `test result: ok. 3 passed; 0
+/// failed`, Go's `ok  pkg/path 0.2s`, a last `OK`. `None` where it says nothing of the kind.
+pub(crate) fn all_pass(text: &str) -> Option<bool> {
+    let text = text.trim_end();
+    let end = text.get(text.floor_char_boundary(text.len().saturating_sub(SUMMARY))..).unwrap_or(text);
+    let mut pass = false;
+    for line in end.lines() {
+        let lower = line.trim().to_ascii_lowercase();
+        if failing(&lower).is_some_and(|count| count > 0) || lower.starts_with("fail") || lower.contains("error") {
+            return Some(false);
+        }
+        let go =
+            || line.starts_with("ok ") && line.split_whitespace().nth(1).is_some_and(|package| package.contains('/'));
+        pass |= lower == "ok" || passing(&lower).is_some() || go();
+    }
+    pass.then_some(true)
+}
+
 /// How many tests a text in lower case says fail: `3 tests failing`, `2 failed`, `failures: 4`, `failures=4`, `3 of 12 tests
 /// failed`.
 pub(crate) fn failing(lower: &str) -> Option<u32> {
@@ -139,6 +160,33 @@ fn numeral(word: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_that_all_pass() {
+        for text in [
+            "24 passed in 1.12s",
+            "collected 31 items\n\n========= 31 passed, 2 skipped in 1.15s =========\n",
+            "test result: ok. 12 passed; 0 failed; 1 ignored",
+            "ok  \tquay.example/tide\t0.412s\nok  \tquay.example/tide/lru\t(cached)",
+            "Ran 7 tests in 0.002s\n\nOK",
+            "Tests:       9 passed, 9 total\nTime:        1.2 s",
+            "  12 passing (40ms)",
+        ] {
+            assert_eq!(all_pass(text), Some(true), "{text}");
+        }
+        for text in [
+            "",
+            "1 failed, 23 passed in 1.1s",
+            "FAIL quay.example/tide\nok  \tquay.example/lock\t0.2s",
+            "12 passing\n1 failing",
+            "the ship passed the lock",
+            "ok then",
+            "Error: 3 passed by",
+            "24 passed in 1.12s\nerror: could not write the report",
+        ] {
+            assert_ne!(all_pass(text), Some(true), "{text}");
+        }
+    }
 
     #[test]
     fn failing_tests_of_outputs() {

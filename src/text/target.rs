@@ -424,7 +424,7 @@ fn line_path(line: &str) -> Option<&str> {
 }
 
 /// Commands that prepare for the one a line is about.
-const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
+pub(super) const PREPARE: [&str; 8] = [".", "cd", "echo", "export", "pushd", "set", "sleep", "source"];
 /// Commands that run another one.
 const WRAP: [&str; 5] = ["nice", "nohup", "sudo", "time", "timeout"];
 /// Programs that install packages, each with a version where it matters, by whichever of their verbs.

@@ -148,6 +148,8 @@ pub(super) struct Word {
     pub(super) hash: u32,
     pub(super) figure: bool,
     pub(super) length: usize,
+    /// Nothing but a point stands between it and the word before.
+    pub(super) dotted: bool,
 }
 
 /// The words of a text as they are left; a character of a script without blanks is a word.
@@ -165,6 +167,7 @@ impl Iterator for Words<'_> {
     fn next(&mut self) -> Option<Word> {
         let bytes = self.0.as_bytes();
         let start = bytes.iter().position(|byte| lower(*byte) != 0)?;
+        let dotted = start == 1 && bytes.first() == Some(&b'.');
         let (mut at, mut sum, mut figure, mut byte) = (start, Sum::EMPTY, false, 0);
         while let Some(next) = bytes.get(at) {
             byte = lower(*next);
@@ -176,12 +179,19 @@ impl Iterator for Words<'_> {
             at += 1;
         }
         if byte == WIDE {
-            let (word, tail) = first_word(self.0.get(start..)?)?;
+            let rest = self.0.get(start..)?;
+            let (word, tail) = first_word(rest)?;
+            let dotted = dotted && rest.starts_with(char::is_alphanumeric);
             self.0 = tail;
-            return Some(Word { hash: hashed_word(word, usize::MAX), figure: has_figure(word), length: word.len() });
+            return Some(Word {
+                hash: hashed_word(word, usize::MAX),
+                figure: has_figure(word),
+                length: word.len(),
+                dotted,
+            });
         }
         self.0 = self.0.get(at..)?;
-        Some(Word { hash: sum.hash(), figure, length: at - start })
+        Some(Word { hash: sum.hash(), figure, length: at - start, dotted })
     }
 }
 
@@ -625,6 +635,11 @@ mod tests {
             hash: hashed_word(word, usize::MAX),
             figure: word.contains(char::is_numeric),
             length: word.len(),
+            dotted: {
+                let before = text.get(..word.as_ptr() as usize - text.as_ptr() as usize).unwrap();
+                let gap = before.strip_suffix('.');
+                gap.is_some_and(|before| before.chars().next_back().is_none_or(char::is_alphanumeric))
+            },
         };
         words.into_iter().map(word).collect()
     }

@@ -228,6 +228,11 @@ impl Chain {
         })
     }
 
+    /// What a request says is not news in its answer.
+    pub(super) fn learns(&mut self, words: &[u32]) {
+        words.iter().for_each(|word| _ = self.words.learn(*word));
+    }
+
     /// Takes a result in.
     pub(super) fn came(&mut self, step: &Step, result: &ToolResult) {
         // What comes of other work says nothing about requests; where there are none there is nothing to be told.

@@ -4,8 +4,10 @@ use super::kinds::Kinds;
 use super::plans::Plans;
 use super::rederived::Rederived;
 use super::revisits::Revisits;
+use super::settled::Settled;
 use super::things::Things;
 use super::trouble::Trouble;
+use super::verified::Verified;
 use super::views::Views;
 use crate::codec::codec;
 use crate::state::Step;
@@ -32,8 +34,10 @@ pub(super) struct Agent {
     pub(super) views: Views,
     pub(super) revisits: Revisits,
     pub(super) plans: Plans,
+    pub(super) settled: Settled,
+    pub(super) verified: Verified,
 }
-codec!(struct Agent { mark, last, kinds, things, rederived, trouble, views, revisits, plans });
+codec!(struct Agent { mark, last, kinds, things, rederived, trouble, views, revisits, plans, settled, verified });
 
 impl Agents {
     /// The one whose step is taken in; where it is none of the two, one that has done nothing.
@@ -55,6 +59,7 @@ impl Agents {
             agent.trouble.forget();
             agent.views.ends();
             (agent.revisits, agent.plans) = (Revisits::default(), Plans::default());
+            (agent.settled, agent.verified) = (Settled::default(), Verified::default());
         }
     }
 
@@ -75,14 +80,14 @@ impl Agent {
     }
 
     fn points(&self) -> u32 {
-        let Self { kinds, things, rederived, trouble, views, revisits, plans, .. } = self;
+        let Self { kinds, things, rederived, trouble, views, revisits, plans, settled, verified, .. } = self;
         let acts = kinds.points().max(things.points()).max(rederived.points()).max(trouble.points());
-        acts.max(views.points()).max(revisits.points()).max(plans.points())
+        acts.max(views.points()).max(revisits.points()).max(plans.points()).max(settled.points()).max(verified.points())
     }
 
     fn fits(&self) -> bool {
-        let Self { kinds, things, rederived, trouble, views, revisits, plans, .. } = self;
+        let Self { kinds, things, rederived, trouble, views, revisits, plans, settled, verified, .. } = self;
         let acts = kinds.fits() && things.fits() && rederived.fits() && trouble.fits();
-        acts && views.fits() && revisits.fits() && plans.fits()
+        acts && views.fits() && revisits.fits() && plans.fits() && settled.fits() && verified.fits()
     }
 }

@@ -10,13 +10,16 @@ use crate::state::{Call, Recent, Step};
 use crate::text::{Asks, combine, mark};
 use alloc::{boxed::Box, format};
 
-/// Calls with their answers that are known.
+/// Calls with their answers that are known, and such of them as count.
 const KNOWN: usize = 24;
+const MOVES: usize = 12;
 /// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
 const TELLS: usize = 20;
 /// Of so many of the latest ones, so many are told of.
 const LATEST: u32 = 10;
 const MOST: u32 = 9;
+/// The same of as many in a row.
+const ROW: u32 = 7;
 
 /// Only where a call came to an answer that tells something.
 #[derive(Clone, Debug, Default)]
@@ -28,11 +31,13 @@ struct Places {
     /// Calls with their answers, and the answers alone.
     known: Recent<KNOWN>,
     answers: Recent<KNOWN>,
+    /// Calls with the words of their answers, and with their figures less the number of steps: a game counts its moves.
+    counted: Recent<MOVES>,
     /// A bit for each of the latest [`LATEST`], 1 where it was known, the latest lowest.
     past: u16,
     seen: Streak,
 }
-codec!(struct Places { known, answers, past, seen });
+codec!(struct Places { known, answers, counted, past, seen });
 
 impl Revisits {
     /// Takes a step in, and tells whether it was one more that is known. `idle` tells that time may have passed for it, or that
@@ -54,15 +59,14 @@ impl Revisits {
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let places = self.0.as_ref()?;
-        let times = places.past.count_ones();
+        let (times, row) = (places.past.count_ones(), places.past.trailing_ones());
+        let of = if row >= ROW { format!("the last {row}") } else { format!("{times} of the last {LATEST}") };
         let found = Found {
             kind: "nothing-new",
             name: "calls",
             what: combine("stagnation/revisits", &[]),
             points: places.points(),
-            message: format!(
-                "{times} of the last {LATEST} calls were all made before and got the answers that they had got before"
-            ),
+            message: format!("{of} calls were all made before and got the answers that they had got before"),
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };
@@ -77,7 +81,10 @@ impl Revisits {
 impl Places {
     fn took(&mut self, step: &Step, call: &Call, idle: bool) -> bool {
         let answer = step.facts.light;
-        let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer])));
+        let now = &step.kin.now;
+        let moves = u64::from(now.sum).wrapping_sub(step.index);
+        let counted = self.counted.met(mark(combine("stagnation/counted", &[call.key, now.sign.into(), moves])));
+        let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer]))) || counted && !idle;
         // Another call that comes to what is known brings no news, and is no repetition.
         if self.answers.met(mark(answer)) && (!known || idle || call.polling) {
             return false;
@@ -92,7 +99,7 @@ impl Places {
     }
 
     fn points(&self) -> u32 {
-        self.past.count_ones() * FULL / MOST
+        (self.past.count_ones() * FULL / MOST).max(self.past.trailing_ones() * FULL / ROW)
     }
 }
 
@@ -136,6 +143,28 @@ mod tests {
         let found = ["an oar", "a rope", "the key", "a lantern", "bread", "a map"];
         let both = |lap: usize| format!("You find {} and {}.", found[lap], found[(lap + 3) % 6]);
         walk(6, |lap| ("try", args[lap], both(lap))).expect(RULE, &[]);
+    }
+
+    /// The same rooms, where something counts; `by` tells how far it is after so many moves.
+    fn counted(by: impl Fn(usize) -> usize) -> Played {
+        let rooms = [
+            (r#"{"go":"east"}"#, "The loft. Nets hang from the beams."),
+            (r#"{"go":"down"}"#, "The slip. A boat without oars lies here."),
+            (r#"{"go":"up"}"#, "The stairs. A lamp hangs on its hook."),
+        ];
+        let step = |at: usize| {
+            let (args, answer) = rooms[at % 3];
+            ("walk", args, format!("{answer} Count: {}.", by(at)))
+        };
+        play((0..16).map(step))
+    }
+
+    #[test]
+    fn moves_that_are_counted() {
+        counted(|at| at + 1).strongest(RULE, Nudge);
+        // What rises otherwise tells of something.
+        counted(|at| 10 * at).expect(RULE, &[]);
+        counted(|at| at * at).expect(RULE, &[]);
     }
 
     #[test]

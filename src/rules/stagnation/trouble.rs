@@ -11,22 +11,28 @@ use crate::text::{Edit, combine, first_mark, frame, mark, root_line, told};
 use alloc::{boxed::Box, format};
 
 /// Errors that may come by turns.
-const TURNS: usize = 3;
+const TURNS: usize = 4;
 
 /// The latest error of an agent, and how often it came while that agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
     /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
     sign: u32,
-    round: u32,
+    /// Half a mark.
+    round: u16,
     /// Something was written since. What is restarted, deleted or installed is no attempt of its own at what is wrong.
     edited: bool,
-    /// Only where it came back.
-    back: Option<Box<Back>>,
-    /// Only where it came after another one.
-    turns: Option<Box<Turns>>,
+    /// Only where it came back, or after another one.
+    again: Option<Box<Again>>,
 }
-codec!(struct Trouble { sign, round, edited, back, turns });
+codec!(struct Trouble { sign, round, edited, again });
+
+#[derive(Clone, Debug, Default)]
+struct Again {
+    back: Back,
+    turns: Turns,
+}
+codec!(struct Again { back, turns });
 
 /// What came back, and what that is worth.
 #[derive(Clone, Debug, Default)]
@@ -59,27 +65,27 @@ impl Trouble {
         let first = first_mark(output).map_or(0, frame);
         let line = root_line(output).map_or(0, |line| told(line, salt));
         let sign = mark(combine("stagnation/root", &[root, first.into(), line.into()])).max(1);
-        let round = call.round.map_or(0, mark);
+        let round = call.round.map_or(0, |round| mark(round) as u16);
         let copy = round != 0 && round == self.round;
         self.round = round;
         let edited = core::mem::take(&mut self.edited);
         let before = core::mem::replace(&mut self.sign, sign);
         if step.fewer {
-            (self.back, self.turns) = (None, None);
+            self.again = None;
             return false;
         }
         let counts = !(listed || copy || step.slept || call.polling);
         if before == sign {
             if counts {
-                self.back.get_or_insert_default().again(step, edited);
+                self.again.get_or_insert_default().back.again(step, edited);
             }
             return counts;
         }
-        self.back = None;
         if before == 0 {
             return false;
         }
-        let turns = self.turns.get_or_insert_default();
+        let Again { back, turns } = &mut **self.again.get_or_insert_default();
+        *back = Back::default();
         turns.known.met(before);
         let known = turns.known.met(sign);
         if !known {
@@ -96,17 +102,15 @@ impl Trouble {
     }
 
     pub(super) fn points(&self) -> u32 {
-        let back = self.back.as_ref().map_or(0, |back| back.points);
-        back.max(self.turns.as_ref().map_or(0, |turns| turns.back.points))
+        self.again.as_ref().map_or(0, |again| again.back.points.max(again.turns.back.points))
     }
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
-        let (back, what, which) = match (&self.back, &self.turns) {
-            (back, Some(turns)) if back.as_ref().is_none_or(|back| back.points < turns.back.points) => {
-                (&turns.back, "errors that had come before came back by turns", 0)
-            }
-            (Some(back), _) => (&**back, "the same error came", self.sign),
-            _ => return None,
+        let Again { back, turns } = self.again.as_deref()?;
+        let (back, what, which) = if back.points < turns.back.points {
+            (&turns.back, "errors that had come before came back by turns", 0)
+        } else {
+            (back, "the same error came", self.sign)
         };
         let times = back.seen.times.saturating_add(u32::from(which != 0));
         let found = Found {
@@ -122,7 +126,6 @@ impl Trouble {
     }
 
     pub(super) fn fits(&self) -> bool {
-        let turns = self.turns.as_deref().map(|turns| &turns.back);
-        self.back.as_deref().into_iter().chain(turns).all(|back| back.seen.fits())
+        self.again.as_ref().is_none_or(|again| again.back.seen.fits() && again.turns.back.seen.fits())
     }
 }

@@ -3,7 +3,7 @@
 use super::{One, Row, Words, rows};
 use crate::model::{Body, Event, HaltReason, Outcome, Recommendation};
 use crate::rules::{Budget, Fact, Facts, Limits};
-use crate::state::Sighting;
+use crate::state::{Sees, Sighting};
 use crate::text::{combine, key, mark, number, printable, salted};
 use alloc::format;
 
@@ -44,7 +44,7 @@ const FAILURE_STREAK: Row = Row {
         let call = step.call.as_ref();
         // Silence is a negative answer, and a batch that fails together is one attempt.
         let round = call.and_then(|call| call.round);
-        let at_once = !anew && round.is_some() && known.is_some_and(|known| Some(known.round) == round);
+        let at_once = !anew && round.is_some() && known.is_some_and(|known| Some(known.round) == round.map(mark));
         let (part, counts) = match step.facts.class {
             Some(_) if at_once => (0, true),
             // What is waited for is still under way.
@@ -54,8 +54,11 @@ const FAILURE_STREAK: Row = Row {
         let (sighting, onset) = (step.sighting, step.onset);
         let name = step.name(result);
         let target = call.and_then(|call| call.target).map_or(0, mark);
+        // Code gets longer by itself.
+        let fields = call.filter(|call| !call.runs_a_program() && call.sees == Sees::Own);
+        let size = fields.map_or(0, |call| call.echo.length());
         let (key, mark) = (step.tool, step.mutations_after());
-        Some(One { key, part, anew, mark, target, round, sighting, onset, name, counts, ..One::here(cx) })
+        Some(One { key, part, anew, mark, size, target, round, sighting, onset, name, counts, ..One::here(cx) })
     },
     tell: |entry, one, count, cx| {
         let name = printable(one.name, 48);
@@ -189,6 +192,21 @@ mod tests {
                 .expect(RULE, &[]);
             Script::new("{}").play("a!x b!x c!x d!x e!x f!x").expect(RULE, &[]);
             Script::new("{}").play("a!x b!x c!x d!x e!y").last(RULE, Nudge);
+            // Who adds what each error asks for gets on; code gets longer by itself.
+            let asked = ["berth", "draught", "flag", "crew", "cargo", "pilot"];
+            let errors = ["no berth", "how deep", "which nation", "nobody aboard", "an empty hold", "who steers"];
+            let grows = |tool: &str, field: bool| -> String {
+                let args = |at: usize| {
+                    let fields = |name: &&str| format!(r#""{name}":1"#);
+                    let fields: alloc::vec::Vec<String> = asked.iter().take(at).map(fields).collect();
+                    if field { fields.join(",") } else { format!(r#""command":"moor {}""#, asked[..at].join(" ")) }
+                };
+                let step = |at: usize| pair(tool, &format!("{{{}}}", args(at)), "error", errors[at]);
+                let played = events("{}", (0..6).flat_map(step));
+                format!("{:?}", played.findings(RULE).first().map(|finding| finding.level))
+            };
+            assert_eq!(grows("moor", true), "None");
+            assert_eq!(grows("bash", false), "Some(Nudge)");
             // Another tool's success proves nothing for this one.
             Script::new("{}").play(&(failures(4) + "other/k:1 l!l")).last(RULE, Nudge);
         }
