@@ -43,7 +43,7 @@ pub fn config(text: &str) -> Result<Config, Error> {
     if text.trim().is_empty() {
         return Ok(Config::default());
     }
-    config_from(value(text)?, "")
+    config_from(value_of("config", text)?, "")
 }
 
 /// Reads a configuration, laid over what it extends.
@@ -135,7 +135,7 @@ pub(crate) fn extended(mut config: Config) -> Result<Config, Error> {
 pub fn event(text: &str) -> Result<Event, Error> {
     match read::event(text, false) {
         Some((event, _)) => Ok(event),
-        None => event_from(object(value(text)?, ErrorCode::InvalidEvent, "")?, ""),
+        None => event_from(object(value_of("event", text)?, ErrorCode::InvalidEvent, "")?, ""),
     }
 }
 
@@ -146,7 +146,7 @@ pub fn event(text: &str) -> Result<Event, Error> {
 pub fn trace_event(text: &str) -> Result<TraceEvent, Error> {
     match read::event(text, true) {
         Some((event, pending)) => Ok(TraceEvent { event, pending }),
-        None => trace_event_from(value(text)?, ""),
+        None => trace_event_from(value_of("event", text)?, ""),
     }
 }
 
@@ -169,7 +169,7 @@ pub fn scenario(text: &str) -> Result<Scenario, Error> {
         checkpoints: Vec<Checkpoint>,
         success: Option<bool>,
     }
-    let mut map = object(value(text)?, ErrorCode::InvalidEvent, "")?;
+    let mut map = object(value_of("scenario", text)?, ErrorCode::InvalidEvent, "")?;
     let events = match map.remove("events") {
         Some(Value::Array(events)) => events
             .into_iter()
@@ -218,7 +218,7 @@ pub fn check(detector: &Detector, event: &str) -> Result<String, Error> {
 /// # Errors
 /// As [`scope`]; `invalid-argument`, naming the field of the graph.
 pub fn declare_graph(detector: &mut Detector, scope: &str, graph: &str) -> Result<(), Error> {
-    let graph: Graph = typed(value(graph)?, ErrorCode::InvalidArgument, "graph.")?;
+    let graph: Graph = typed(value_of("graph", graph)?, ErrorCode::InvalidArgument, "graph.")?;
     detector.declare_graph(&self::scope(scope)?, &graph)
 }
 
@@ -231,7 +231,7 @@ pub fn scope(text: &str) -> Result<Scope, Error> {
         return Ok(Scope::default());
     }
     typed(
-        Value::Object(object(value(text)?, ErrorCode::InvalidArgument, "scope")?),
+        Value::Object(object(value_of("scope", text)?, ErrorCode::InvalidArgument, "scope")?),
         ErrorCode::InvalidArgument,
         "scope.",
     )
@@ -267,7 +267,7 @@ pub fn acknowledge(detector: &mut Detector, scope: &str, decision: &str) -> Resu
 /// # Errors
 /// `invalid-json` or `invalid-argument`, naming the field.
 pub fn decision(text: &str) -> Result<Decision, Error> {
-    typed(value(text)?, ErrorCode::InvalidArgument, "decision.")
+    typed(value_of("decision", text)?, ErrorCode::InvalidArgument, "decision.")
 }
 
 /// [`Detector::report`] over JSON text; `format` is `markdown` or `json`.
@@ -389,15 +389,55 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
 pub(crate) fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(&repair_surrogates(text)).map_err(|error| {
         let message = error.to_string();
-        let Some(place) = message.strip_prefix("recursion limit exceeded") else {
-            return Error::new(ErrorCode::InvalidJson, message);
-        };
+        let Some(place) = message.strip_prefix("recursion limit exceeded") else { return no_json(text, &error) };
         let error = Error::new(ErrorCode::InvalidJson, format!("nested deeper than {DEPTH} levels{place}"));
         match deep_field(text) {
             Some(field) => error.at(field),
             None => error,
         }
     })
+}
+
+/// [`value`] of a text that has a name.
+fn value_of(what: &str, text: &str) -> Result<Value, Error> {
+    value(text).map_err(|mut error| {
+        if error.message.starts_with(NO_JSON) {
+            error.message = format!("{what} is {}", error.message);
+        }
+        error
+    })
+}
+
+const NO_JSON: &str = "not JSON: ";
+
+/// What the parser says, and what that is in words.
+const SYNTAX: [(&str, &str); 6] = [
+    ("EOF", "the text ends too early"),
+    ("expected ident", "expected a value"),
+    ("expected value", "expected a value"),
+    ("key must", "expected a name in double quotes"),
+    ("trailing characters", "expected nothing more"),
+    ("trailing comma", "expected more behind the comma"),
+];
+
+/// Where a text is no JSON, and what stands there: a word or a character.
+fn no_json(text: &str, error: &serde_json::Error) -> Error {
+    let message = error.to_string();
+    let said = message.split(" at line ").next().unwrap_or_default();
+    let what = SYNTAX.iter().find(|(begin, _)| said.starts_with(begin)).map_or(said, |(_, what)| what);
+    let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let in_word = |char: char| char.is_alphanumeric() || char == '_';
+    let (before, rest) = line.split_at(line.floor_char_boundary(error.column().saturating_sub(1)));
+    // A word is told whole, also where it is wrong from its second letter on.
+    let begun = if rest.starts_with(in_word) { before.trim_end_matches(in_word) } else { before };
+    let there = line.get(begun.len()..).unwrap_or_default();
+    let word = there.len() - there.trim_start_matches(in_word).len();
+    let char = there.chars().next().filter(|char| !char.is_control() && !char.is_whitespace());
+    let found = there.get(..word.max(char.map_or(0, char::len_utf8))).unwrap_or_default();
+    let column = begun.chars().count() + 1;
+    let message = format!("{NO_JSON}{what} at line {} column {column}", error.line());
+    let error = Error::new(ErrorCode::InvalidJson, message);
+    if found.is_empty() || what == SYNTAX[0].1 { error } else { error.with(found) }
 }
 
 /// The field of an object in which its text is first nested deeper than is read.
@@ -476,7 +516,7 @@ fn repair_surrogates(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::{repair_surrogates, to_string, verdict_text};
     use crate::model::{Level, Verdict};
-    use alloc::vec;
+    use alloc::{format, vec};
 
     #[test]
     fn half_a_pair_becomes_a_replacement_character() {
@@ -494,6 +534,32 @@ mod tests {
         ] {
             assert_eq!(repair_surrogates(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_in_words() {
+        for (text, told) in [
+            ("nope", "config is not JSON: expected a value at line 1 column 1, got `nope`"),
+            ("{no", "config is not JSON: expected a name in double quotes at line 1 column 2, got `no`"),
+            ("{\n  \"mode\": shadow\n}", "config is not JSON: expected a value at line 2 column 11, got `shadow`"),
+            ("{\"é\": nope}", "config is not JSON: expected a value at line 1 column 7, got `nope`"),
+            ("{\"mode\" 1}", "config is not JSON: expected `:` at line 1 column 9, got `1`"),
+            (
+                "{\"mode\":\"shadow\",}",
+                "config is not JSON: expected more behind the comma at line 1 column 18, got `}`",
+            ),
+            ("{} x", "config is not JSON: expected nothing more at line 1 column 4, got `x`"),
+            ("{\"mode\":", "config is not JSON: the text ends too early at line 1 column 8"),
+        ] {
+            let error = super::config(text).unwrap_err();
+            assert_eq!(format!("{error}"), format!("invalid-json: {told}"), "{text}");
+        }
+        assert_eq!(
+            super::event("{").unwrap_err().message,
+            "event is not JSON: the text ends too early at line 1 column 1"
+        );
+        assert!(super::scope("{").unwrap_err().message.starts_with("scope is not JSON"));
+        assert!(super::value("{").unwrap_err().message.starts_with("not JSON"));
     }
 
     #[test]

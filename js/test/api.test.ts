@@ -217,7 +217,7 @@ test("status, reset, acknowledge, report and metrics", () => {
   assert.deepEqual(status.scope, scope);
   assert.equal(detector.status({ run: "b" }).events, 0);
   detector.acknowledge(scope, { decision: "continue" });
-  refused(() => detector.acknowledge(scope, { decision: "maybe" } as never), "invalid-argument", "decision.decision");
+  refused(() => detector.acknowledge(scope, { decision: "maybe" } as never), "invalid-argument", "decision.decision", "maybe");
   assert.equal(typeof detector.report(scope), "string");
   assert.equal(detector.report(scope), detector.report(scope, "markdown"));
   assert.deepEqual(detector.report(scope, "json").scope, scope);

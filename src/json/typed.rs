@@ -61,21 +61,27 @@ pub(super) fn blame(
     if let Some((name, _)) = missing {
         path.push(Step::Field(name.to_string()));
     }
-    let message = match missing.or_else(|| named(&message, "unknown field `")) {
-        Some((_, rest)) if missing.is_some() => format!("missing field{rest}"),
-        Some((name, rest)) => {
-            let known = || rest.split('`').skip(1).step_by(2);
-            let other =
-                OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
-            match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
-                Some(meant) => format!("unknown field, did you mean `{meant}`?"),
-                None => format!("unknown field{rest}"),
-            }
-        }
-        None => plain(message),
-    };
     let field = written(prefix, &path);
-    let error = Error::new(code, message);
+    let unknown = |what: &str, name: &str, rest: &str| {
+        let known = || rest.split('`').skip(1).step_by(2);
+        let other = OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
+        Error::new(
+            code,
+            match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
+                Some(meant) => format!("unknown {what}, did you mean `{meant}`?"),
+                None => format!("unknown {what}{rest}"),
+            },
+        )
+    };
+    let error = if let Some((_, rest)) = missing {
+        Error::new(code, format!("missing field{rest}"))
+    } else if let Some((name, rest)) = named(&message, "unknown field `") {
+        unknown("field", name, rest)
+    } else if let Some((name, rest)) = named(&message, "unknown variant `") {
+        unknown("value", name, rest).with(name)
+    } else {
+        Error::new(code, plain(message))
+    };
     if field.is_empty() { error } else { error.at(field) }
 }
 
@@ -84,20 +90,33 @@ const EXPECTED: [(&str, &str); 6] = [
     ("a map", "an object"),
     ("a sequence", "a list"),
     ("f64", "a number"),
-    ("i64", "a whole number"),
+    ("i64", "a whole number from -9223372036854775808 to 9223372036854775807"),
     ("u32", "a whole number from 0 to 4294967295"),
-    ("u64", "a whole number, 0 or more"),
+    ("u64", "a whole number from 0 to 18446744073709551615"),
 ];
+
+/// What serde says is there, and what that is in JSON.
+const THERE: [(&str, &str); 4] =
+    [("floating point", "number"), ("integer", "number"), ("map", "an object"), ("sequence", "a list")];
 
 /// A message of serde's in the words of JSON.
 fn plain(mut message: String) -> String {
     const OPENING: &str = ", expected ";
+    for (word, known) in THERE {
+        if let Some(begin) = message.find(": ").map(|at| at + 2)
+            && message.get(begin..).is_some_and(|rest| rest.starts_with(word))
+        {
+            message.replace_range(begin..begin + word.len(), known);
+        }
+    }
     let Some(at) = message.rfind(OPENING).map(|at| at + OPENING.len()) else { return message };
     let expected = message.get(at..).unwrap_or_default();
     let known = EXPECTED.iter().find(|(word, _)| *word == expected).map(|(_, known)| *known);
     if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
         message.truncate(at);
         message.push_str(known);
+    } else if expected == "a string" && message.contains(": number `") {
+        message.push_str(": put it in quotes");
     }
     message
 }
@@ -201,7 +220,11 @@ mod tests {
         let long = format!(r#"{{"type":"tool-result","outcome":"ok","output":"{}","tool":[]}}"#, "x".repeat(100_000));
         for (text, field, message) in [
             (r#"{"type":"tool-call"}"#, "tool", "missing field"),
-            (r#"{"type":"tool-call","tool":5}"#, "tool", "invalid type: integer `5`, expected a string"),
+            (
+                r#"{"type":"tool-call","tool":5}"#,
+                "tool",
+                "invalid type: number `5`, expected a string: put it in quotes",
+            ),
             (r#"{"type":"tool-call","tool":"t","arg":{}}"#, "arg", "unknown field, did you mean `args`?"),
             (r#"{"type":"tool-call","tool":"t","nonsense":{}}"#, "nonsense", "unknown field, expected one of"),
             (r#"{"type":"tool-call","tool":"t","timestamp":1}"#, "timestamp", "unknown field, did you mean `at`?"),
@@ -209,28 +232,34 @@ mod tests {
             (
                 r#"{"type":"tool-call","tool":"t","step":-1}"#,
                 "step",
-                "invalid value: integer `-1`, expected a whole number, 0 or more",
+                "invalid value: number `-1`, expected a whole number from 0 to 18446744073709551615",
             ),
             (
                 r#"{"type":"tool-call","tool":"t","step":1.5}"#,
                 "step",
-                "invalid type: floating point `1.5`, expected a whole number, 0 or more",
+                "invalid type: number `1.5`, expected a whole number from 0 to 18446744073709551615",
             ),
-            (r#"{"type":"tool-call","tool":{}}"#, "tool", "invalid type: map, expected a string"),
-            (r#"{"type":"tool-call","tool":[", expected u64"]}"#, "tool", "invalid type: sequence, expected a string"),
+            (r#"{"type":"tool-call","tool":{}}"#, "tool", "invalid type: an object, expected a string"),
+            (r#"{"type":"tool-call","tool":[", expected u64"]}"#, "tool", "invalid type: a list, expected a string"),
             (r#"{"type":"tool-call","tool":"t","at":"now"}"#, "at", "invalid type: string \"now\""),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
             (
                 r#"{"type":"message","role":"robot","text":""}"#,
                 "role",
-                "unknown variant `robot`, expected one of `assistant`",
+                "unknown value, expected one of `assistant`, `user`, `system`",
             ),
-            (r#"{"type":"progress","tests":{"failing":-1}}"#, "tests.failing", "invalid value: integer `-1`"),
+            (r#"{"type":"message","role":"User","text":""}"#, "role", "unknown value, did you mean `user`?"),
+            (
+                r#"{"type":"tool-call","tool":"t","at":1e30}"#,
+                "at",
+                "invalid type: number `1e+30`, expected a whole number from -9223372036854775808 to 9223372036854775807",
+            ),
+            (r#"{"type":"progress","tests":{"failing":-1}}"#, "tests.failing", "invalid value: number `-1`"),
             (r#"{"type":"progress","tests":{"failingIds":["a",2]}}"#, "tests.failingIds[1]", "invalid type"),
             (r#"{"type":"progress","checklist":{"done":1}}"#, "checklist.total", "missing field"),
             (r#"{"type":"progress","checklist":{"done":1,"total":2,"x":3}}"#, "checklist.x", "unknown field"),
             (r#"{"type":"attempt","status":"done","blockers":"none"}"#, "blockers", "invalid type"),
-            (&long, "tool", "invalid type: sequence"),
+            (&long, "tool", "invalid type: a list"),
         ] {
             let error = event(text).unwrap_err();
             assert_eq!(error.field.as_deref(), Some(field), "{error}");
@@ -247,6 +276,27 @@ mod tests {
             (r#"{"budgets":{"maxIterations":1.5}}"#, "budgets.maxIterations"),
         ] {
             assert_eq!(config(text).unwrap_err().field.as_deref(), Some(field), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_in_the_configuration_say_what_is_expected() {
+        for (text, told) in [
+            (r#"{"preset":"sensitiv"}"#, "`preset`: unknown value, did you mean `sensitive`? Got `sensitiv`"),
+            (r#"{"mode":"Shadow"}"#, "`mode`: unknown value, did you mean `shadow`? Got `Shadow`"),
+            (r#"{"mode":"quiet"}"#, "`mode`: unknown value, expected `enforce` or `shadow`, got `quiet`"),
+            (
+                r#"{"budgets":{"maxIterations":1e30}}"#,
+                "`budgets.maxIterations`: invalid type: number `1e+30`, expected a whole number from 0 to 4294967295",
+            ),
+            (
+                r#"{"prices":{"millionTokens":2.5}}"#,
+                "`prices.millionTokens`: invalid type: number `2.5`, expected a string: put it in quotes",
+            ),
+            (r#"{"patterns":{"volatile":[{}]}}"#, "`patterns.volatile[0]`: invalid type: an object, expected a string"),
+            (r#"{"patterns":{"volatile":"x"}}"#, "`patterns.volatile`: invalid type: string \"x\", expected a list"),
+        ] {
+            assert_eq!(format!("{}", config(text).unwrap_err()), format!("invalid-config: {told}"), "{text}");
         }
     }
 
