@@ -15,6 +15,13 @@ export function json(
     text = typeof value === "string" ? value : JSON.stringify(value, written(code));
   } catch (cause) {
     if (cause instanceof LoopwardenError) throw cause;
+    const circle = circular(value);
+    if (circle !== undefined) {
+      const inside = (path: string) => [name, path].filter((part) => part !== undefined && part !== "").join(".");
+      const whole = inside(circle.of) === "" ? "the whole" : `\`${inside(circle.of)}\``;
+      const message = `cannot be written as JSON: it is ${whole} again, which holds it`;
+      throw new LoopwardenError({ code, message, field: inside(circle.at) }, { cause });
+    }
     const message = `cannot be written as JSON: ${reason(cause)}`;
     throw new LoopwardenError({ code, message, field: name }, { cause });
   }
@@ -40,6 +47,10 @@ function written(code: ErrorCode): (field: string, value: unknown) => unknown {
     }
     if (typeof value === "bigint") throw refused(code, place(root, this, field), `${value}n`);
     if (typeof value !== "object" || value === null) return value;
+    if (code === "invalid-config" && value instanceof RegExp) {
+      const message = `expected a string: the expression's source, such as ${JSON.stringify(value.source)}`;
+      throw new LoopwardenError({ code, message, field: place(root, this, field), value: String(value) });
+    }
     if (value instanceof Error) return `${value.name}: ${value.message}`;
     const kind = [Map, Set, Promise, WeakMap, WeakSet].find((kind) => value instanceof kind);
     if (kind !== undefined) throw refused(code, place(root, this, field), kind.name);
@@ -62,6 +73,31 @@ function place(root: unknown, holder: unknown, field: string): string {
   };
   // What a `toJSON` made is nowhere below the root.
   return joined(holder, below(root, "") ?? "", field);
+}
+
+/** The first place at which a value holds a part that it stands in itself, and where that part is. */
+function circular(root: unknown): { at: string; of: string } | undefined {
+  const above = new Map<unknown, string>();
+  const done = new Set<unknown>();
+  const below = (from: unknown, path: string): { at: string; of: string } | undefined => {
+    if (typeof from !== "object" || from === null || done.has(from)) return undefined;
+    const of = above.get(from);
+    if (of !== undefined) return { at: path, of };
+    above.set(from, path);
+    for (const [name, value] of Object.entries(from)) {
+      const found = below(value, joined(from, path, name));
+      if (found !== undefined) return found;
+    }
+    above.delete(from);
+    done.add(from);
+    return undefined;
+  };
+  try {
+    return below(root, "");
+  } catch {
+    // A getter that throws, a stack that is too deep: then it is not that which is wrong.
+    return undefined;
+  }
 }
 
 function joined(holder: unknown, path: string, field: string): string {

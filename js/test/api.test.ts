@@ -95,6 +95,13 @@ test("errors name code, field and value", async (t) => {
         "NaN",
       ],
       [
+        "a pattern that is an expression",
+        () => new LoopDetector({ patterns: { volatile: ["a", /build-\d+/i as never] } }),
+        "invalid-config",
+        "patterns.volatile[1]",
+        "/build-\\d+/i",
+      ],
+      [
         "a map among the arguments",
         () => detector.record({ type: "tool-call", tool: "t", args: { list: [1, { m: new Map() }] } }),
         "invalid-event",
@@ -148,8 +155,16 @@ test("what JSON cannot carry is refused and nothing is lost", () => {
   const detector = new LoopDetector();
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
-  const error = refused(() => detector.record({ ...call, args: cycle }), "invalid-event");
+  const error = refused(() => detector.record({ ...call, args: cycle }), "invalid-event", "args.self");
+  assert.match(error.message, /it is `args` again, which holds it/);
   assert.ok(error.cause instanceof TypeError);
+  const list: unknown[] = [cycle];
+  refused(() => detector.record({ ...call, args: { twice: [list, list] } }), "invalid-event", "args.twice[0][0].self");
+  refused(() => detector.status(cycle as never), "invalid-argument", "scope.self");
+  const config: { tools: Record<string, unknown> } = { tools: {} };
+  config.tools["a"] = config;
+  const whole = refused(() => new LoopDetector(config as never), "invalid-config", "tools.a");
+  assert.match(whole.message, /it is the whole again/);
   refused(() => detector.record({ ...call, args: { id: 1n } } as never), "invalid-event", "args.id", "1n");
   const failing = { toJSON: () => assert.fail("no") };
   refused(() => detector.record({ ...call, args: failing }), "invalid-event");
@@ -217,7 +232,12 @@ test("status, reset, acknowledge, report and metrics", () => {
   assert.deepEqual(status.scope, scope);
   assert.equal(detector.status({ run: "b" }).events, 0);
   detector.acknowledge(scope, { decision: "continue" });
-  refused(() => detector.acknowledge(scope, { decision: "maybe" } as never), "invalid-argument", "decision.decision", "maybe");
+  refused(
+    () => detector.acknowledge(scope, { decision: "maybe" } as never),
+    "invalid-argument",
+    "decision.decision",
+    "maybe",
+  );
   assert.equal(typeof detector.report(scope), "string");
   assert.equal(detector.report(scope), detector.report(scope, "markdown"));
   assert.deepEqual(detector.report(scope, "json").scope, scope);
@@ -292,8 +312,8 @@ test("what is no text is refused by name, whatever would become of it as text", 
   refused(() => readTranscript(hostile as never), "invalid-argument", "text", "object");
   refused(() => readTranscript("", null as never), "invalid-argument", "format", "null");
   refused(() => normalise(undefined as never), "invalid-argument", "output", "undefined");
-  refused(() => normalise("", cycle as never), "invalid-config");
-  refused(() => inForce(cycle as never), "invalid-config");
+  refused(() => normalise("", cycle as never), "invalid-config", "self");
+  refused(() => inForce(cycle as never), "invalid-config", "self");
   refused(() => inForce({}, hostile as never), "invalid-argument", "tool", "object");
   assert.equal(inForce({ tools: { job_status: { polling: true } } }, "job_status").polling, true);
 });
