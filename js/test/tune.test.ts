@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import type { Config, AgentEvent as Event, Scenario } from "../dist/index.js";
 import { type Result, run } from "./support/run.ts";
 
@@ -245,6 +246,18 @@ test("broken lines are told and the rest is judged", async () => {
   assert.match(stderr, /^broken\.jsonl:2: invalid-json/m);
   assert.match(stderr, /^broken\.jsonl:3: expected a scenario/m);
   assert.equal(stderr.match(/^broken\.jsonl:4: events\[0\]: unknown-event/gm)?.length, 1, "each is told once");
+});
+
+test("a file that cannot be read is told of at the end, and the others are tuned to", async () => {
+  await mkdir(join(folder, "some"), { recursive: true });
+  await writeFile(join(folder, "some/a.jsonl.gz"), gzipSync(JSON.stringify(quiet("cut"))).subarray(0, 40));
+  await file("some/b.jsonl", [quiet("one"), quiet("two")]);
+  const { code, stdout, stderr } = await loopwarden("tune", "some", "--json");
+  assert.deepEqual([code, JSON.parse(stdout).runs.honest], [0, 2]);
+  assert.match(stderr, /^loopwarden: left out: some\/a\.jsonl\.gz: the gzip file is cut off$/m);
+  const alone = await loopwarden("tune", "some/a.jsonl.gz");
+  assert.equal(alone.code, 1);
+  assert.match(alone.stderr, /a\.jsonl\.gz: the gzip file is cut off\n.*there is no run that can be read/s);
 });
 
 test("a configuration of a scenario's own is set aside", async () => {

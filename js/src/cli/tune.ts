@@ -32,11 +32,11 @@ counts as one), or a folder: its *.jsonl, *.json and *.traj files, at any depth.
 "expect": "no-loop" makes a run honest, "loop" makes it a loop, to be caught by "expectAt" and, with "firstAt", not
 earlier. A run without a label counts as honest, unless it says "success": false: alarms in such a run are counted
 apart. Where half of the runs without a label or more have an alarm, nothing is suggested before somebody has said what
-they are. A scenario with a label that is wrong is reported and left out. Every suggestion was replayed: what is printed is
-what the runs gave under it. A configuration that a scenario brings along is set aside, since the question is what one
-configuration does to all of them.
+they are. A scenario with a label that is wrong is reported and left out, and so is a file that cannot be read. Every
+suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario brings along is
+set aside, since the question is what one configuration does to all of them.
 
-Exit codes: 0 the rate is met, or met by what is suggested, 1 an input cannot be read, 2 wrong usage, 3 the rate cannot
+Exit codes: 0 the rate is met, or met by what is suggested, 1 no input can be read, 2 wrong usage, 3 the rate cannot
 be met without losing a labelled loop, or it is not said what the runs without a label are.
 `;
 
@@ -116,12 +116,18 @@ export async function run(args: string[]): Promise<number> {
   if (positionals.length === 0) throw new UsageError("tune: which files or folders?");
   const rate = share(values.rate);
   const least = level(values.level);
-  let unlabelled = oneOf("--unlabelled", values.unlabelled, UNLABELLED);
+  const unlabelled = oneOf("--unlabelled", values.unlabelled, UNLABELLED);
   const config = (await settings(values))?.config ?? {};
   const runs: Run[] = [];
+  const unread: string[] = [];
   for (const { file } of await filesOf(positionals)) {
     const complaints = new Complaints(file);
-    for (const trace of (await tracesOf(file, complaints.add)).flatMap(apart)) {
+    const traces = await tracesOf(file, complaints.add).catch((error: unknown) => {
+      if (!(error instanceof InputError)) throw error;
+      unread.push(error.message);
+      return [];
+    });
+    for (const trace of traces.flatMap(apart)) {
       if (trace.wrong.length > 0) {
         complaints.add(trace.line, ...trace.wrong);
         continue;
@@ -131,7 +137,29 @@ export async function run(args: string[]): Promise<number> {
     }
     complaints.end();
   }
-  if (runs.length === 0) throw new InputError("there is no run that can be read");
+  if (runs.length === 0) {
+    for (const message of unread) tell(`loopwarden: ${message}`);
+    throw new InputError("there is no run that can be read");
+  }
+  try {
+    return await tuned(runs, config, { least, rate, unlabelled, output: values.output, json: values.json });
+  } finally {
+    for (const message of unread) tell(`loopwarden: left out: ${message}`);
+  }
+}
+
+interface How {
+  least: Level;
+  rate: number;
+  unlabelled: Unlabelled | undefined;
+  output: string | undefined;
+  json: boolean;
+}
+
+/** Tunes to runs that were read, and tells what came of it. */
+async function tuned(runs: Run[], config: Config, how: How): Promise<number> {
+  const { least, rate, output, json } = how;
+  let { unlabelled } = how;
   const own = runs.filter((trace) => trace.config !== undefined).length;
   if (own > 0) tell(`loopwarden: ${count(own, "run")} with a configuration of their own: it is set aside`);
 
@@ -141,7 +169,7 @@ export async function run(args: string[]): Promise<number> {
     unlabelled = await asked(all, alarmed, least);
     if (unlabelled === undefined) {
       progress(undefined);
-      if (values.json) printJson({ ...tuning.result(), question: { unlabelled: all, alarmed } });
+      if (json) printJson({ ...tuning.result(), question: { unlabelled: all, alarmed } });
       return 3;
     }
   }
@@ -157,9 +185,9 @@ export async function run(args: string[]): Promise<number> {
   }
   tuning.search();
   // Written first: whoever reads what is printed may stop reading.
-  if (values.output !== undefined) await save(values.output, `${JSON.stringify(tuning.config, null, 2)}\n`);
-  if (values.json) printJson(tuning.result());
-  else for (const line of told(tuning, values.output)) print(line);
+  if (output !== undefined) await save(output, `${JSON.stringify(tuning.config, null, 2)}\n`);
+  if (json) printJson(tuning.result());
+  else for (const line of told(tuning, output)) print(line);
   return tuning.isMet ? 0 : 3;
 }
 
