@@ -69,6 +69,22 @@ test("the newest session is followed: a line for every step, findings as they ha
   assert.match(watching.stdout, /one\.jsonl: 5 steps, \d findings, nudge at most\n$/);
 });
 
+test("a file of plain words is told of, with the formats that are read", async () => {
+  const file = join(folder, "words.txt");
+  await writeFile(file, "make: entering folder\nmake: nothing to be done\n");
+  await using watching = watch([file]);
+  await watching.until(
+    /words\.txt: holds no event that can be read so far\. Formats that are read: .*claude-code/,
+    "stderr",
+  );
+  assert.equal(await watching.stop(), 0);
+  // Half a document may still be written: that it was none is known at the end.
+  await writeFile(file, "make [1]: {");
+  await using idling = watch([file, "--idle", "1"]);
+  assert.equal(await idling.ended, 0);
+  assert.equal(idling.stderr.match(/holds no event that can be read so far/g)?.length, 1);
+});
+
 test("an honest session ends with 0, and idling ends the watch", async () => {
   const log = new Log();
   const file = join(folder, "honest.jsonl");

@@ -33,6 +33,8 @@ export class Followed {
   readonly path: string;
   /** When it was written last, in milliseconds since the epoch. */
   written = 0;
+  /** Whether it held anything but white space when it was last read. */
+  isText = false;
   #key = "";
   #since = 0;
   #until = 0;
@@ -58,10 +60,12 @@ export class Followed {
       const key = `${files.length} ${keyOf(info)}`;
       // A clock may be too coarse to show a second change: what was written just now is looked at once more.
       const mark = `${key} ${now - this.written > COARSE}`;
-      const isSettled = this.#key === `${mark} half` && now - this.#since > SETTLED;
-      if (this.#key === mark || (this.#key === `${mark} half` && !isSettled)) return undefined;
+      const isLate = this.#key === `${mark} half` && now - this.#since > SETTLED;
+      if (this.#key === mark || (this.#key === `${mark} half` && !isLate)) return undefined;
       const isFolder = files.length !== 1 || files[0] !== this.path;
       const whole = isFolder ? await this.#joined(files) : decoded(this.path, await readFile(this.path));
+      this.isText = whole.trim() !== "";
+      const isSettled = isLate || isWords(whole);
       const text = isSettled ? whole : complete(whole);
       const next = text === undefined && whole.trim() !== "" ? `${mark} half` : mark;
       if (next !== this.#key) [this.#key, this.#since] = [next, now];
@@ -107,6 +111,9 @@ export class Followed {
     return text;
   }
 }
+
+/** Whether a text is whole lines without any bracket that a document could begin with. */
+const isWords = (text: string): boolean => text.endsWith("\n") && text.trim() !== "" && !/[{[]/.test(text);
 
 const keyOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 

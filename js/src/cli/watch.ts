@@ -198,7 +198,9 @@ class Watch {
   async end(): Promise<void> {
     progress(undefined);
     await this.#how.alarm.end();
-    for (const { session, steps, told, strongest, complaints, live } of this.#following.values()) {
+    for (const following of this.#following.values()) {
+      const { session, steps, told, strongest, complaints, live, begun, source } = following;
+      if (!begun && source.isText) this.#doubt(following);
       complaints.end();
       live.free();
       if (this.#how.json) continue;
@@ -281,12 +283,7 @@ class Watch {
       following.told.clear();
       following.calls.clear();
     }
-    if (!following.begun && !following.doubted && update.seen.length === 0 && look.text.trim() !== "") {
-      following.doubted = true;
-      tell(
-        `loopwarden: ${session.file}: holds no event that can be read so far. Formats that are read: ${FORMATS.join(", ")}; --format names one`,
-      );
-    }
+    if (!following.begun && update.seen.length === 0 && look.text.trim() !== "") this.#doubt(following);
     if (update.seen.length === 0) return;
     const isPast = !following.begun && following.old;
     following.begun = true;
@@ -302,6 +299,15 @@ class Watch {
       }
     }
     this.#showRunning(following);
+  }
+
+  /** Says once that nothing of a file could be understood. */
+  #doubt(following: Following): void {
+    if (following.doubted) return;
+    following.doubted = true;
+    tell(
+      `loopwarden: ${following.session.file}: holds no event that can be read so far. Formats that are read: ${FORMATS.join(", ")}; --format names one`,
+    );
   }
 
   /** Judges what was written before anybody watched, and says what stands. */
