@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -8,10 +8,12 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { Config, AgentEvent as Event, TraceEvent } from "../dist/index.js";
 import { init } from "../dist/slim.js";
 import { init as initSource } from "../src/core.ts";
+import { LoopDetector } from "../src/detector.ts";
 import { RULES } from "../src/generated/rules.ts";
 import { pieces as wordDiff } from "../src/replay/diff.ts";
-import { code, readable, spans } from "../src/replay/report.ts";
+import { code, leading, readable, spans } from "../src/replay/report.ts";
 import { tools as toolsSource } from "../src/tools.ts";
+import { readTranscript } from "../src/transcript.ts";
 import { exemptions } from "../src/view/alarms.ts";
 import { example, workflow } from "../src/view/example.ts";
 import { listed } from "../src/view/find.ts";
@@ -337,6 +339,27 @@ test("the first example is a loop that everybody knows", () => {
   const { refused, loops } = analyseAll(events, config);
   assert.equal(refused, 0);
   assert.deepEqual([loops[0]?.rule, loops[0]?.peak], ["repeated-error", "halt"]);
+});
+
+test("the first loop of the page is the one that the report of the run is about", async () => {
+  const folder = new URL("../../tests/transcripts/", import.meta.url);
+  const names = (await readdir(folder)).filter((name) => name !== "README.md");
+  const logs = await Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
+  const runs = [example().events, ...logs.map((text) => readTranscript(text).events)];
+  const call = (tool: string): TraceEvent[] => [
+    { type: "tool-call", tool, args: { path: tool } },
+    { type: "tool-result", tool, outcome: "error", output: `${tool}: no such thing` },
+  ];
+  // Two loops that are equally strong, one after the other.
+  runs.push(["first", "second"].flatMap((tool) => Array.from({ length: 4 }, () => call(tool)).flat()));
+  for (const [index, events] of runs.entries()) {
+    using detector = new LoopDetector();
+    for (const event of events) if (!event.pending) detector.record(event as Event);
+    const [{ run } = {}] = events;
+    const lead = leading(detector.report(run == null ? {} : { run }, "json").findings);
+    const [first] = analyseAll(events, {}).loops;
+    assert.deepEqual([first?.rule, first?.signature], [lead?.rule, lead?.signature], `${["example", ...names][index]}`);
+  }
 });
 
 test("events are found by words, by a word in a field, and by kind", () => {

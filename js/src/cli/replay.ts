@@ -8,7 +8,7 @@ import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
-import { leading, type Quoted, quoted, readable } from "../replay/report.ts";
+import { leading, type Quoted, quoted, readable, strongest } from "../replay/report.ts";
 import { cost, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
@@ -245,8 +245,11 @@ class Story {
   }
 
   tell(verdict: Verdict, event: Event, line: number): void {
-    for (const finding of verdict.findings) {
-      this.#scopes.set(JSON.stringify(finding.scope), finding.scope);
+    for (const finding of verdict.findings.toReversed()) {
+      const scope = JSON.stringify(finding.scope);
+      // The one that was told of last stands last.
+      this.#scopes.delete(scope);
+      this.#scopes.set(scope, finding.scope);
       for (const key of sightings(finding)) this.#seen.set(key, finding.lastSeq);
     }
     const findings = verdict.findings.filter((finding) => reaches(finding.level, "nudge"));
@@ -307,9 +310,7 @@ class Story {
   }
 
   /** The core's report of a scope, which ends where the loop was last told of; it may have gone on, or the run without it. */
-  #report(detector: LoopDetector, scope: Scope): string {
-    const lead = leading(detector.report(scope, "json").findings);
-    if (lead === undefined) return detector.report(scope);
+  #report(detector: LoopDetector, scope: Scope, lead: Finding): string {
     const alarms = sightings(lead).flatMap((key) => this.#alarms.get(key) ?? []);
     const first = alarms.length === 0 ? undefined : Math.min(...alarms);
     const quoting = (text: string) => readable(text, (seq) => this.#quote(seq), first);
@@ -335,8 +336,12 @@ class Story {
   end(detector: LoopDetector, events: number, unread: number, why: readonly string[] | undefined): void {
     const count = cost({ events, ...this.#spent });
     // Of many an agent something was noted, and no more: a report of each would tell of none.
-    const reports = [...this.#scopes.values()]
-      .map((scope) => this.#report(detector, scope))
+    const leads = [...this.#scopes.values()].reverse().flatMap((scope) => {
+      const lead = leading(detector.report(scope, "json").findings);
+      return lead === undefined ? [] : [{ scope, lead }];
+    });
+    const reports = strongest(leads, ({ lead }) => lead.level)
+      .map(({ scope, lead }) => this.#report(detector, scope, lead))
       .filter((text) => LOOP.test(text));
     if (reports.length === 0 && this.#worst === undefined) {
       const part =

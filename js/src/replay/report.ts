@@ -1,6 +1,6 @@
 // The report for a person with the evidence in the run's own words: the core keeps digests, whoever has the run can quote.
 
-import type { Event, Finding } from "../generated/types.ts";
+import type { Event, Finding, Level } from "../generated/types.ts";
 import { rank } from "./levels.ts";
 import { line, outcome, short } from "./summarise.ts";
 
@@ -27,9 +27,16 @@ export function quoted(event: Event, call: Event | undefined, place?: string): Q
   return { place, time, asked: call && short(line(call), WIDTH), answered: short(outcome(event), WIDTH) };
 }
 
-/** The finding that a report is about, as the core chooses it: the strongest, and among equals the first. */
+/**
+ * What was found, the main thing first, as the core chooses what a report is about: the strongest, and among equals the
+ * newest. What is given stands newest first.
+ */
+export const strongest = <T>(newestFirst: readonly T[], level: (one: T) => Level): T[] =>
+  newestFirst.toSorted((a, b) => rank(level(b)) - rank(level(a)));
+
+/** The finding that a report is about, of those of a scope. */
 export const leading = (findings: readonly Finding[]): Finding | undefined =>
-  findings.toSorted((a, b) => rank(b.level) - rank(a.level))[0];
+  strongest(findings, ({ level }) => level)[0];
 
 /** How the core marks the latest event of a loop. */
 const DETECTED = " ← Loop detected";

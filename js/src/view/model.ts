@@ -6,6 +6,7 @@ import { isMostlyUnread, judge, judgeable } from "../replay/judge.ts";
 import { LEVELS, rank } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
+import { strongest } from "../replay/report.ts";
 
 export { LEVELS, rank };
 
@@ -70,7 +71,7 @@ export interface Occurrence {
 export interface Analysis {
   /** One for every event. */
   judged: Judged[];
-  /** Strongest first, then in order of appearance. */
+  /** Strongest first, among equals the newest: the first is what a report is about. */
   loops: Loop[];
   peak: Level;
   /** Events that were refused. */
@@ -106,7 +107,8 @@ export function* analyse(
     if (answer.verdict === undefined) refused++;
     else {
       if (!event.pending) indices[answer.verdict.seq] = index;
-      for (const finding of answer.verdict.findings) loops.add(finding, index, indices);
+      // What leads the verdict is what the core keeps as the newest.
+      for (const finding of answer.verdict.findings.toReversed()) loops.add(finding, index, indices);
     }
     yield index + 1;
   }
@@ -164,7 +166,8 @@ function asked(detector: LoopDetector, event: TraceEvent): Judged {
 
 /** Groups findings into loops. */
 class Loops {
-  #all: Loop[] = [];
+  /** The one that was seen last stands last. */
+  #all = new Set<Loop>();
   /** The latest loop of a rule and signature, and of a rule and onset: a signature may grow with the evidence. */
   #latest = new Map<string, Loop>();
 
@@ -189,7 +192,8 @@ class Loops {
       occurrences: [],
     };
     const to = loop ?? fresh;
-    if (to === fresh) this.#all.push(fresh);
+    this.#all.delete(to);
+    this.#all.add(to);
     this.#latest.set(bySignature, to);
     this.#latest.set(byOnset, to);
     to.onset = Math.min(to.onset, onset);
@@ -212,7 +216,7 @@ class Loops {
   }
 
   sorted(): Loop[] {
-    return this.#all.sort((a, b) => rank(b.peak) - rank(a.peak) || a.first - b.first);
+    return strongest([...this.#all].reverse(), ({ peak }) => peak);
   }
 }
 
