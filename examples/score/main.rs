@@ -112,22 +112,33 @@ fn score(records: &[Record], config: &str) -> Vec<Marks> {
     all.into_iter().map(|(_, marks)| marks).collect()
 }
 
-fn run() -> Result<(), Box<dyn Error>> {
+/// Scores, and tells of the files that cannot be read behind all else.
+fn run() -> Result<ExitCode, Box<dyn Error>> {
     let options = options(env::args().skip(1))?;
     let base = options.config.as_ref().map_or_else(|| Ok("{}".to_owned()), std::fs::read_to_string)?;
-    let records = load(&options.paths)?;
-    let config = configured(&base, &options.without, None)?;
-    let marks = score(&records, &config);
+    let (records, unread) = load(&options.paths)?;
+    if !records.is_empty() || unread.is_empty() {
+        told(&options, &base, &records)?;
+    }
+    for what in &unread {
+        eprintln!("cannot be read: {what}");
+    }
+    Ok(if unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn told(options: &Options, base: &str, records: &[Record]) -> Result<(), Box<dyn Error>> {
+    let config = configured(base, &options.without, None)?;
+    let marks = score(records, &config);
     if options.json {
         for (record, marks) in records.iter().zip(&marks) {
             println!("{}", tables::json(record, marks));
         }
         return Ok(());
     }
-    tables::summary(&records, &marks);
-    tables::by_rule(&records, &marks);
+    tables::summary(records, &marks);
+    tables::by_rule(records, &marks);
     if options.list {
-        tables::list(&records, &marks);
+        tables::list(records, &marks);
     }
     if options.ablate {
         println!("\nwithout one rule: loops no longer caught, false alarms that go");
@@ -137,31 +148,31 @@ fn run() -> Result<(), Box<dyn Error>> {
         for rule in first {
             let mut without = options.without.clone();
             without.push(rule.to_owned());
-            tables::difference(rule, &records, &marks, &score(&records, &configured(&base, &without, None)?));
+            tables::difference(rule, records, &marks, &score(records, &configured(base, &without, None)?));
         }
     }
     if options.leave_out {
-        leave_out::report(&records, &|thresholds| {
+        leave_out::report(records, &|thresholds| {
             let mut config = config.clone();
             for threshold in thresholds {
                 config = configured(&config, &[], Some(*threshold))?;
             }
-            Ok(score(&records, &config))
+            Ok(score(records, &config))
         })?;
     }
     if let Some((what, values)) = &options.vary {
         let mut tried = Vec::new();
         for value in values {
-            tried.push((*value, score(&records, &configured(&base, &options.without, Some((what, *value)))?)));
+            tried.push((*value, score(records, &configured(base, &options.without, Some((what, *value)))?)));
         }
-        tables::left_out(what, &records, &tried);
+        tables::left_out(what, records, &tried);
     }
     Ok(())
 }
 
 fn main() -> ExitCode {
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::from(2)

@@ -49,17 +49,19 @@ pub(crate) struct Alarm {
     pub(crate) late: Option<i64>,
 }
 
-/// Reads every scenario below the paths.
-pub(crate) fn load(paths: &[PathBuf]) -> Result<Vec<Record>, Box<dyn Error>> {
+/// Reads every scenario below the paths, and tells of the files that cannot be read.
+pub(crate) fn load(paths: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>), Box<dyn Error>> {
     let mut files = Vec::new();
     for path in paths {
         below(path, &mut files)?;
     }
-    let mut records = Vec::new();
+    let (mut records, mut unread) = (Vec::new(), Vec::new());
     for file in files {
-        read(&file, &mut records).map_err(|error| format!("{}: {error}", file.display()))?;
+        if let Err(error) = read(&file, &mut records) {
+            unread.push(format!("{}: {error}", file.display()));
+        }
     }
-    Ok(records)
+    Ok((records, unread))
 }
 
 fn below(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {

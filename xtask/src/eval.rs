@@ -3,15 +3,37 @@
 use crate::plan::{self, plan};
 use crate::steps;
 use crate::workspace::Workspace;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
+
+/// Options of the command line that a value follows.
+const VALUED: [&str; 3] = ["--level", "--config", "--reporter"];
 
 /// Builds the package, then scores scenario files. Output, exit code and relative paths are the command line's own.
 pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
+    // Known before anything is built, which takes minutes.
+    if let Some(missing) = missing(args, &VALUED) {
+        bail!("{missing}: no such file or folder");
+    }
     plan::run(workspace, &plan(steps::ALL, &["package"])?)?;
     run(cli(workspace)?.arg("eval").args(args))
+}
+
+/// The first path among arguments at which there is nothing; `-` is the standard input.
+pub(crate) fn missing<'a>(args: &'a [String], valued: &[&str]) -> Option<&'a str> {
+    let mut paths = Vec::new();
+    let mut args = args.iter().map(String::as_str);
+    while let Some(arg) = args.next() {
+        if valued.contains(&arg) {
+            args.next();
+        } else if !arg.starts_with('-') {
+            paths.push(arg);
+        }
+    }
+    paths.into_iter().find(|path| !Path::new(path).exists())
 }
 
 /// The command line of the built package, in the caller's folder.
@@ -31,4 +53,21 @@ pub(crate) fn run(command: &mut Command) -> Result<u8> {
     let status = command.status().with_context(|| format!("cannot run `{}`", plan::shown(command)))?;
     // A signal has no exit code.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{VALUED, missing};
+
+    #[test]
+    fn a_path_without_a_file_is_known_before_anything_is_built() {
+        let found = |args: &str| {
+            let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
+            missing(&args, &VALUED).map(str::to_owned)
+        };
+        assert_eq!(found("src nowhere elsewhere"), Some("nowhere".to_owned()));
+        for args in ["src Cargo.toml", "src --level block --json --config=x", "- --reporter junit", "--help"] {
+            assert_eq!(found(args), None, "{args}");
+        }
+    }
 }
