@@ -146,7 +146,10 @@ fn evidence(text: &mut String, finding: &Finding) {
     let (count, threshold, level) = (grouped(finding.count.into()), grouped(finding.threshold.into()), finding.level);
     let _ = match unit {
         BUDGETED => write!(text, "**Why now**: {count} are used of a budget of {threshold}"),
-        "points" => write!(text, "**Why now**: {count} points of evidence, and {level} is given from {threshold} on"),
+        "points" => write!(
+            text,
+            "**Why now**: {count} points of evidence (one sighting may count several), and {level} is given from {threshold} on"
+        ),
         unit => write!(text, "**Why now**: {count} {unit}, and {level} is given from {threshold} on"),
     };
     let _ = writeln!(text, " (rule {})", finding.rule);

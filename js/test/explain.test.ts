@@ -67,6 +67,14 @@ const rereads = (n: number): Event[] =>
     pair("read", { path: "a.ts" }, `file a.ts, read at 12:01:0${index}, is empty`),
   ).flat();
 
+test("an event with several findings quotes a call once", async () => {
+  const calls = Array.from({ length: 3 }, () => pair("deploy", { host: "eu-4" }, "connection refused", "error")).flat();
+  const { stdout } = await loopwarden("explain", await file("several.jsonl", calls));
+  assert.match(stdout, /repeated-call: [\s\S]*repeated-error: /);
+  assert.equal(stdout.match(/^ {2}#\d+ .*deploy\(/gm)?.length, 3);
+  assert.equal(stdout.match(/^ {2}#\d+ .* as above$/gm)?.length, 4, "three calls, and the comparison of two");
+});
+
 test("points are told as they came together, and what is missing to the next rung", async () => {
   const name = await file("rereads.jsonl", rereads(5));
   const { at, verdict, findings } = await explained(name);

@@ -60,6 +60,14 @@ fn evidence_says_what_was_called_what_came_of_it_and_when() {
 }
 
 #[test]
+fn points_are_said_to_be_no_times() {
+    let found = |n: usize| json!({"type": "tool-result", "callId": n.to_string(), "outcome": "ok", "output": "version 4 stands"});
+    let (_, report) = reported("{}", 4, deploy, found);
+    let why = report.lines().find(|line| line.starts_with("**Why now**: ")).unwrap();
+    assert!(why.contains(" points of evidence (one sighting may count several), and "), "{why}");
+}
+
+#[test]
 fn what_may_be_shown_is_shown_shortened() {
     let long = |n: usize| json!({"type": "tool-result", "callId": n.to_string(), "outcome": "error", "output": format!("connection refused by eu-4 {}", "and again ".repeat(50))});
     let (_, report) = reported(r#"{"privacy":{"payloads":"excerpt"}}"#, 9, deploy, long);

@@ -9,6 +9,7 @@ import { pair } from "../replay/pair.ts";
 import { type Recorded, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, rulesOf, scale, written } from "../replay/settings.ts";
 import { listed, outcome as outcomeOf, said, short } from "../replay/summarise.ts";
+import { WORTH } from "../replay/worth.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { Complaints, nothing, tracesOf, transcriptFormat } from "./input.ts";
@@ -702,9 +703,10 @@ class Explanation {
     const shadow = this.#verdict.wouldBe === undefined ? "" : " (shadow mode: nothing is asked of anybody)";
     yield "";
     yield `${paint(LEVEL_STYLE[level], level)}${shadow}${this.#verdict.findings.length === 0 ? ": no rule has enough evidence" : ""}`;
+    const before = new Set<string>();
     for (const explained of this.#findings) {
       yield "";
-      yield* this.#toldFinding(explained);
+      yield* this.#toldFinding(explained, before);
     }
     const others = this.#others().slice(0, OTHERS);
     if (others.length > 0) {
@@ -717,34 +719,28 @@ class Explanation {
     yield "";
     yield paint("bold", "What would have changed it");
     const width = Math.max(0, ...this.#changes.map(({ what }) => Math.min(what.length, WIDTH)));
-    const before = (earlier: Change["earlier"]) =>
+    const first = (earlier: Change["earlier"]) =>
       earlier === undefined ? "" : `, after a ${earlier.level} at #${earlier.seq}`;
     for (const { what, level, rule, earlier } of this.#changes)
-      yield `  ${what.padEnd(width)}  ${paint(LEVEL_STYLE[level], level)}${rule === undefined ? "" : ` (${rule})`}${before(earlier)}`;
+      yield `  ${what.padEnd(width)}  ${paint(LEVEL_STYLE[level], level)}${rule === undefined ? "" : ` (${rule})`}${first(earlier)}`;
     if (this.#changes.length === 0) yield `  nothing of the ${this.#tried} changes that were tried`;
     else
       yield paint("dim", `  ${this.#tried} changes were tried, each by a replay; the others leave the level as it is`);
   }
 
-  *#toldFinding({
-    finding,
-    unit,
-    times,
-    rungs,
-    onlyTold,
-    sightings,
-    worth,
-    goals,
-    compared,
-  }: Explained): Generator<string> {
+  /** A finding; what is quoted and compared once is not told again of those behind it: `told` holds what there was. */
+  *#toldFinding(
+    { finding, unit, times, rungs, onlyTold, sightings, worth, goals, compared }: Explained,
+    told: Set<string>,
+  ): Generator<string> {
     yield `${paint(LEVEL_STYLE[finding.level], finding.level)}  ${finding.rule}: ${finding.message}`;
     const ladder = rungs.map(({ level, threshold, missing }) =>
       missing === 0 ? `${level} ${threshold} reached` : `${level} ${threshold}, ${missing} missing`,
     );
     if (ladder.length > 0) {
       const trebled = times === 1 ? "" : ` (thresholds × ${times}: waiting is expected here)`;
-      const told = onlyTold ? " (never more, as long as it stays what it is)" : "";
-      yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}${told}`;
+      const never = onlyTold ? " (never more, as long as it stays what it is)" : "";
+      yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}${never}`;
     }
     if (worth !== undefined)
       for (const part of wrapped(`one more is worth ${worth}`, WIDTH)) yield paint("dim", `  ${part}`);
@@ -763,29 +759,22 @@ class Explanation {
         .filter((part) => part !== undefined)
         .map((part) => short(part, (WIDTH - 24) / 2))
         .join(" → ");
-      yield `  ${`#${seq}`.padEnd(width)}  ${added.padEnd(9)}  ${text}`;
+      const quote = told.has(`#${seq}`) && text !== "" ? paint("dim", "as above") : text;
+      told.add(`#${seq}`);
+      yield `  ${`#${seq}`.padEnd(width)}  ${added.padEnd(9)}  ${quote}`;
       if (why !== undefined) yield paint("dim", `  ${"".padEnd(width)}  ${"".padEnd(9)}  ${why}`);
     }
     if (goals !== undefined) yield* toldGoals(goals);
-    if (compared !== undefined) yield* toldComparison(compared);
+    if (compared === undefined) return;
+    const both = `#${compared.first} and #${compared.second}`;
+    if (told.has(both)) yield `  ${both}  ${paint("dim", "as above")}`;
+    else yield* toldComparison(compared);
+    told.add(both);
   }
 }
 
 /** How often it happened, in a finding's own words. */
 const timesOf = (message: string): number => Number(/ (\d+) times\b/.exec(message)?.[1]);
-
-/** What one more is worth where that is not always one: docs/rules.md, in short. */
-const WORTH: Partial<Record<string, string>> = {
-  "repeated-call":
-    "3 right after the last one, 2 with other steps between, 1 where something was changed in between or long was waited; less where the outcomes are equal only in what does not change by itself; nothing where something new was seen; another outcome halves what there is",
-  "repeated-error":
-    "1; half where it came again unchanged after a change, or names something else although the tool has worked since; a third where it was waited for; nothing in one round with another, where a change moved it or where fewer errors are left",
-  stagnation:
-    "4 where the same kind of call came to the same, 3 with other figures in the call or after a change, 1 where it was well or told in other words after a change; nothing where something new came in between or a count fell",
-  "reworded-request": "up to 4 by how much of it was asked before, less where something was found or done in between",
-  "stale-talk": "up to 12 by how much of it was said before",
-  "empty-handed": "3 where nothing was found, 2 where it failed, 1 where it failed as one before",
-};
 
 /** Why an occurrence added nothing, or took something away; `first` is the first one of its round, where that is another. */
 function nothingOf({ rule }: Finding, points: number, first: number | undefined): string {

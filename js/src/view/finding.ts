@@ -2,6 +2,7 @@
 
 import type { Level } from "../generated/types.ts";
 import { leading, quoted, readable } from "../replay/report.ts";
+import { WORTH } from "../replay/worth.ts";
 import { copied, h, the } from "./dom.ts";
 import { common, compare, occurrences } from "./evidence.ts";
 import { type Loop, stateAt, type Trace } from "./model.ts";
@@ -39,7 +40,8 @@ export function showEvidence(view: View, run: Trace, actions: Actions): void {
 /** What was counted, in words, and why what is shown is shown. */
 function evidenceWords({ rule, finding }: Loop, events: number, differ: boolean): HTMLElement[] {
   const unit = ruleInfo(rule)?.unit ?? "sightings";
-  const counted = `${finding.count} ${unit}`;
+  const worth = unit === "points" && WORTH[rule] !== undefined ? ` (one more is worth ${WORTH[rule]})` : "";
+  const counted = `${finding.count} ${unit}${worth}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
   const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on. The rule's own estimate is that it is ${sure} of a loop; it changes no level.`;
   const why =
