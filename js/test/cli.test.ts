@@ -326,6 +326,35 @@ test("config check", async () => {
   assert.match((await loopwarden("config", "check", text)).stderr, /text\.json:2: invalid-json: /);
 });
 
+test("config check notes keys that stand twice and zeros that switch off", async () => {
+  const name = await file(
+    "noted.json",
+    `{
+  // both modes
+  "mode": "shadow", "mode": "enforce",
+  "rules": { "cycle": { "halt": 0 } },
+  "tools": { "a.b": { "rules": { "cycle": { "block": 0 } }, "ignoreArgs": [] } },
+  "budgets": { "maxIterations": 0, "consecutiveErrors": 12 }
+}`,
+  );
+  const { code, stdout } = await loopwarden("config", "check", name);
+  assert.deepEqual(
+    [code, stdout.trimEnd().split("\n")],
+    [
+      0,
+      [
+        "noted.json: ok",
+        "noted.json:3: note: `mode`: stands there twice, the last one counts",
+        "noted.json:4: note: `rules.cycle.halt`: 0 switches it off",
+        "noted.json:5: note: `tools.a.b.rules.cycle.block`: 0 switches it off",
+        "noted.json:6: note: `budgets.maxIterations`: 0 is no limit",
+      ],
+    ],
+  );
+  const { notes } = JSON.parse((await loopwarden("config", "check", name, "--json")).stdout);
+  assert.deepEqual(notes[0], { line: 3, field: "mode", message: "stands there twice, the last one counts" });
+});
+
 test("config show: what is in force, with all that it extends", async () => {
   const own = await file(
     "extends.json",
@@ -358,7 +387,8 @@ test("config check: comments, a schema for the editor, mistakes with one suggest
   const name = await file("commented.json", commented);
   assert.deepEqual(await loopwarden("config", "check", name, "--json"), {
     code: 0,
-    stdout: '{"file":"commented.json","ok":true}\n',
+    stdout:
+      '{"file":"commented.json","ok":true,"notes":[{"line":4,"field":"rules.cycle.halt","message":"0 switches it off"}]}\n',
     stderr: "",
   });
   const cases: [config: string, message: RegExp][] = [

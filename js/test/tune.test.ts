@@ -236,14 +236,17 @@ test("--level block looks at blocks alone", async () => {
 test("broken lines are told and the rest is judged", async () => {
   const name = await file("broken.jsonl", [
     polls("poll", 4),
-    "{",
+    "{no",
     '{"id":"no events"}',
     { id: "odd", events: [{ type: "what" }] },
   ]);
   const { code, stdout, stderr } = await loopwarden("tune", name, "--json");
   assert.equal(code, 0);
   assert.deepEqual(JSON.parse(stdout).runs.honest, 2);
-  assert.match(stderr, /^broken\.jsonl:2: invalid-json/m);
+  assert.match(
+    stderr,
+    /^broken\.jsonl:2: invalid-json: scenario is not JSON: expected a name in double quotes at column 2, got `no`$/m,
+  );
   assert.match(stderr, /^broken\.jsonl:3: expected a scenario/m);
   assert.equal(stderr.match(/^broken\.jsonl:4: events\[0\]: unknown-event/gm)?.length, 1, "each is told once");
 });

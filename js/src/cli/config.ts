@@ -3,13 +3,14 @@ import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { NAME } from "./name.ts";
 import { print, printJson } from "./print.ts";
-import { read } from "./settings.ts";
+import { notes, read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden config check [FILE] [--json]
        loopwarden config show [FILE] [--tool NAME] [--json]
 
 check says whether a configuration is sound: no unknown field, no contradiction, no threshold that can never be reached or
-that has no effect. An error names the field and, where it can be found, the line.
+that has no effect. An error names the field and, where it can be found, the line. Of one that is sound it notes what may
+not be meant: a key that stands twice, and a 0, which switches a threshold off and makes a budget no limit.
 show says what is in force: the settings that are not as by default, with all that the configuration extends, and the
 thresholds of every rule that runs.
 
@@ -17,7 +18,7 @@ FILE is ${NAME} of this folder where absent, and may be "-" for the standard inp
 element and "$schema" may stand in it.
 
   --tool NAME  what is in force for a tool
-  --json       check: {"file", "ok", "error"?}; show: {"file", "config", "rules", …}
+  --json       check: {"file", "ok", "error"?, "notes"?}; show: {"file", "config", "rules", …}
 
 Exit codes: 0 sound, 1 not sound or not readable, 2 wrong usage.
 `;
@@ -34,15 +35,20 @@ export async function run(args: string[]): Promise<number> {
   if (action === "show" && more.length === 0) return show(file, values);
   if (action !== "check" || more.length > 0) throw new UsageError("config: expected `check FILE` or `show FILE`");
   if (values.tool !== undefined) throw new UsageError("config check: --tool belongs to `config show`");
+  let document: string;
   try {
-    await read(file);
+    ({ document } = await read(file));
   } catch (error) {
     if (!values.json || !(error instanceof InputError)) throw error;
     printJson({ file, ok: false, error: error.message });
     return 1;
   }
-  if (values.json) printJson({ file, ok: true });
-  else print(`${file}: ok`);
+  const noted = notes(document);
+  if (values.json) printJson({ file, ok: true, ...(noted.length > 0 && { notes: noted }) });
+  else {
+    print(`${file}: ok`);
+    for (const { line, field, message } of noted) print(`${file}:${line}: note: \`${field}\`: ${message}`);
+  }
   return 0;
 }
 

@@ -1,7 +1,7 @@
 // Configurations of people: JSON with comments, with the schema that their editor reads beside it.
 
 import { access } from "node:fs/promises";
-import { type ParseError, parse, printParseErrorCode, visit } from "jsonc-parser";
+import { type Node, type ParseError, parse, parseTree, printParseErrorCode, visit } from "jsonc-parser";
 import { LoopDetector } from "../detector.ts";
 import type { Config } from "../generated/types.ts";
 import { without } from "../replay/raw.ts";
@@ -16,6 +16,8 @@ export interface Settings {
   text: string;
   config: Config;
   file: string | undefined;
+  /** As it stands in the file. */
+  document: string;
 }
 
 /** The options of every command that takes a configuration. */
@@ -61,7 +63,45 @@ export async function read(file: string): Promise<Settings> {
   } catch (error) {
     throw new InputError(located(file, document, error));
   }
-  return { text: own, config: JSON.parse(own), file };
+  return { text: own, config: JSON.parse(own), file, document };
+}
+
+/** Something about a sound configuration that may not be meant. */
+export interface Note {
+  line: number;
+  field: string;
+  message: string;
+}
+
+/** Fields of which 0 is no number but a switch: rungs of rules and counters, and budgets. */
+const RUNG = /^(?:.*\.)?(?:rules|counters)\.[^.]+\.(?:nudge|block|gate|halt)$/;
+const BUDGET = /^budgets\.\w+$/;
+
+/** What of a sound document may not be meant: keys that stand twice, and zeros that switch something off. */
+export function notes(document: string): Note[] {
+  const found: Note[] = [];
+  const note = (offset: number, field: string, message: string) =>
+    found.push({ line: document.slice(0, offset).split("\n").length, field, message });
+  const below = (node: Node | undefined, path: string) => {
+    if (node?.type === "number" && node.value === 0) {
+      if (RUNG.test(path)) note(node.offset, path, "0 switches it off");
+      else if (BUDGET.test(path)) note(node.offset, path, "0 is no limit");
+    }
+    const seen = new Set<string>();
+    for (const [index, child] of (node?.children ?? []).entries()) {
+      const [key, value] = child.type === "property" ? (child.children ?? []) : [];
+      if (key === undefined) {
+        below(child, `${path}[${index}]`);
+        continue;
+      }
+      const field = path === "" ? key.value : `${path}.${key.value}`;
+      if (seen.has(key.value)) note(key.offset, field, "stands there twice, the last one counts");
+      seen.add(key.value);
+      below(value, field);
+    }
+  };
+  below(parseTree(document, [], { allowTrailingComma: true }), "");
+  return found;
 }
 
 /** Where a document is broken, and how: `3: invalid-json: …`. */

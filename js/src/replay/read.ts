@@ -238,7 +238,10 @@ async function* scenarios(file: string, source: Source, complain: Complain): Asy
     try {
       value = JSON.parse(line);
     } catch (error) {
-      complain(number, `invalid-json: ${(error as Error).message}`);
+      // In the core's words, which are for people.
+      const broken = readTranscript(line, "trace").errors[0]?.error;
+      const message = broken?.code === "invalid-json" ? new LoopwardenError(broken).message : (error as Error).message;
+      complain(number, `invalid-json: ${message.replace(/^event /, "scenario ")}`);
       continue;
     }
     if (!isScenario(value)) {
