@@ -22,16 +22,24 @@ test("the README has examples that are run", () => {
   for (const { kind } of blocks) assert.ok(["node", "worker"].includes(kind), `nothing runs <!-- test: ${kind} -->`);
 });
 
+/** The example with the types that the README names, as a TypeScript project has it. */
+const typed = (code: string): string =>
+  `${code}\nimport type { AgentEvent, Config, Verdict } from "loopwarden";\nexport type All = [AgentEvent, Config, Verdict];\n`;
+
 for (const [index, { kind, code }] of blocks.entries()) {
   const title = `README example ${index + 1} (${kind})`;
   if (kind === "node") {
     test(title, async () => {
       // As printed: a fresh project that has installed the package, and the example in a file of it.
-      await using fresh = await project({ "example.mjs": code });
+      await using fresh = await project({ "example.mjs": code, "example.mts": typed(code) });
       // On the Node that the machine has, which may be as old as the package takes.
       const { code: exit, stdout, stderr } = await run(await machineNode(), ["example.mjs"], { cwd: fresh.folder });
       assert.equal(exit, 0, stderr);
       assert.match(stdout, /^(nudge|block|halt) /m, "the example shows what a verdict looks like");
+      const tsc = join(js, "node_modules", "typescript", "bin", "tsc");
+      const strict = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "example.mts"];
+      const checked = await run(process.execPath, [tsc, ...strict], { cwd: fresh.folder });
+      assert.equal(checked.code, 0, checked.stdout);
     });
   } else if (kind === "worker") {
     test(title, async () => {
