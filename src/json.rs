@@ -399,6 +399,7 @@ pub(crate) fn value(text: &str) -> Result<Value, Error> {
 }
 
 /// [`value`] of a text that has a name.
+#[inline(never)]
 fn value_of(what: &str, text: &str) -> Result<Value, Error> {
     value(text).map_err(|mut error| {
         if error.message.starts_with(NO_JSON) {
@@ -420,24 +421,25 @@ const SYNTAX: [(&str, &str); 6] = [
     ("trailing comma", "expected more behind the comma"),
 ];
 
-/// Where a text is no JSON, and what stands there: a word or a character.
+/// Where a text is no JSON, and what stands there: a word or a sign.
+#[cold]
+#[inline(never)]
 fn no_json(text: &str, error: &serde_json::Error) -> Error {
-    let message = error.to_string();
-    let said = message.split(" at line ").next().unwrap_or_default();
-    let what = SYNTAX.iter().find(|(begin, _)| said.starts_with(begin)).map_or(said, |(_, what)| what);
+    let said = read::said(error);
+    let what = SYNTAX.iter().find(|(begin, _)| said.starts_with(begin)).map_or(said.as_str(), |(_, what)| what);
     let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
-    let in_word = |char: char| char.is_alphanumeric() || char == '_';
-    let (before, rest) = line.split_at(line.floor_char_boundary(error.column().saturating_sub(1)));
+    let at = error.column().saturating_sub(1).min(line.len());
+    let in_word = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let (before, rest) = line.as_bytes().split_at_checked(at).unwrap_or_default();
+    let ahead = rest.iter().take_while(in_word).count();
     // A word is told whole, also where it is wrong from its second letter on.
-    let begun = if rest.starts_with(in_word) { before.trim_end_matches(in_word) } else { before };
-    let there = line.get(begun.len()..).unwrap_or_default();
-    let word = there.len() - there.trim_start_matches(in_word).len();
-    let char = there.chars().next().filter(|char| !char.is_control() && !char.is_whitespace());
-    let found = there.get(..word.max(char.map_or(0, char::len_utf8))).unwrap_or_default();
-    let column = begun.chars().count() + 1;
-    let message = format!("{NO_JSON}{what} at line {} column {column}", error.line());
+    let back = if ahead == 0 { 0 } else { before.iter().rev().take_while(in_word).count() };
+    let begin = at.saturating_sub(back);
+    let found = line.get(begin..at.saturating_add(ahead.max(1))).unwrap_or_default();
+    let message = format!("{NO_JSON}{what} at line {} column {}", error.line(), begin.saturating_add(1));
     let error = Error::new(ErrorCode::InvalidJson, message);
-    if found.is_empty() || what == SYNTAX[0].1 { error } else { error.with(found) }
+    let is_told = what != SYNTAX[0].1 && found.bytes().all(|byte| byte.is_ascii_graphic()) && !found.is_empty();
+    if is_told { error.with(found) } else { error }
 }
 
 /// The field of an object in which its text is first nested deeper than is read.
@@ -542,7 +544,7 @@ mod tests {
             ("nope", "config is not JSON: expected a value at line 1 column 1, got `nope`"),
             ("{no", "config is not JSON: expected a name in double quotes at line 1 column 2, got `no`"),
             ("{\n  \"mode\": shadow\n}", "config is not JSON: expected a value at line 2 column 11, got `shadow`"),
-            ("{\"é\": nope}", "config is not JSON: expected a value at line 1 column 7, got `nope`"),
+            ("{\"é\": nope}", "config is not JSON: expected a value at line 1 column 8, got `nope`"),
             ("{\"mode\" 1}", "config is not JSON: expected `:` at line 1 column 9, got `1`"),
             (
                 "{\"mode\":\"shadow\",}",

@@ -63,8 +63,9 @@ pub(super) fn event_of(kind: &str, map: &Map<String, Value>) -> Result<Event, St
     })
 }
 
-/// What an error says, without the place in a text that nobody has written.
-fn said(error: &serde_json::Error) -> String {
+/// What an error says, without the place in a text.
+#[inline(never)]
+pub(super) fn said(error: &serde_json::Error) -> String {
     let mut text = error.to_string();
     if error.line() > 0 {
         text.truncate(text.rfind(" at line ").unwrap_or(text.len()));

@@ -62,25 +62,22 @@ pub(super) fn blame(
         path.push(Step::Field(name.to_string()));
     }
     let field = written(prefix, &path);
-    let unknown = |what: &str, name: &str, rest: &str| {
-        let known = || rest.split('`').skip(1).step_by(2);
-        let other = OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
-        Error::new(
-            code,
-            match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
+    let is_value = message.starts_with("unknown variant");
+    let (opening, what) = if is_value { ("unknown variant `", "value") } else { ("unknown field `", "field") };
+    let error = match missing.or_else(|| named(&message, opening)) {
+        Some((_, rest)) if missing.is_some() => Error::new(code, format!("missing field{rest}")),
+        Some((name, rest)) => {
+            let known = || rest.split('`').skip(1).step_by(2);
+            let other =
+                OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
+            let told = match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
                 Some(meant) => format!("unknown {what}, did you mean `{meant}`?"),
                 None => format!("unknown {what}{rest}"),
-            },
-        )
-    };
-    let error = if let Some((_, rest)) = missing {
-        Error::new(code, format!("missing field{rest}"))
-    } else if let Some((name, rest)) = named(&message, "unknown field `") {
-        unknown("field", name, rest)
-    } else if let Some((name, rest)) = named(&message, "unknown variant `") {
-        unknown("value", name, rest).with(name)
-    } else {
-        Error::new(code, plain(message))
+            };
+            let error = Error::new(code, told);
+            if is_value { error.with(name) } else { error }
+        }
+        None => Error::new(code, plain(message)),
     };
     if field.is_empty() { error } else { error.at(field) }
 }
@@ -97,17 +94,17 @@ const EXPECTED: [(&str, &str); 6] = [
 
 /// What serde says is there, and what that is in JSON.
 const THERE: [(&str, &str); 4] =
-    [("floating point", "number"), ("integer", "number"), ("map", "an object"), ("sequence", "a list")];
+    [(" floating point", " number"), (" integer", " number"), (" map", " an object"), (" sequence", " a list")];
 
 /// A message of serde's in the words of JSON.
 fn plain(mut message: String) -> String {
     const OPENING: &str = ", expected ";
-    for (word, known) in THERE {
-        if let Some(begin) = message.find(": ").map(|at| at + 2)
-            && message.get(begin..).is_some_and(|rest| rest.starts_with(word))
-        {
-            message.replace_range(begin..begin + word.len(), known);
-        }
+    let mut is_number = false;
+    if let Some((begin, rest)) = message.split_once(':')
+        && let Some((word, known)) = THERE.iter().find(|(word, _)| rest.starts_with(word))
+    {
+        is_number = *known == " number";
+        message = format!("{begin}:{known}{}", rest.get(word.len()..).unwrap_or_default());
     }
     let Some(at) = message.rfind(OPENING).map(|at| at + OPENING.len()) else { return message };
     let expected = message.get(at..).unwrap_or_default();
@@ -115,7 +112,7 @@ fn plain(mut message: String) -> String {
     if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
         message.truncate(at);
         message.push_str(known);
-    } else if expected == "a string" && message.contains(": number `") {
+    } else if is_number && expected == "a string" {
         message.push_str(": put it in quotes");
     }
     message
