@@ -8,14 +8,13 @@
 //! hardly one sees a kind of call come to the same trouble for the fourth time.
 
 mod agents;
+mod done;
 mod kinds;
 mod plans;
 mod rederived;
 mod revisits;
-mod settled;
 mod things;
 mod trouble;
-mod verified;
 mod views;
 
 use crate::codec::codec;
@@ -126,8 +125,7 @@ impl Rule for Stagnation {
                 let revisited = own.kinds.any_again() && own.revisits.took(step, call, result, listed || waits, edited);
                 let idle = waits || listed && !call.asks.shows();
                 let seen = own.views.took(step, call, result, Beside { changes, idle }, cx.salt);
-                let settled = own.settled.took(step, call, result, changes);
-                let verified = own.verified.took(step, call, result, changes);
+                let done = own.done.took(step, call, result, changes);
                 if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
                     return Some(thing.told(call, cx));
                 }
@@ -143,11 +141,8 @@ impl Rule for Stagnation {
                 if revisited && reached(own.revisits.points()) {
                     return own.revisits.told(cx);
                 }
-                if settled && reached(own.settled.points()) {
-                    return own.settled.told(call, cx);
-                }
-                if verified && reached(own.verified.points()) {
-                    return own.verified.told(cx);
+                if done && reached(own.done.points()) {
+                    return own.done.told(call, cx);
                 }
                 if seen && reached(own.views.points()) { own.views.told(cx) } else { None }
             }

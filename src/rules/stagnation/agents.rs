@@ -1,13 +1,12 @@
 //! What one agent did and met, apart from what another did at the same task: they may take turns at it.
 
+use super::done::Done;
 use super::kinds::Kinds;
 use super::plans::Plans;
 use super::rederived::Rederived;
 use super::revisits::Revisits;
-use super::settled::Settled;
 use super::things::Things;
 use super::trouble::Trouble;
-use super::verified::Verified;
 use super::views::Views;
 use crate::codec::codec;
 use crate::state::Step;
@@ -34,10 +33,9 @@ pub(super) struct Agent {
     pub(super) views: Views,
     pub(super) revisits: Revisits,
     pub(super) plans: Plans,
-    pub(super) settled: Settled,
-    pub(super) verified: Verified,
+    pub(super) done: Done,
 }
-codec!(struct Agent { mark, last, kinds, things, rederived, trouble, views, revisits, plans, settled, verified });
+codec!(struct Agent { mark, last, kinds, things, rederived, trouble, views, revisits, plans, done });
 
 impl Agents {
     /// The one whose step is taken in; where it is none of the two, one that has done nothing.
@@ -59,7 +57,7 @@ impl Agents {
             agent.trouble.forget();
             agent.views.ends();
             (agent.revisits, agent.plans) = (Revisits::default(), Plans::default());
-            (agent.settled, agent.verified) = (Settled::default(), Verified::default());
+            agent.done = Done::default();
         }
     }
 
@@ -80,14 +78,14 @@ impl Agent {
     }
 
     fn points(&self) -> u32 {
-        let Self { kinds, things, rederived, trouble, views, revisits, plans, settled, verified, .. } = self;
+        let Self { kinds, things, rederived, trouble, views, revisits, plans, done, .. } = self;
         let acts = kinds.points().max(things.points()).max(rederived.points()).max(trouble.points());
-        acts.max(views.points()).max(revisits.points()).max(plans.points()).max(settled.points()).max(verified.points())
+        acts.max(views.points()).max(revisits.points()).max(plans.points()).max(done.points())
     }
 
     fn fits(&self) -> bool {
-        let Self { kinds, things, rederived, trouble, views, revisits, plans, settled, verified, .. } = self;
+        let Self { kinds, things, rederived, trouble, views, revisits, plans, done, .. } = self;
         let acts = kinds.fits() && things.fits() && rederived.fits() && trouble.fits();
-        acts && views.fits() && revisits.fits() && plans.fits() && settled.fits() && verified.fits()
+        acts && views.fits() && revisits.fits() && plans.fits() && done.fits()
     }
 }

@@ -7,15 +7,15 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Asks, combine, mark};
-use alloc::{boxed::Box, format};
+use crate::text::{Asks, combine, mark, number};
+use alloc::boxed::Box;
 
 /// Calls with their answers that are known, and such of them as count.
 const KNOWN: usize = 24;
 const MOVES: usize = 12;
 /// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
 const TELLS: usize = 20;
-/// Of so many of the latest ones, so many are told of.
+/// Of so many of the latest ones (as the message has it), so many are told of.
 const LATEST: u32 = 10;
 const MOST: u32 = 9;
 /// The same of as many in a row.
@@ -60,13 +60,15 @@ impl Revisits {
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let places = self.0.as_ref()?;
         let (times, row) = (places.past.count_ones(), places.past.trailing_ones());
-        let of = if row >= ROW { format!("the last {row}") } else { format!("{times} of the last {LATEST}") };
+        let in_row = row >= ROW;
+        let of = [if in_row { "the last " } else { "" }, &number(if in_row { row } else { times })].concat();
+        let latest = if in_row { "" } else { " of the last 10" };
         let found = Found {
             kind: "nothing-new",
             name: "calls",
             what: combine("stagnation/revisits", &[]),
             points: places.points(),
-            message: format!("{of} calls were all made before and got the answers that they had got before"),
+            message: [&of, latest, " calls were all made before and got the answers that they had got before"].concat(),
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };

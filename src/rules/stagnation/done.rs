@@ -1,0 +1,185 @@
+//! What is done, and looked at again although nothing was changed since: a suite of tests that pass, in ever other spellings and
+//! with looks at the change in between; a job that is over, after one pause and the next, in one form or another.
+
+use super::{FULL, Found};
+use crate::codec::codec;
+use crate::model::{HaltReason, ToolResult};
+use crate::rules::streak::Streak;
+use crate::rules::{Cx, Signal};
+use crate::state::{Call, Recent, Sees, Step};
+use crate::text::{Vocabulary, all_pass, combine, has_digit, mark, may_change, number, printable, progress};
+use alloc::boxed::Box;
+
+/// Parts of a suite that are known to pass.
+const PARTS: usize = 8;
+/// Looks after the first one that are told of.
+const LOOKS: u32 = 3;
+
+/// Only where tests passed, or somebody waited and saw that it is over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Done(Option<Box<Looks>>);
+codec!(struct Done(_));
+
+#[derive(Clone, Debug, Default)]
+struct Looks {
+    changes: u32,
+    parts: Recent<PARTS>,
+    /// The latest step was such a run: a test that is run over and over is measured.
+    running: bool,
+    passed: Streak,
+    /// What was said of what is over.
+    words: Vocabulary,
+    over: Streak,
+}
+codec!(struct Looks { changes, parts, running, passed, words, over });
+
+impl Done {
+    /// Takes in a step with the number of changes made before it, and tells whether it looked at what had been done before.
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, changes: u32) -> bool {
+        let (facts, output) = (&step.facts, result.output.as_str());
+        let pass = match call.sees {
+            _ if facts.failed => Some(false),
+            Sees::Own => None,
+            _ => all_pass(output),
+        };
+        let waited = step.slept && !call.idles;
+        let over = waited && may_change(output) == Some(false) && progress(output) == 0;
+        let goes_on = waited && (facts.transient || facts.waiting && !over);
+        if goes_on || self.0.as_ref().is_some_and(|looks| looks.changes != changes) {
+            self.0 = None;
+        }
+        if let (false, Some(looks)) = (pass == Some(true), &mut self.0) {
+            looks.running = false;
+            if pass == Some(false) {
+                (looks.parts, looks.passed) = (Recent::default(), Streak::default());
+            }
+        }
+        if pass != Some(true) && (!over || facts.transient) {
+            return false;
+        }
+        let looks = self.0.get_or_insert_default();
+        looks.changes = changes;
+        if pass == Some(true) {
+            let known = looks.parts.met(call.target.map_or(0, mark));
+            let measured = core::mem::replace(&mut looks.running, true);
+            if known && !measured {
+                looks.passed.add(step.sighting, step.onset);
+            }
+            return known && !measured;
+        }
+        // What says it in other words may tell why.
+        let words = step.words(result).iter().filter(|word| !has_digit(**word));
+        if words.fold(false, |new, word| looks.words.learn(*word) | new) {
+            return false;
+        }
+        looks.over.add(step.sighting, step.onset);
+        true
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        let times = |looks: &Looks| looks.passed.times.max(looks.over.times);
+        self.0.as_ref().map_or(0, |looks| times(looks).saturating_mul(FULL) / LOOKS)
+    }
+
+    pub(super) fn told(&self, call: &Call, cx: &Cx<'_>) -> Option<Signal> {
+        let looks = self.0.as_ref()?;
+        let (name, points) = (printable(&call.name, 48), self.points());
+        let tests = looks.passed.times >= looks.over.times;
+        let seen = if tests { &looks.passed } else { &looks.over };
+        let times = number(seen.times);
+        let (kind, message, instead) = if tests {
+            (
+                "verified-again",
+                ["tests that had passed were run ", &times, " times again, and nothing was changed since"].concat(),
+                "Report that the work is done, or name what is still open and do it.",
+            )
+        } else {
+            (
+                "waits-for-nothing",
+                ["what `", &name, "` asks for was waited for ", &times, " times more after it had been over"].concat(),
+                "Take the state as it is: look for its cause, start it anew, or report it.",
+            )
+        };
+        let (what, halt_reason) = (combine("stagnation/done", &[tests.into()]), HaltReason::Stalled);
+        Some(Found { kind, name: &name, what, points, message, instead, halt_reason }.told(seen, cx))
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        let fits = |looks: &Looks| looks.words.fits() && looks.passed.fits() && looks.over.fits();
+        self.0.as_deref().is_none_or(fits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Level::Nudge;
+    use crate::rules::testing::{Played, events, step};
+    use alloc::{format, string::String, vec::Vec};
+
+    const RULE: &str = "stagnation";
+
+    /// Command lines with their answers.
+    fn play<'a>(steps: impl IntoIterator<Item = (&'a str, &'a str)>) -> Played {
+        let run = |(line, answer): (&str, &str)| step("ann", "bash", &format!(r#"{{"command":"{line}"}}"#), answer);
+        let lines: Vec<String> = steps.into_iter().flat_map(run).collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn tests_that_passed() {
+        let looks = [
+            ("git diff --stat", "tides.py | 2 +-"),
+            ("git status --short", " M tides.py, and nothing else"),
+            ("cat tides.py", "def tide(hour):\n    return hour % 12"),
+            ("git log -1 --oneline", "4f1c Tides by the hour"),
+        ];
+        let runs = [
+            ("pytest -q", "31 passed in 1.20s"),
+            ("pytest", "tests/test_tides.py ....\n31 passed in 1.31s"),
+            ("python -m pytest -q", "31 passed in 1.18s"),
+            ("pytest -q 2>&1 | tail -3", "31 passed in 1.22s"),
+        ];
+        let by_turns = || runs.into_iter().zip(looks).flat_map(|(run, look)| [run, look]);
+        play(by_turns()).strongest(RULE, Nudge);
+        // Something is changed in between, or fails.
+        let edit = ("sed -i s/12/24/ tides.py", "");
+        play(by_turns().flat_map(|step| [step, edit])).expect(RULE, &[]);
+        let fails = ("pytest -q", "1 failed, 30 passed in 1.4s");
+        play([runs[0], looks[0], runs[1], looks[1], fails, looks[2], runs[2], looks[3], runs[3]]).expect(RULE, &[]);
+        // Each part of the suite once; one test over and over, whose rate is asked for.
+        let parts = ["tests/test_tides.py", "tests/test_buoys.py", "tests/test_locks.py", "tests/test_ports.py"];
+        let lines = parts.map(|part| format!("pytest -q {part}"));
+        let each = lines.iter().zip(looks).flat_map(|(line, look)| [(line.as_str(), "9 passed in 0.3s"), look]);
+        play(each).expect(RULE, &[]);
+        let seeds: Vec<String> = (0..8).map(|at| format!("SEED={at}1 pytest -q tests/test_tides.py")).collect();
+        play(seeds.iter().map(|line| (line.as_str(), "9 passed in 0.3s"))).expect(RULE, &[]);
+    }
+
+    /// Looks at a delivery, each after a pause and in one of three forms.
+    fn looks<'a>(answers: impl IntoIterator<Item = &'a str>) -> Played {
+        let look = |(at, answer): (usize, &str)| {
+            let form = ["--short", "--json state", "| tail -5"][at % 3];
+            let args = format!(r#"{{"command":"sleep {}; quayctl delivery 771 {form}"}}"#, 30 + 10 * at);
+            step("ann", "bash", &args, answer)
+        };
+        let lines: Vec<String> = answers.into_iter().enumerate().flat_map(look).collect();
+        events("{}", &lines)
+    }
+
+    #[test]
+    fn what_is_over() {
+        let over = ["delivery 771 is failed after 41s", "{\"state\":\"failed\"}", "771 failed, 41s"];
+        looks(over.into_iter().cycle().take(8)).strongest(RULE, Nudge);
+        // It goes on once more.
+        let again =
+            ["failed after 41s", "running", "failed after 38s", "pending", "failed after 40s", "queued", "failed"];
+        looks(again).expect(RULE, &[]);
+        // Each tells something else.
+        let parts =
+            ["crane failed", "hold failed, too", "pilot succeeded", "tug finished", "customs failed", "gate expired"];
+        looks(parts).expect(RULE, &[]);
+        // It tells how far it is.
+        let far: Vec<String> = (1..9).map(|at| format!("completed {at}0 of 90")).collect();
+        looks(far.iter().map(String::as_str)).expect(RULE, &[]);
+    }
+}
