@@ -94,8 +94,8 @@ impl Window<Outing> {
         let first = same.clone().find(|call| call.weight > 0)?;
         let often = same.clone().count() * 2 >= self.seen.len();
         let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
-        // Where each is about another thing, it takes one more: it may be that thing's own.
-        let other = self.same(class).any(|call| call.target != first.target);
+        // Where each is about another thing, it takes one more: it may be that thing's own. A question is no thing.
+        let other = self.same(class).any(|call| call.target != first.target && call.target != call.call);
         let others = u32::from(other && self.is_batch(class));
         often.then_some(((weight / u32::from(WHOLE)).saturating_sub(others), first))
     }
