@@ -156,9 +156,9 @@ impl<'a> Payload<'a> {
     /// The words of the texts among its arguments, as [`word_hashes`] tells them: what an answer repeats of them is no news.
     pub(crate) fn words(&self) -> &[u32] {
         self.words.get_or_init(|| {
-            let mut words = Vec::new();
+            let mut words = Vec::with_capacity(WORDS);
             for (_, value) in self.call.args.as_ref().and_then(Value::as_object).into_iter().flatten() {
-                words.extend(value.as_str().into_iter().flat_map(|text| word_hashes(text).take(WORDS)));
+                words.extend(word_hashes(value.as_str().unwrap_or_default()).take(WORDS));
             }
             words
         })

@@ -10,7 +10,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::Ring;
+use crate::state::{Call, Ring};
 use crate::text::{Asks, Key, combine, has_digit, printable};
 use alloc::{format, vec, vec::Vec};
 use looks::Looks;
@@ -67,6 +67,11 @@ impl Words {
     }
 }
 
+/// Whether a call asks for something in natural language.
+fn is_question(call: &Call) -> bool {
+    call.asks == Asks::Prose && !call.mutates
+}
+
 impl Rule for NoNewInformation {
     const ID: &'static str = "no-new-information";
     const ABOUT: &'static str = "Questions whose answers hold no new words, or parts of one thing read over and over.";
@@ -78,7 +83,7 @@ impl Rule for NoNewInformation {
     #[inline]
     fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
         match fact {
-            Fact::Call(call, _) => call.asks == Asks::Prose && !call.mutates,
+            Fact::Call(call, _) => is_question(call),
             Fact::Step(step, _) => step.call.as_ref().is_some_and(|call| !call.mutates),
             _ => false,
         }
@@ -86,8 +91,7 @@ impl Rule for NoNewInformation {
 
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         if let Fact::Call(call, payload) = fact
-            && call.asks == Asks::Prose
-            && !call.mutates
+            && is_question(call)
         {
             // What an answer repeats of its question is no news.
             payload.words().iter().for_each(|word| _ = state.known.learn(*word));

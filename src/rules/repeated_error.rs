@@ -45,8 +45,8 @@ const REPEATED_ERROR: Row<Outing, Waits> = Row {
     see,
     holds: |window, _, view| {
         let outlook = |class| {
-            let (count, _) = window.evidence(class)?;
-            Some(if window.is_batch(class) { view.told(view.limits, count) } else { view.of(count) })
+            let Evidence { count, batch, .. } = window.evidence(class)?;
+            Some(if batch { view.told(view.limits, count) } else { view.of(count) })
         };
         Outlook::of_all(window.seen.iter().filter_map(|call| outlook(call.class?)))
     },
@@ -87,37 +87,46 @@ codec!(struct Outing {
     class, weight, round, light, call, target, mutates, mutations, at, waited, seen,
 });
 
+impl Outing {
+    /// Whether it was about no thing of its own, but asked for something.
+    const fn is_question(&self) -> bool {
+        self.target == self.call
+    }
+}
+
+/// What there is of one class.
+struct Evidence<'a> {
+    count: u32,
+    first: &'a Outing,
+    /// What fails on ever new targets is a search or a batch: that is told, and refused for none of them.
+    batch: bool,
+}
+
 impl Window<Outing> {
-    /// The evidence for one class: weight, first and number of occurrences.
-    fn evidence(&self, class: Key) -> Option<(u32, &Outing)> {
+    fn evidence(&self, class: Key) -> Option<Evidence<'_>> {
         let same = self.same(class);
         let first = same.clone().find(|call| call.weight > 0)?;
         let often = same.clone().count() * 2 >= self.seen.len();
         let weight: u32 = same.map(|call| u32::from(call.weight)).sum();
-        // Where each is about another thing, it takes one more: it may be that thing's own. A question is no thing.
-        let other = self.same(class).any(|call| call.target != first.target && call.target != call.call);
-        let others = u32::from(other && self.is_batch(class));
-        often.then_some(((weight / u32::from(WHOLE)).saturating_sub(others), first))
+        let batch = elsewhere(self.same(class).map(|call| Some(call.target)));
+        // Where each is about another thing, it takes one more: it may be that thing's own.
+        let others = batch && self.same(class).any(|call| call.target != first.target && !call.is_question());
+        let count = (weight / u32::from(WHOLE)).saturating_sub(others.into());
+        often.then_some(Evidence { count, first, batch })
     }
 
     fn same(&self, class: Key) -> impl Iterator<Item = &Outing> + Clone {
         self.seen.iter().filter(move |call| call.class == Some(class))
     }
 
-    /// What fails on ever new targets is a search or a batch: that is told, and refused for none of them.
-    fn is_batch(&self, class: Key) -> bool {
-        elsewhere(self.same(class).map(|call| Some(call.target)))
-    }
-
     fn signal(&self, name: &str, class: Key, cx: &Cx<'_>) -> Option<Signal> {
-        let (count, first) = self.evidence(class)?;
+        let Evidence { count, first, batch } = self.evidence(class)?;
         if !cx.limits.reached(count, 1) {
             return None;
         }
         let same = self.same(class);
         let times = same.clone().count();
         let different = same.clone().any(|call| call.call != first.call);
-        let batch = self.is_batch(class);
         let tool = printable(name, 48);
         let arguments = match first.call {
             _ if different => " with different arguments",

@@ -15,7 +15,7 @@ const KNOWN: usize = 24;
 const MOVES: usize = 12;
 /// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
 const TELLS: usize = 20;
-/// Of so many of the latest ones (as the message has it), so many are told of.
+/// Of so many of the latest ones, so many are told of.
 const LATEST: u32 = 10;
 const MOST: u32 = 9;
 /// The same of as many in a row.
@@ -60,15 +60,16 @@ impl Revisits {
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
         let places = self.0.as_ref()?;
         let (times, row) = (places.past.count_ones(), places.past.trailing_ones());
-        let in_row = row >= ROW;
-        let of = [if in_row { "the last " } else { "" }, &number(if in_row { row } else { times })].concat();
-        let latest = if in_row { "" } else { " of the last 10" };
+        let (row, times, latest) = (row >= ROW, [number(row), number(times)], number(LATEST));
+        let [in_row, known] = &times;
+        let which = if row { ["the last ", in_row, ""] } else { [known, " of the last ", &latest] };
         let found = Found {
             kind: "nothing-new",
             name: "calls",
             what: combine("stagnation/revisits", &[]),
             points: places.points(),
-            message: [&of, latest, " calls were all made before and got the answers that they had got before"].concat(),
+            message: [&which.concat(), " calls were all made before and got the answers that they had got before"]
+                .concat(),
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };
