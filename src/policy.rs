@@ -1,7 +1,8 @@
 //! From signals to a verdict: the ladder lives here and nowhere else.
 //!
 //! A rule's evidence asks for a raw level. The ladder turns that into the level that is given:
-//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`;
+//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`, those of
+//!   other rules about the same calls as well;
 //! - a block, gate or halt is given as long as the evidence asks for it;
 //! - a loop that comes back after a nudge gets no fresh budget: the rung after the nudge is what it gets, where that
 //!   rung is a block;
@@ -97,8 +98,19 @@ codec!(struct Exemption { what, until });
 struct Told<'a> {
     rule: &'static Description,
     level: Level,
+    /// Whether the loop is new.
+    fresh: bool,
     threshold: u32,
     signal: &'a Signal,
+}
+
+/// What a loop is to the ladder.
+#[derive(Clone, Copy, PartialEq)]
+enum Loop {
+    New,
+    Known,
+    /// It was nudged, and goes on.
+    Nudged,
 }
 
 /// A verdict and, of its findings' rules, those whose loop is reported for the first time.
@@ -113,8 +125,8 @@ pub(crate) struct Judgement {
 }
 
 impl Ladder {
-    /// The level to give where the evidence asks for `raw`, whether this loop is new, and where it began. `now` is the
-    /// current event.
+    /// The level to give where the evidence asks for `raw`, whether this loop is new or was nudged before and goes on, and where it
+    /// began. `now` is the current event.
     fn give(
         &mut self,
         (identity, place): (Key, Place),
@@ -122,29 +134,30 @@ impl Ladder {
         onset: Onset,
         now: u64,
         limits: &Limits,
-    ) -> (Level, bool, Onset) {
+    ) -> (Level, Loop, Onset) {
         // Mostly it is among the latest, as below.
         let known = self.said.iter().rposition(|said| said.identity == identity);
         let said = known.and_then(|index| self.said.remove(index));
         let (mut refused, mut round, mut mutations) = (0, None, 0);
-        let (given, remembered, fresh, onset) = match said {
-            None => (raw, raw, true, onset),
+        let (given, remembered, is, onset) = match said {
+            None => (raw, raw, Loop::New, onset),
             // A window that moves on takes its first event along; the loop still began where it did.
             Some(said) if onset.seq <= said.seen => {
                 (refused, round, mutations) = (said.refused, said.round, said.mutations);
                 let given = if raw > said.level || raw >= Level::Block { raw } else { Level::Observe };
-                (given, raw.max(said.level), false, if said.onset.seq < onset.seq { said.onset } else { onset })
+                let is = if said.level >= Level::Nudge { Loop::Nudged } else { Loop::Known };
+                (given, raw.max(said.level), is, if said.onset.seq < onset.seq { said.onset } else { onset })
             }
             Some(said) => {
                 let relapse =
                     limits.rung_above(Level::Nudge).filter(|rung| *rung == Level::Block).unwrap_or(Level::Nudge);
                 let given = if said.level >= Level::Nudge { raw.max(relapse) } else { raw };
-                (given, given, true, onset)
+                (given, given, Loop::New, onset)
             }
         };
         let said = Said { identity, place, level: remembered, onset, seen: now, refused, round, mutations };
         self.said.push(said, REMEMBERED);
-        (given, fresh, onset)
+        (given, is, onset)
     }
 
     /// Calls of a loop that were refused, and with the one at hand made again although they were.
@@ -214,7 +227,7 @@ pub(crate) fn decide(
     let config = &settings.config;
     sort_few(&mut raised, |one, other| one.0 > other.0);
     let (mut fresh, mut refused) = (Vec::new(), Vec::new());
-    let mut question = None;
+    let (mut question, mut nudged) = (None, false);
     let mut silent = Recommendation::Continue;
     // A signal is large, and stays where it is.
     let mut told: Vec<Told<'_>> = Vec::with_capacity(raised.len());
@@ -245,7 +258,7 @@ pub(crate) fn decide(
             }
             continue;
         }
-        let (given, new, onset) = run.ladder.give((identity, place), raw, signal.onset, seq, limits);
+        let (given, is, onset) = run.ladder.give((identity, place), raw, signal.onset, seq, limits);
         // What is only told is not refused for having been told before.
         let given = if signal.extra.only_told { given.min(raw) } else { given };
         signal.onset = onset;
@@ -253,16 +266,23 @@ pub(crate) fn decide(
         if signal.extra.recommend && level == Level::Observe {
             silent = signal.advice.recommendation;
         }
-        if new {
+        if is == Loop::New {
             fresh.push(rule.id);
         }
+        nudged |= is == Loop::Nudged && is_of_calls(rule);
         if level >= Level::Block
             && signal.extra.each.is_some()
             && run.ladder.refuse(identity, occasion, run.counted.new_mutations.into())
         {
             refused.push(identity);
         }
-        told.push(Told { rule, level, threshold, signal });
+        told.push(Told { rule, level, fresh: is == Loop::New, threshold, signal });
+    }
+    // One loop that several rules find is nudged once.
+    for told in &mut told {
+        if nudged && told.fresh && told.level == Level::Nudge && is_of_calls(told.rule) {
+            told.level = Level::Observe;
+        }
     }
     // Stable: at equal level the rule that is checked earlier leads.
     sort_few(&mut told, |one, other| one.level < other.level);
@@ -313,6 +333,11 @@ pub(crate) fn decide(
         verdict.recovery = None;
     }
     Judgement { verdict, fresh, loops, refused }
+}
+
+/// Whether a rule finds loops of calls, and no budget that is used up.
+const fn is_of_calls(rule: &Description) -> bool {
+    rule.per_tool && rule.budget.is_none()
 }
 
 /// The event at hand, as what it leaves in findings.
@@ -391,7 +416,7 @@ pub(crate) fn asked(call: &ToolCall) -> Option<String> {
 }
 
 fn finding(told: &Told<'_>, run: &Run, scene: &Scene<'_>) -> Finding {
-    let Told { rule, level, threshold, signal } = *told;
+    let Told { rule, level, threshold, signal, .. } = *told;
     let scope = scene.scope();
     let known = run.standings.known(rule.id, &signal.signature, scope);
     let nothing = Evidence::default();
@@ -504,8 +529,9 @@ fn actions(level: Level, onset: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::json;
+    use crate::model::Level;
     use crate::rules::testing::pair;
-    use alloc::{string::String, vec::Vec};
+    use alloc::{format, string::String, vec::Vec};
 
     /// The guidance of the last event of `events`.
     fn told(events: &[&str]) -> String {
@@ -513,6 +539,17 @@ mod tests {
         let verdicts: Vec<_> =
             events.iter().map(|event| detector.record(&json::event(event).unwrap()).unwrap()).collect();
         verdicts.last().and_then(|verdict| verdict.guidance.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_loop_that_several_rules_find_is_nudged_once() {
+        let mut detector = json::detector("{}").unwrap();
+        let step = |at: usize| pair("moor", &format!(r#"{{"berth":"b{}"}}"#, " ".repeat(at)), "error", "no such berth");
+        let verdicts: Vec<_> =
+            (0..5).flat_map(step).map(|event| detector.record(&json::event(&event).unwrap()).unwrap()).collect();
+        let nudges = verdicts.iter().filter(|verdict| verdict.level == Level::Nudge).count();
+        let rules: Vec<_> = verdicts.iter().flat_map(|verdict| &verdict.findings).map(|found| &found.rule).collect();
+        assert!(nudges == 1 && rules.iter().any(|rule| **rule != *rules[0]), "{nudges} {rules:?}");
     }
 
     #[test]
@@ -532,8 +569,8 @@ mod tests {
         let failed: Vec<String> = (0..10_usize)
             .flat_map(|n| {
                 let word = ["oak", "elm", "ash", "fir", "yew", "bay", "box", "fig", "nut", "tea"][n];
-                let error = alloc::format!("{word} {word} broke the {word}");
-                pair("saw", &alloc::format!(r#"{{"log":"{word}"}}"#), "error", &error)
+                let error = format!("{word} {word} broke the {word}");
+                pair("saw", &format!(r#"{{"log":"{word}"}}"#), "error", &error)
             })
             .collect();
         let failed = told(&failed.iter().map(String::as_str).collect::<Vec<_>>());

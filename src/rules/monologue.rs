@@ -209,7 +209,7 @@ impl Rule for Monologue {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::{events, says};
+    use crate::rules::testing::{alone, events, says};
     use alloc::{format, string::String, vec, vec::Vec};
     use core::iter::repeat_n;
 
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn others_between() {
         let (a, b) = (says("First I will check the cache."), says("Then I will check the log."));
-        events("{}", [&a, &b, &a, &b, &a]).last(RULE, Nudge);
+        events(&alone(RULE), [&a, &b, &a, &b, &a]).last(RULE, Nudge);
         let other = a.replacen('{', r#"{"agent":"b","#, 1);
         events("{}", [&a, &other, &a, &other]).expect(RULE, &[]);
     }

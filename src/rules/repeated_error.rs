@@ -302,7 +302,7 @@ fn see(
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::{Script, events, pair};
+    use crate::rules::testing::{Script, alone, events, pair};
     use alloc::{format, vec::Vec};
 
     const RULE: &str = "repeated-error";
@@ -343,7 +343,7 @@ mod tests {
         Script::new("{}").play("a!x b!x c!x").expect(RULE, &[(5, Nudge)]);
         // Each time something else: a batch is told of, and not refused.
         let batch = "look/=a!x look/=b!x look/=c!x look/=d!x look/=e!x look/=f!x look/=g!x look/=h!x look/=i!x";
-        Script::new("{}").play(batch).strongest(RULE, Nudge);
+        Script::new(&alone(RULE)).play(batch).strongest(RULE, Nudge);
         Script::new("{}").play(&batch.replace(['d', 'e', 'i'], "a")).last(RULE, Halt);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x").last(RULE, Block);
         Script::new("{}").play("a!x b!x c!x d!x e!x f!x g!x h!x").last(RULE, Halt);
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn one_more_where_each_is_another_thing() {
         let read = |path: &str| pair("read_chart", &format!(r#"{{"path":"{path}"}}"#), "error", "no such chart");
-        let reads = |paths: &[&str]| events("{}", paths.iter().flat_map(|path| read(path)));
+        let reads = |paths: &[&str]| events(&alone(RULE), paths.iter().flat_map(|path| read(path)));
         reads(&["north.map", "south.map", "mole.map"]).expect(RULE, &[]);
         reads(&["north.map", "south.map", "mole.map", "quay.map"]).expect(RULE, &[(7, Nudge)]);
     }
@@ -383,7 +383,7 @@ mod tests {
     fn a_batch_that_changes_things_is_one_as_well() {
         let each = |tool: &str, name: &str, error: &str| {
             let step = |at| pair(tool, &format!(r#"{{"{name}":"berth-{at}"}}"#), "error", error);
-            events("{}", (0..12).flat_map(step))
+            events(&alone(RULE), (0..12).flat_map(step))
         };
         each("cancel_order", "orderId", "the order is shipped").strongest(RULE, Nudge);
         each("send_mail", "to", "550 mailbox unavailable").strongest(RULE, Nudge);
@@ -391,7 +391,7 @@ mod tests {
         each("commit", "message", "nothing to commit").strongest(RULE, Halt);
         let shell = |line: &dyn Fn(usize) -> alloc::string::String, error: &str| {
             let step = |at| pair("bash", &format!(r#"{{"command":"{}"}}"#, line(at)), "error", error);
-            events("{}", (0..12).flat_map(step))
+            events(&alone(RULE), (0..12).flat_map(step))
         };
         shell(&|at| format!("ssh root@web{at} uptime"), "Connection refused").strongest(RULE, Nudge);
         shell(&|at| format!("nc -zv -w1 10.0.4.7 {}", 80 + at), "Connection refused").strongest(RULE, Nudge);

@@ -108,7 +108,7 @@ codec!(struct State(_));
 struct Talk {
     messages: Ring<Said>,
     words: Vocabulary,
-    /// The user named something since the latest message.
+    /// The user named something since the latest message, or the agent that wrote it.
     news: bool,
     /// Messages since the latest result; none where there was no result yet.
     since: Option<u32>,
@@ -264,7 +264,8 @@ impl Talk {
         let goal = Goal::of(text, core::iter::empty());
         let heard = self.learn(text, &goal);
         let named = heard.named;
-        if named || heard.is_fresh(&goal) {
+        let fresh = heard.is_fresh(&goal);
+        if named || fresh {
             self.parrot = None;
         }
         self.news |= named;
@@ -274,7 +275,7 @@ impl Talk {
         if named {
             self.custody.ends();
         }
-        self.answered.hears(text, cx.salt, cx.here, cx.onset);
+        self.answered.hears(text, fresh, cx);
         if !complains(text) {
             self.unhelped = Streak::default();
         } else {
@@ -285,7 +286,10 @@ impl Talk {
 
     /// Whether agents answer each other and name nothing.
     fn chats(&mut self, text: &str, goal: &Goal, said: News, cx: &Cx<'_>) -> Option<Signal> {
-        if cx.agent == 0 || said.named || text.len() > chat::LONGEST {
+        // Where no letter is a capital, names are words like others.
+        let cased = || text.chars().any(|char| char.is_lowercase() || char.is_uppercase());
+        let named = said.named || said.fresh.saturating_mul(chat::NAMES) > goal.weight() && !cased();
+        if cx.agent == 0 || named || text.len() > chat::LONGEST {
             self.chat = None;
             return None;
         }
@@ -317,14 +321,18 @@ impl Talk {
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
         let parrot = parrot.or(chat);
+        // Where agents talk, a figure that one of them gives in a few words is news to the next.
+        let names = cx.agent != 0 && said.counts && text.len() <= chat::LONGEST;
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
+            self.news |= names;
             return parrot;
         }
+        let news = core::mem::replace(&mut self.news, names);
         if said.fresh == 0 {
             self.hollow.add(cx.here, cx.onset);
         }
         let hollow = parrot.or_else(|| HOLLOW.told(&self.hollow, cx));
-        let mut leaves = if core::mem::take(&mut self.news) { tuned::TALK_USER_NEWS.get() } else { WHOLE };
+        let mut leaves = if news { tuned::TALK_USER_NEWS.get() } else { WHOLE };
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
         }

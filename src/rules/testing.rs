@@ -264,6 +264,11 @@ impl Script {
     }
 }
 
+/// A configuration in which no other rule has said anything before.
+pub(crate) fn alone(rule: &str) -> String {
+    format!(r#"{{"conventions":{{"onlyNamed":true}},"rules":{{"{rule}":{{}}}}}}"#)
+}
+
 /// Records events given as JSON, every one a second of event time after the other.
 pub(crate) fn events<S: AsRef<str>>(config: &str, events: impl IntoIterator<Item = S>) -> Played {
     let mut script = Script::new(config);

@@ -213,6 +213,15 @@ impl Step {
         unmarked
     }
 
+    /// Whether a statement has changed as many as it was allowed to, so that there are more.
+    pub(crate) fn leaves_more(&self, result: &ToolResult) -> bool {
+        let tells = |number: u32| {
+            let mut numbers = result.output.split(|char: char| !char.is_ascii_digit());
+            numbers.any(|digits| digits.parse() == Ok(number))
+        };
+        self.call.as_ref().is_some_and(|call| call.limit > 0 && tells(call.limit))
+    }
+
     /// Whether waiting may end what its result tells.
     pub(crate) fn transient(&self, result: &ToolResult) -> bool {
         if self.facts.failed { self.facts.transient } else { transient(result) }

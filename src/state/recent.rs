@@ -25,6 +25,12 @@ impl<const N: usize> Recent<N> {
         at.is_some()
     }
 
+    /// Whether something is among the latest `count`.
+    pub(crate) fn lately(&self, mark: u32, count: usize) -> bool {
+        let half = (mark as u16).max(1);
+        self.0.iter().rev().take(count).any(|known| *known == half)
+    }
+
     fn known(&self) -> impl Iterator<Item = &u16> {
         self.0.iter().filter(|half| **half != 0)
     }

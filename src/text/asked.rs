@@ -15,19 +15,23 @@ const WATCH: u32 = 20;
 const WITHIN: u32 = 4;
 
 /// What is counted when something is done again; words apart by blanks, as in all lists here: a table of texts would be twice as large.
-const TIMES: &str = "attempts cycles durchgänge durchläufe ejecuciones essais fois iterations lecturas läufe mal measurements \
-    messungen mesures passes readings repeats repetitions reps rondas rounds runden runs samples times trials \
-    veces vezes volte x";
+const TIMES: &str = "attempts cycles defa durchgänge durchläufe ejecuciones essais fois gange ganger gånger iterations keer kere \
+    kertaa kez krát lecturas läufe maal mal measurements messungen mesures passes razy readings repeats repetitions reps \
+    rondas rounds runden runs samples times trials veces vezes volte x раз раза";
+/// The same in scripts without blanks, right behind the number, and what makes a watch of a span there.
+const COUNTED: [char; 4] = ['回', '次', '遍', '번'];
+const EACH: [&str; 5] = ["ごと", "おき", "每", "毎", "마다"];
 /// Numbers in words, and what each is.
 const NUMBERS: &str = "dozen eight eleven fifteen fifty five four hundred nine seven six ten three twenty";
 const VALUES: [u8; 14] = [12, 8, 11, 15, 50, 5, 4, 100, 9, 7, 6, 10, 3, 20];
 /// Words before a number that make it a limit.
 const LIMITS: &str = "bis exceed höchstens limit max maximal maximum most máximo only than to up within";
 /// Words that begin how often, and the spans of time that follow them.
-const EVERY: &str = "alle cada chaque each every jede ogni toutes";
-const SPANS: &str = "abend day days dia evening giorni giorno h heure heures hora horas hour hours jour jours m mattina min mins \
+const EVERY: &str = "alle cada chaque each elke every her hver hvert jede ogni toutes varje каждую каждые каждый";
+const SPANS: &str = "abend dakika dakikada day days dia evening giorni giorno h heure heures hora horas hour hours jour jours m mattina min mins \
     minute minuten minutes minuti minuto minutos morgen morning night noche s sec seconde secondes seconds \
-    segundos sekunde sekunden semaine semana sera soir stunde stunden tag tage week woche";
+    segundos minut minuter sekunde sekunden semaine semana sera soir stunde stunden tag tage timme uur week woche день минут минуту \
+    минуты секунд час часа часов";
 /// Words behind which a sentence tells what has been, and orders nothing.
 const TOLD: &str = "already been did failed had has have repeated was were";
 /// Words after `3 times` that compare, and such after `3 times as`.
@@ -94,10 +98,48 @@ const SWEEPS: [&str; 8] = [
     "uno por uno",
 ];
 
-/// Whether a text orders to go through many things, one after the other.
+/// Whether a text orders to go through many things, one after the other, or to see that they fail.
 pub(crate) fn orders_sweep(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    text.len() <= LONGEST && SWEEPS.iter().any(|sweep| lower.contains(sweep))
+    text.len() <= LONGEST
+        && (SWEEPS.iter().any(|sweep| lower.contains(sweep))
+            || text.split(['.', '!', '?', ';', '\n']).any(wants_failures))
+}
+
+/// Words that order to see whether something is so, words that say how it has to be, and words for what is refused.
+const SEE: &str =
+    "assert check compruebe comprueba confirm ensure prove prüfe prüfen test teste verify verifica vérifie vérifiez";
+const HAS_TO: &str = "debe deben deve devono doit doivent expect muss must müssen should soll sollen sollte";
+const REFUSED: &str = "abgelehnt abgewiesen blocked denied fail fails forbidden rechaza rechazado rechazados refuse refused refusé \
+    refusés refuses reject rejected rejects rifiutato rifiutati verweigert";
+/// Words before those that begin an order, and words between that make it what goes wrong or must not.
+const THEN: &str = "and bitte et now please then to und y";
+const THAT: &str = "all any che dass each every que that";
+const WHY: &str = "aber but can't cannot don't how if instead ma mais never no not nor pero stop warum what when where which why \
+    without";
+/// Things that are to fail where they are called negative.
+const CASES: &str = "case cases check checks path paths test tests";
+
+/// `Check that a guest is refused everywhere`, `each must return 422`, `run the negative cases`.
+fn wants_failures(sentence: &str) -> bool {
+    let (mut orders, mut sees, mut has_to, mut last) = (false, false, false, "");
+    let is_of_name = |char: char| is_of_word(char) || char == '_';
+    for word in sentence.split(|char: char| !is_of_name(char)).filter(|word| !word.is_empty()) {
+        let status = word.len() == 3 && word.parse().is_ok_and(|code: u32| (400..600).contains(&code));
+        if (sees || has_to) && listed(REFUSED, word)
+            || has_to && status
+            || same(last, "negative") && listed(CASES, word)
+        {
+            return true;
+        }
+        let ends = listed(WHY, word);
+        sees = !ends && (sees || orders && listed(THAT, word));
+        orders = (last.is_empty() || listed(THEN, last)) && listed(SEE, word);
+        // Another status is what it has to be.
+        has_to = !ends && word.parse::<u32>().is_err() && (has_to || listed(HAS_TO, word));
+        last = word;
+    }
+    false
 }
 
 /// The most times that a text orders something; 0 where it orders nothing of the kind.
@@ -129,6 +171,7 @@ fn of_sentence(sentence: &str) -> u32 {
         };
         let count = match word.strip_suffix('x').and_then(number) {
             Some(count) => Some(count),
+            None if !word.is_ascii() && word.contains(|char: char| char.is_ascii_digit()) => Some(counted(word)),
             // So often for each of several things is twice as often at least: `five runs each`, `five of each`, `5 times per setting`.
             None if same(word, "each") || same(word, "per") && listed(TIMES, before[3]) => {
                 let [.., other, latest] = before;
@@ -144,6 +187,20 @@ fn of_sentence(sentence: &str) -> u32 {
             most = count;
         }
         before = [before[1], before[2], before[3], word];
+    }
+    most
+}
+
+/// What a text of a script without blanks orders: `テストを15回`, `每5分钟`; `第3次` is the third.
+fn counted(text: &str) -> u32 {
+    let each = EACH.iter().any(|each| text.contains(each));
+    let (mut most, mut rest) = (0, text);
+    while let Some((before, number_on)) = rest.find(|char: char| char.is_ascii_digit()).map(|at| rest.split_at(at)) {
+        let end = number_on.find(|char: char| !char.is_ascii_digit()).unwrap_or(number_on.len());
+        let (count, behind) = number_on.split_at(end);
+        let times = behind.starts_with(COUNTED) && !before.ends_with('第');
+        most = most.max(if each { WATCH } else { number(count).filter(|_| times).unwrap_or(0) });
+        rest = behind;
     }
     most
 }
@@ -192,6 +249,28 @@ mod tests {
         for text in ["Look at them one after the other", "Prüfe die Häfen nacheinander", "Try them one by one"] {
             assert!(orders_sweep(text), "{text}");
         }
+        for text in [
+            "Check that a guest is refused on all doors of the harbour",
+            "Go through the list. Each of them must return 422.",
+            "Run the negative cases of the berth API",
+            "Prüfe, dass der Gast überall abgewiesen wird",
+        ] {
+            assert!(orders_sweep(text), "{text}");
+        }
+        for text in [
+            "Check why the guest is refused",
+            "The build must not fail",
+            "Make sure that no test fails",
+            "Every call fails with 403, mend it",
+            "cargo check fails in the harbour",
+            "test_berths fails since the flood",
+            "Test 7 fails again",
+            "GET /berths should return 200 and gives 404",
+            "It should work but fails",
+            "Test the price and ship it. It was rejected twice.",
+        ] {
+            assert!(!orders_sweep(text), "{text}");
+        }
         for text in ["Which of them is one?", "By one and one", ""] {
             assert!(!orders_sweep(text), "{text}");
         }
@@ -218,6 +297,13 @@ mod tests {
             ("This one is 3 times as long", 0),
             ("Becca owns 3 times the cards of Ida", 0),
             ("Toss it ten times and tell me how often it was heads", 10),
+            ("Kör provet 15 gånger utan att ändra något", 15),
+            ("Запусти тест 12 раз и посчитай", 12),
+            ("テストを15回実行してください", 15),
+            ("请把测试运行20次", 20),
+            ("每5分钟看一次日志", WATCH),
+            ("테스트를 열 번, 아니 14번 돌려 주세요", 14),
+            ("请在第3次会议之前准备好", 0),
             ("You have repeated the same mistake four times", 0),
             ("try at most 5 times", 0),
             ("up to 3 attempts", 0),

@@ -22,7 +22,7 @@ const VOLATILE_WORDS: [&str; 12] = [
 const VOLATILE_ENDS: [&str; 3] = ["at", "ms", "ns"];
 
 /// Whole names that do.
-const VOLATILE_NAMES: [&str; 26] = [
+const VOLATILE_NAMES: [&str; 29] = [
     "calculatedid",
     "callid",
     "correlationid",
@@ -33,11 +33,14 @@ const VOLATILE_NAMES: [&str; 26] = [
     "invocationid",
     "logid",
     "messageid",
+    "ms",
     "operationid",
     "processid",
     "ratelimit",
     "requestid",
     "responseid",
+    "rev",
+    "revision",
     "runid",
     "sessionid",
     "spanid",
@@ -51,12 +54,32 @@ const VOLATILE_NAMES: [&str; 26] = [
     "workingdirectory",
 ];
 
+/// Whole names of what a tool calls its own doing, this time: drawn, even where it is short.
+const DOINGS: [&str; 14] = [
+    "correlation",
+    "op",
+    "operation",
+    "opid",
+    "ref",
+    "reference",
+    "req",
+    "reqid",
+    "request",
+    "rid",
+    "run",
+    "trace",
+    "txid",
+    "txn",
+];
+
 /// What a field's name tells of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named {
     Volatile,
     /// An id: it goes where it looks drawn, not counted, for a short or plain number is content.
     Id,
+    /// An id of the answer itself: it goes where it looks drawn or is hexadecimal.
+    Doing,
     Content,
 }
 
@@ -86,10 +109,15 @@ impl Told {
 }
 
 pub(super) fn named(name: &str) -> Named {
-    const NAMES: Sieve = Sieve::of(&[&VOLATILE_NAMES]);
+    const NAMES: Sieve = Sieve::of(&[&VOLATILE_NAMES, &DOINGS]);
     const WORDS: Sieve = Sieve::of(&[&VOLATILE_WORDS]);
-    if NAMES.passes_name(name) && listed_name(&VOLATILE_NAMES, name) {
-        return Named::Volatile;
+    if NAMES.passes_name(name) {
+        if listed_name(&VOLATILE_NAMES, name) {
+            return Named::Volatile;
+        }
+        if listed_name(&DOINGS, name) {
+            return Named::Doing;
+        }
     }
     let is_volatile = |word: &str| WORDS.passes_name(word) && listed(&VOLATILE_WORDS, word);
     let mut words = name_words(name);
@@ -166,7 +194,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&VOLATILE_WORDS[..], &VOLATILE_ENDS, &VOLATILE_NAMES] {
+        for list in [&VOLATILE_WORDS[..], &VOLATILE_ENDS, &VOLATILE_NAMES, &DOINGS] {
             assert_sorted(list);
         }
     }

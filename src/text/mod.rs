@@ -75,6 +75,7 @@ pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, 
 pub(crate) use late::Late;
 pub(crate) use left::Left;
 pub(crate) use lines::trimmed;
+pub(crate) use mask::{Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, Named, edit, keeps_notes, kind, kind_of, limit, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, told, transient};

@@ -27,6 +27,22 @@ const END: usize = 3000;
 const MARKS: [&str; 4] = ["error", "exception", "failed", "fatal"];
 /// Words that deny what one of the two words after them would mark: `0 failed`, `no error`, `without any error`.
 const DENY: [&str; 5] = ["0", "no", "not", "without", "zero"];
+/// Words that make a subject of the mark before them: `Error handling`, `error pages`.
+const TOPICS: [&str; 13] = [
+    "boundaries",
+    "boundary",
+    "budget",
+    "codes",
+    "correction",
+    "guide",
+    "handler",
+    "handlers",
+    "handling",
+    "messages",
+    "pages",
+    "rates",
+    "reporting",
+];
 /// Words after which the rest of a line tells of no error that has come about: `if the result is an error`, `Warning: the error
 /// log is full`.
 const ASIDE: [&str; 10] = ["debug", "hint", "if", "info", "note", "unless", "warn", "warning", "when", "whenever"];
@@ -170,6 +186,9 @@ fn is_json(output: &str) -> bool {
 const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
 const STANDS: [&str; 9] = ["code", "outcome", "phase", "reason", "result", "state", "status", "status_code", "verdict"];
 const WELL: [&str; 3] = ["ok", "succeeded", "success"];
+/// The same of an answer that is a verdict; further in they are what records have.
+const PASSES: [&str; 6] = ["accepted", "allowed", "approved", "pass", "passed", "valid"];
+const DECIDES: [&str; 2] = ["decision", "event"];
 /// How words begin that tell that something did not go well.
 const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
 /// Bytes of JSON that are looked through, and levels.
@@ -210,6 +229,7 @@ pub(crate) fn down(output: &str) -> Option<&str> {
 }
 
 fn is_trouble(value: &Value, levels: usize) -> bool {
+    let is_whole = levels == LEVELS;
     let Some(levels) = levels.checked_sub(1) else { return false };
     match value {
         Value::Array(items) => items.iter().any(|item| is_trouble(item, levels)),
@@ -229,10 +249,10 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
             };
             listed(&WRONG, name) && !nothing
-                || listed(&STANDS, name)
+                || (listed(&STANDS, name) || is_whole && listed(&DECIDES, name))
                     && (value.as_str().is_some_and(ill)
                         || value.as_u64().is_some_and(|code| (400..600).contains(&code)))
-                || listed(&WELL, name) && *value == Value::Bool(false)
+                || (listed(&WELL, name) || is_whole && listed(&PASSES, name)) && *value == Value::Bool(false)
                 || is_trouble(value, levels)
         }),
         _ => false,
@@ -253,7 +273,11 @@ fn is_marked(line: &str) -> bool {
         let word = line.get(from..to).unwrap_or_default();
         let named = word.ends_with("Error") || word.ends_with("Exception");
         let marks = named || !aside && listed(&MARKS, word);
-        let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to);
+        let topic = || {
+            let behind = line.get(to..).unwrap_or_default().strip_prefix([' ', '-']).unwrap_or_default();
+            listed(&TOPICS, behind.split(|char: char| !char.is_ascii_alphabetic()).next().unwrap_or_default())
+        };
+        let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to) || topic();
         let marked = marks && !denied();
         aside |= word.ends_with("Warning") || listed(&ASIDE, word);
         // `60:0: error` is a place, `0 errors` a count.

@@ -295,9 +295,9 @@ impl Reader<'_> {
                 let goes = match told.named {
                     Named::Content => false,
                     Named::Volatile => true,
-                    Named::Id => {
+                    named @ (Named::Id | Named::Doing) => {
                         let value = self.tape.node(value);
-                        value.tag == Tag::Text && is_drawn(self.tape.text(self.text, value))
+                        value.tag == Tag::Text && is_drawn(self.tape.text(self.text, value), named == Named::Doing)
                     }
                 };
                 if goes {
@@ -520,12 +520,12 @@ impl Reader<'_> {
 /// Characters of a number that may be a time.
 pub(super) const SHORTEST_EPOCH: usize = 10;
 
-/// Whether an id looks like a random one.
-fn is_drawn(id: &str) -> bool {
-    id.len() >= 12
-        && id.bytes().any(|byte| byte.is_ascii_digit())
-        && id.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && !id.contains(char::is_whitespace)
+/// Whether an id looks like a random one; `short` is whether six hexadecimal digits do.
+pub(super) fn is_drawn(id: &str, short: bool) -> bool {
+    let has = |class: fn(&u8) -> bool| id.as_bytes().iter().any(class);
+    has(u8::is_ascii_digit)
+        && (id.len() >= 12 && has(u8::is_ascii_alphabetic) && !id.contains(char::is_whitespace)
+            || short && id.len() >= 6 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Integers of fewer characters are written as they stand; only zero may have a sign that goes.

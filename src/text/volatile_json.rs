@@ -293,6 +293,9 @@ mod tests {
                 r#"{"ok":true,"total_latency":1,"elapsed":2,"requestId":"a","rate_limit_remaining":3,"cwd":"/x","etag":"e"}"#,
                 r#"{"ok":true}"#,
             ),
+            // An id of the answer itself goes where it is drawn.
+            (r#"{"ok":true,"rid":"88e56fc1","op":"3edd62","run":"60a5b73e","rev":7}"#, r#"{"ok":true}"#),
+            (r#"{"op":"add","run":"r-17","ref":"main"}"#, r#"{"op":"add","ref":"main","run":"r-17"}"#),
             (r#"[{"a":1,"in":{"pid":4,"execution_count":7,"b":2}}]"#, r#"[{"a":1,"in":{"b":2}}]"#),
             (
                 r#"{"format":"x","at":"y","stat":"z","items":3,"terms":4}"#,
@@ -374,6 +377,7 @@ mod tests {
 
     fn pruned(value: &mut serde_json::Value) -> usize {
         use super::super::fields::{Named, Parts, Told};
+        use super::super::tape::is_drawn;
         use serde_json::Value;
         match value {
             Value::Number(number) => {
@@ -398,18 +402,12 @@ mod tests {
             Value::Object(fields) if !fields.is_empty() => {
                 let mut parts = Parts::default();
                 fields.keys().for_each(|name| parts.add(Told::of(name).part));
-                let drawn = |id: &Value| {
-                    id.as_str().is_some_and(|id| {
-                        id.len() >= 12
-                            && id.bytes().any(|byte| byte.is_ascii_digit())
-                            && id.bytes().any(|byte| byte.is_ascii_alphabetic())
-                            && !id.contains(char::is_whitespace)
-                    })
-                };
+                let drawn = |id: &Value, short: bool| id.as_str().is_some_and(|id| is_drawn(id, short));
                 fields.retain(|name, value| {
                     let goes = match Told::of(name).named {
                         Named::Volatile => true,
-                        Named::Id => drawn(value),
+                        Named::Id => drawn(value, false),
+                        Named::Doing => drawn(value, true),
                         Named::Content => false,
                     };
                     !(goes || parts.wrap() && Parts::numbers(name))

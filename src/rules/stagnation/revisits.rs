@@ -13,6 +13,8 @@ use alloc::boxed::Box;
 /// Calls with their answers that are known, and such of them as count.
 const KNOWN: usize = 24;
 const MOVES: usize = 12;
+/// Of those that may be of a list, such as were the latest but so many were.
+const NEAR: usize = 2;
 /// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
 const TELLS: usize = 20;
 /// Of so many of the latest ones, so many are told of.
@@ -33,18 +35,30 @@ struct Places {
     answers: Recent<KNOWN>,
     /// Calls with the words of their answers, and with their figures less the number of steps: a game counts its moves.
     counted: Recent<MOVES>,
+    /// Of the agent, since there is anything to be known.
+    steps: u32,
     /// A bit for each of the latest [`LATEST`], 1 where it was known, the latest lowest.
     past: u16,
     seen: Streak,
 }
-codec!(struct Places { known, answers, counted, past, seen });
+codec!(struct Places { known, answers, counted, steps, past, seen });
 
 impl Revisits {
-    /// Takes a step in, and tells whether it was one more that is known. `idle` tells that time may have passed for it, or that
-    /// it is one more of a list; `changed` that something new was done.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, idle: bool, changed: bool) -> bool {
+    /// Takes a step in, and tells whether it was one more that is known. `idle` tells that it is one more of a list, and that time
+    /// may have passed for it; `changed` that something new was done.
+    pub(super) fn took(
+        &mut self,
+        step: &Step,
+        call: &Call,
+        result: &ToolResult,
+        idle: [bool; 2],
+        changed: bool,
+    ) -> bool {
         if changed {
             self.0 = None;
+        }
+        if let Some(places) = &mut self.0 {
+            places.steps = places.steps.wrapping_add(1);
         }
         // An error tells what is wrong with a call, not where one is.
         if step.facts.failed || result.output.len() < TELLS || call.asks == Asks::Handover {
@@ -82,12 +96,16 @@ impl Revisits {
 }
 
 impl Places {
-    fn took(&mut self, step: &Step, call: &Call, idle: bool) -> bool {
+    fn took(&mut self, step: &Step, call: &Call, [listed, waits]: [bool; 2]) -> bool {
         let answer = step.facts.light;
         let now = &step.kin.now;
-        let moves = u64::from(now.sum).wrapping_sub(step.index);
-        let counted = self.counted.met(mark(combine("stagnation/counted", &[call.key, now.sign.into(), moves])));
-        let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer]))) || counted && !idle;
+        let moves = now.sum.wrapping_sub(self.steps);
+        let place = mark(combine("stagnation/counted", &[call.key, now.sign.into(), moves.into()]));
+        // One call and the next of a list get on; where others lie between, it has come back.
+        let laps = !listed || !self.counted.lately(place, NEAR);
+        let counted = self.counted.met(place) && laps && !waits;
+        let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer]))) || counted;
+        let idle = listed || waits;
         // Another call that comes to what is known brings no news, and is no repetition.
         if self.answers.met(mark(answer)) && (!known || idle || call.polling) {
             return false;

@@ -1,5 +1,5 @@
 //! One error that comes back whatever is called: an install with ever other flags, a cell written anew, a build after each edit; or a
-//! few that come by turns.
+//! few that come by turns. A verdict that something is not accepted is one.
 
 use super::{Found, INSTEAD, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
@@ -7,11 +7,38 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Edit, combine, first_mark, frame, mark, root_line, told};
+use crate::text::{Edit, Key, combine, first_mark, frame, key, mark, root_line, tells_trouble, told};
 use alloc::{boxed::Box, format};
 
 /// Errors that may come by turns.
 const TURNS: usize = 4;
+
+/// Bytes of an answer that is a verdict and nothing else.
+const VERDICT: usize = 400;
+/// What stands in `false`, and in the words for what is refused, in small letters and in capitals.
+const PART: usize = 3;
+const PARTS: [&[u8; PART]; 15] = [
+    b"lse", b"jec", b"eni", b"fus", b"rro", b"ail", b"rbi", b"nva", b"bor", b"JEC", b"ENI", b"FUS", b"RRO", b"AIL",
+    b"NVA",
+];
+/// Digits of a number that measures something; longer ones are ids.
+const MEASURE: usize = 6;
+
+/// A verdict that something is not accepted: its words and its figures, for where those move it may soon be.
+fn rejection(answer: &str) -> Option<Key> {
+    // Hardly an answer holds a part of such a word, and to read it is dear.
+    let may = || answer.as_bytes().windows(PART).any(|part| PARTS.iter().any(|known| *known == part));
+    if answer.len() > VERDICT || !answer.starts_with('{') || !may() || !tells_trouble(answer) {
+        return None;
+    }
+    let words = answer.split(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | ':')));
+    let measures = words.filter(|word| {
+        word.len() <= MEASURE && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !word.is_empty()
+    });
+    let figures =
+        measures.fold(0, |figures, word| combine("stagnation/figures", &[figures, key("figure", word.as_bytes())]));
+    Some(combine("stagnation/rejection", &[frame(answer).into(), figures]))
+}
 
 /// The latest error of an agent, and how often it came while that agent met no other.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +88,8 @@ impl Trouble {
     /// Takes a step in, and tells whether it ended in an error that came back. `listed` tells that the call before was of its kind.
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, listed: bool, salt: u64) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
-        let (Some(root), output) = (step.root(result, salt), result.output.as_str()) else { return false };
+        let output = result.output.as_str();
+        let Some(root) = step.root(result, salt).or_else(|| rejection(output)) else { return false };
         let first = first_mark(output).map_or(0, frame);
         let line = root_line(output).map_or(0, |line| told(line, salt));
         let sign = mark(combine("stagnation/root", &[root, first.into(), line.into()])).max(1);

@@ -5,8 +5,8 @@
 
 use super::values::Values;
 use crate::codec::codec;
+use crate::rules::Cx;
 use crate::rules::streak::Streak;
-use crate::state::{Onset, Sighting};
 
 /// Characters of a value: shorter ones count something.
 const SHORTEST: usize = 3;
@@ -28,12 +28,13 @@ impl Answered {
         self.asked = !self.values.holds(text, SHORTEST, salt);
     }
 
-    pub(super) fn hears(&mut self, text: &str, salt: u64, sighting: Sighting, onset: Onset) {
-        let given = self.values.take(text, SHORTEST, salt);
+    /// The user speaks; much of it may be `fresh`.
+    pub(super) fn hears(&mut self, text: &str, fresh: bool, cx: &Cx<'_>) {
+        let given = self.values.take(text, SHORTEST, fresh, cx.salt);
         // Who gives the same once more, and something besides, was asked for both.
         let again = given.last || given.old && !given.new;
         if again && core::mem::take(&mut self.asked) && text.len() <= LONGEST {
-            self.again.add(sighting, onset);
+            self.again.add(cx.here, cx.onset);
         } else if given.new {
             self.ends();
         }

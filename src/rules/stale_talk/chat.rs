@@ -11,6 +11,8 @@ use crate::text::Key;
 
 /// Bytes of a message that may say nothing.
 pub(super) const LONGEST: usize = 160;
+/// One part in so many of a message has to be new where nothing else tells that it names something.
+pub(super) const NAMES: u32 = 3;
 /// Who spoke lately: of more than three, each may have its own turn.
 const SPEAKERS: usize = 3;
 

@@ -42,7 +42,7 @@ impl Custody {
 
     /// Whether there are figures in a reason that no reason before it had.
     pub(super) fn counts(&mut self, reason: &str, salt: u64) -> bool {
-        self.figures.take(reason, 1, salt).new
+        self.figures.take(reason, 1, false, salt).new
     }
 
     /// Whether it tells that the work is further on than the latest one that told it.

@@ -2,7 +2,7 @@
 
 use crate::codec::codec;
 use crate::state::Ring;
-use crate::text::{combine, figures, mark};
+use crate::text::{combine, figures, mark, salted};
 
 /// Values that are remembered.
 const VALUES: usize = 8;
@@ -19,15 +19,16 @@ pub(super) struct Given {
 }
 
 impl Values {
-    /// What a text gives, of so many characters at least.
-    pub(super) fn take(&mut self, text: &str, shortest: usize, salt: u64) -> Given {
+    /// What a text gives, of so many characters at least. Where much else in it is `fresh`, what is counted again says nothing.
+    pub(super) fn take(&mut self, text: &str, shortest: usize, fresh: bool, salt: u64) -> Given {
         let mut given = Given { old: false, last: false, new: false };
         let last = self.0.last().copied();
-        for value in values(text, shortest, salt) {
+        let all = values(text, shortest, salt).map(|value| (value, true));
+        for (value, tells) in all.chain(counted(text, shortest, salt).map(|value| (value, !fresh))).take(VALUES) {
             let known = self.0.take(|known| *known == value).is_some();
             self.0.push(value, VALUES);
-            given.old |= known;
-            given.last |= last == Some(value);
+            given.old |= known && tells;
+            given.last |= last == Some(value) && tells;
             given.new |= !known;
         }
         given
@@ -35,7 +36,8 @@ impl Values {
 
     /// Whether a text gives one that is known.
     pub(super) fn holds(&self, text: &str, shortest: usize, salt: u64) -> bool {
-        self.0.len() > 0 && values(text, shortest, salt).any(|value| self.0.iter().any(|known| *known == value))
+        let mut given = values(text, shortest, salt).chain(counted(text, shortest, salt));
+        self.0.len() > 0 && given.any(|value| self.0.iter().any(|known| *known == value))
     }
 
     pub(super) fn fits(&self) -> bool {
@@ -47,4 +49,17 @@ impl Values {
 fn values(text: &str, shortest: usize, salt: u64) -> impl Iterator<Item = u32> {
     let long = figures(text).filter(move |(_, characters)| *characters >= shortest);
     long.take(VALUES).map(move |(figure, _)| mark(combine("value", &[figure.into(), salt])))
+}
+
+/// What it gives by shorter numbers, each with the name beside it: `10 June`, `gate 4`.
+fn counted(text: &str, shortest: usize, salt: u64) -> impl Iterator<Item = u32> {
+    let words = || text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    let names = move |word: &&str| word.chars().nth(shortest - 1).is_some() && word.chars().all(char::is_alphabetic);
+    let around = core::iter::once("").chain(words()).zip(words()).zip(words().skip(1).chain(core::iter::once("")));
+    around.filter_map(move |((before, number), after)| {
+        let counts = number.len() < shortest && number.bytes().all(|byte| byte.is_ascii_digit());
+        let name = [after, before].into_iter().find(names).filter(|_| counts)?;
+        let name = salted("value/name", salt, name.to_lowercase().as_bytes());
+        Some(mark(combine("value/counted", &[name, salted("value/number", salt, number.as_bytes())])))
+    })
 }

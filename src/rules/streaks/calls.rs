@@ -239,13 +239,13 @@ mod tests {
 
     mod blind_repeat {
         use crate::model::Level::Nudge;
-        use crate::rules::testing::Script;
+        use crate::rules::testing::{Script, alone};
         use alloc::{format, string::String};
 
         #[test]
         fn table() {
             let changing: String = (0..100).map(|n| format!("a:v{n}v ")).collect();
-            Script::new("{}").play(&changing).expect("blind-repeat", &[(199, Nudge)]);
+            Script::new(&alone("blind-repeat")).play(&changing).expect("blind-repeat", &[(199, Nudge)]);
             let interrupted = changing.replacen("a:v50v", "b:v50v", 1);
             Script::new("{}").play(&interrupted).expect("blind-repeat", &[]);
             let polled = r#"{"tools":{"read":{"polling":true}}}"#;
