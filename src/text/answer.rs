@@ -15,6 +15,15 @@ pub(super) struct Says {
     pub(super) waiting: bool,
     /// The same, in words that mean it even in an error.
     pub(super) certainly_waiting: bool,
+    /// It says what keeps it from going on.
+    pub(super) stuck: bool,
+}
+
+impl Says {
+    /// What is kept from going on is not waited for.
+    pub(super) fn settled(self) -> Self {
+        if self.stuck { Self { waiting: false, certainly_waiting: false, ..self } } else { self }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

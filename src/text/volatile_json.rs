@@ -31,6 +31,11 @@ fn names_state(name: &str) -> bool {
     STATE_ENDS.iter().any(ends) || listed_name(&STATES, name)
 }
 
+/// Whether a text says that there is nothing of what its field is for.
+fn is_nothing(text: &str) -> bool {
+    text.is_empty() || ["n/a", "no", "none", "null"].iter().any(|nothing| same(text, nothing))
+}
+
 /// Names of lists whose emptiness is a negative answer.
 const LISTS: [&str; 16] = [
     "data",
@@ -98,6 +103,9 @@ const WRAPS: [&str; 12] = [
 
 /// Names under which an answer says how far it is, or what was wrong.
 const STATES: [&str; 3] = ["approval", "health", "progress"];
+/// Names under which it says what keeps it from going on.
+const KEEPS: [&str; 8] =
+    ["blockedby", "blockedreason", "blocker", "errorreason", "failurereason", "holdreason", "lasterror", "lastfailure"];
 /// The ends of such names: `jobStatus`, `provisioning_state`.
 const STATE_ENDS: [&str; 3] = ["phase", "state", "status"];
 const MESSAGES: [&str; 7] = ["detail", "error", "info", "message", "msg", "reason", "result"];
@@ -140,7 +148,7 @@ impl<'a> Answer<'a> {
         let mut read = tape.read(text, shapes)?;
         let mut says = Says::default();
         judge(&read, 0, &mut says, buffer, 0);
-        (mask(&mut read, buffer) > 0).then_some(Self { read, says })
+        (mask(&mut read, buffer) > 0).then_some(Self { read, says: says.settled() })
     }
 
     /// Whether nothing is in it but what says so: empty lists and texts, noughts, `null`, `false`.
@@ -251,6 +259,7 @@ fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: 
                 says.certainly_waiting |= inner.certainly_waiting;
             }
             Tag::Text if names_state(name) => says.waiting |= is_waiting_state(read.text(value)),
+            Tag::Text if listed_name(&KEEPS, name) => says.stuck |= !is_nothing(read.text(value)),
             Tag::Object if depth < WRAPPINGS => {
                 let negative = says.negative;
                 judge(read, at, says, buffer, depth + 1);
@@ -276,7 +285,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&LISTS[..], &NEXT, &COUNTS, &WRAPS, &STATES, &ENDS, &MESSAGES] {
+        for list in [&LISTS[..], &NEXT, &COUNTS, &WRAPS, &STATES, &ENDS, &MESSAGES, &KEEPS] {
             assert_sorted(list);
         }
     }
@@ -358,6 +367,9 @@ mod tests {
             (r#"{"status":"IN_PROGRESS"}"#, false, true),
             (r#"{"job":{"state":"queued"}}"#, false, true),
             (r#"{"status":"done","title":"pending"}"#, false, false),
+            (r#"{"state":"queued","blocked_reason":"no quota left"}"#, false, false),
+            (r#"{"state":"queued","blocked_reason":"none"}"#, false, true),
+            (r#"{"state":"queued","blocked_reason":null}"#, false, true),
         ] {
             let mut buffers = Buffers::default();
             let answer = Answer::read(text, &mut buffers).expect("an answer");

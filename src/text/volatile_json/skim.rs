@@ -5,14 +5,14 @@ use super::super::answer::{Says, is_under_way, is_waiting_state, says};
 use super::super::late::first_of;
 use super::super::scan::{BLOCK, block, brackets};
 use super::super::words::listed_name;
-use super::{COUNTS, ENDS, LISTS, MESSAGES, NEXT, WRAPPINGS, WRAPS, names_state};
+use super::{COUNTS, ENDS, KEEPS, LISTS, MESSAGES, NEXT, WRAPPINGS, WRAPS, is_nothing, names_state};
 
 /// What the object says that is all of a text; nothing where that takes a closer look.
 pub(in super::super) fn skim(text: &str) -> Option<Says> {
     let (mut skim, mut said) = (Skim { text, at: 0 }, Says::default());
     (skim.next()? == b'{').then_some(())?;
     skim.object(0, &mut said)?;
-    skim.next().is_none().then_some(said)
+    skim.next().is_none().then_some(said.settled())
 }
 
 /// Whether the bits up to each one, and that one, are odd in number.
@@ -168,6 +168,8 @@ fn told(name: &str, text: Option<&str>, says_all: &mut Says) -> Option<()> {
         says_all.certainly_waiting |= inner.certainly_waiting;
     } else if names_state(name) {
         says_all.waiting |= is_waiting_state(text?);
+    } else if listed_name(&KEEPS, name) {
+        says_all.stuck |= !is_nothing(text?);
     }
     Some(())
 }
@@ -212,7 +214,7 @@ mod tests {
                     let all = alloc::format!(
                         r#"{{"a":{{"b":{{"c":{list}}}}},"status":"running","list":{list},"found":false}}"#
                     );
-                    let says = Says { negative: true, waiting: true, certainly_waiting: false };
+                    let says = Says { negative: true, waiting: true, ..Says::default() };
                     assert_eq!(skim(&all), Some(says), "{all}");
                     assert_eq!(skim(all.strip_suffix('}').unwrap()), None, "{all}");
                 }
