@@ -249,7 +249,8 @@ impl Codec for Seen {
         let latest: Latest = Codec::take(from);
         let mut all = latest.iter();
         Self(match (all.next(), all.next()) {
-            (None, _) if onset == Onset::default() => Times::Never,
+            // Nothing has begun that was not seen: no snapshot of ours has it otherwise.
+            (None, _) => Times::Never,
             (Some(one), None) => Times::once(onset, *one),
             _ => {
                 drop(all);

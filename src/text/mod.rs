@@ -91,7 +91,7 @@ pub(crate) use request::{
     request_goal, request_words, scrolls, waits, word_hashes,
 };
 pub(crate) use results::all_pass;
-pub(crate) use root::{Tokens, down, first_mark, is_unmarked, root_error, root_line, tells_trouble};
+pub(crate) use root::{Tokens, down, first_mark, is_unmarked, rejects, root_error, root_line, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

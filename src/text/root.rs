@@ -186,9 +186,6 @@ fn is_json(output: &str) -> bool {
 const WRONG: [&str; 7] = ["err", "error", "error_message", "errormessage", "errors", "exception", "failure"];
 const STANDS: [&str; 9] = ["code", "outcome", "phase", "reason", "result", "state", "status", "status_code", "verdict"];
 const WELL: [&str; 3] = ["ok", "succeeded", "success"];
-/// The same of an answer that is a verdict; further in they are what records have.
-const PASSES: [&str; 6] = ["accepted", "allowed", "approved", "pass", "passed", "valid"];
-const DECIDES: [&str; 2] = ["decision", "event"];
 /// How words begin that tell that something did not go well.
 const ILL: [&str; 8] = ["aborted", "denied", "error", "fail", "forbidden", "invalid", "refused", "rejected"];
 /// Bytes of JSON that are looked through, and levels.
@@ -200,6 +197,26 @@ const LEVELS: usize = 4;
 pub(crate) fn tells_trouble(output: &str) -> bool {
     let value = || serde_json::from_str::<Value>(output).ok();
     output.len() <= JSON && is_json(output) && value().is_some_and(|value| is_trouble(&value, LEVELS))
+}
+
+/// Names of an answer's own fields that hold a verdict: flags that something passes, and words of what was decided, as they begin
+/// where it does not.
+const PASSES: [&str; 6] = ["accepted", "allowed", "approved", "pass", "passed", "valid"];
+const DECIDES: [&str; 7] = ["decision", "event", "outcome", "result", "state", "status", "verdict"];
+const REJECTED: [&str; 5] = ["declined", "denied", "forbidden", "refused", "reject"];
+
+/// Whether an answer in JSON is a verdict that something is not accepted.
+pub(crate) fn rejects(output: &str) -> bool {
+    let Ok(Value::Object(fields)) = serde_json::from_str(output) else { return false };
+    fields.iter().any(|(name, value)| match value {
+        Value::Bool(passes) => !passes && listed(&PASSES, name),
+        Value::String(word) => {
+            let begins =
+                |rejected: &&str| word.get(..rejected.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(rejected));
+            listed(&DECIDES, name) && !word.contains(' ') && REJECTED.iter().any(begins)
+        }
+        _ => false,
+    })
 }
 
 /// States of what does not run, as the tables of orchestrators have them.
@@ -229,7 +246,6 @@ pub(crate) fn down(output: &str) -> Option<&str> {
 }
 
 fn is_trouble(value: &Value, levels: usize) -> bool {
-    let is_whole = levels == LEVELS;
     let Some(levels) = levels.checked_sub(1) else { return false };
     match value {
         Value::Array(items) => items.iter().any(|item| is_trouble(item, levels)),
@@ -249,10 +265,10 @@ fn is_trouble(value: &Value, levels: usize) -> bool {
                 text.len() <= LINE && text.split(|char: char| !char.is_alphabetic()).any(begins)
             };
             listed(&WRONG, name) && !nothing
-                || (listed(&STANDS, name) || is_whole && listed(&DECIDES, name))
+                || listed(&STANDS, name)
                     && (value.as_str().is_some_and(ill)
                         || value.as_u64().is_some_and(|code| (400..600).contains(&code)))
-                || (listed(&WELL, name) || is_whole && listed(&PASSES, name)) && *value == Value::Bool(false)
+                || listed(&WELL, name) && *value == Value::Bool(false)
                 || is_trouble(value, levels)
         }),
         _ => false,
