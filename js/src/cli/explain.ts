@@ -12,7 +12,7 @@ import { listed, outcome as outcomeOf, said, short } from "../replay/summarise.t
 import { WORTH } from "../replay/worth.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, nothing, tracesOf, transcriptFormat } from "./input.ts";
+import { Complaints, nothing, shown, tracesOf, transcriptFormat } from "./input.ts";
 import { LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, settings } from "./settings.ts";
@@ -836,7 +836,7 @@ function* toldComparison({ first, second, arguments: fields, outcomes, equal, mo
   if (more > 0) yield paint("dim", `               and ${more} more differences`);
 }
 
-const named = ({ file, id }: Trace): string => (id === undefined ? file : `${file} ${id}`);
+const named = ({ file, id }: Trace): string => (id === undefined ? shown(file) : `${shown(file)} ${id}`);
 
 function scopeOf({ run, task, parentTask, agent }: Event): Scope {
   return JSON.parse(JSON.stringify({ run, task, parentTask, agent }), (_, value) => value ?? undefined);

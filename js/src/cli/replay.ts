@@ -12,7 +12,7 @@ import { leading, type Quoted, quoted, readable, strongest } from "../replay/rep
 import { cost, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, nothing, runsOf, transcriptFormat } from "./input.ts";
+import { Complaints, nothing, runsOf, shown, transcriptFormat } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
 import { type Case, REPORTERS, report } from "./reporters.ts";
 import { last } from "./sessions.ts";
@@ -38,8 +38,8 @@ file of scenarios --scenario names one.
   --json           one verdict a line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or less than half of it and in that the level was not
-reached, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of it cannot and the level was not reached by the
+rest, 2 wrong usage, 3 the level was reached.
 `;
 
 /** How wide the quoted arguments and outputs may be. */
@@ -153,7 +153,7 @@ async function told(
   const seen = new Set<string>();
   // Of a file of scenarios what stands before this one is another's.
   const before = run.whole ? 0 : complaints.count;
-  const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
+  const name = run.id === undefined ? shown(run.file) : `${shown(run.file)} ${run.id}`;
   if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
   for await (const part of run.events) {
     for (const recorded of part) {
