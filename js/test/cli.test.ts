@@ -163,6 +163,25 @@ test("replay quotes a call once for all that is told at one event", async () => 
   assert.equal(new Set(quoted).size, quoted.length, first);
 });
 
+test("replay says what tells calls apart that read the same", async () => {
+  const tries = ["total > limit", "total  > limit", "total >\tlimit"].flatMap((text, step) =>
+    pair(step, { path: "cart.ts", old: text }, "text not found in cart.ts"),
+  );
+  const { stdout } = await loopwarden("replay", await file("blanks.jsonl", jsonLines(tries)));
+  const [first, ...others] = stdout.split("\n").filter((line) => line.startsWith("    step"));
+  assert.doesNotMatch(first ?? "", /white space/);
+  assert.equal(others.length, 2, stdout);
+  for (const line of others) assert.match(line, /old: total > limit, path: cart\.ts\) {2}\(other white space\)$/);
+});
+
+test("replay names all events of one line in one way", async () => {
+  const events = stuck(6).map(({ step: _, ...event }) => event as Event);
+  const { stdout } = await loopwarden("replay", await file("whole.jsonl", jsonLines([{ id: "a", events }])));
+  assert.match(stdout, /^event 5 {2}nudge/m);
+  assert.match(stdout, /^ {4}event [01] /m);
+  assert.doesNotMatch(stdout, /\bline 1\b/);
+});
+
 test("replay --level decides the exit code", async () => {
   const name = await file("short.jsonl", jsonLines(stuck(4)));
   assert.equal((await loopwarden("replay", name, "--level", "nudge")).code, 3);
