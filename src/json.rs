@@ -376,7 +376,11 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
         None => return Err(Error::new(ErrorCode::InvalidEvent, "missing field").at(format!("{path}type"))),
     };
     read::types(&kind).map_err(|known| {
-        let error = Error::new(ErrorCode::UnknownEvent, format!("unknown event type, expected one of {known}"));
+        let told = match nearest(&kind, known.split(", ")) {
+            Some(meant) => format!("unknown event type, did you mean `{meant}`?"),
+            None => format!("unknown event type, expected one of {known}"),
+        };
+        let error = Error::new(ErrorCode::UnknownEvent, told);
         error.at(format!("{path}type")).with(&kind)
     })?;
     read::event_of(&kind, &map).map_err(|message| {

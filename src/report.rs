@@ -70,8 +70,12 @@ fn options(lead: &Finding) -> Vec<ReportOption> {
             options.push(option("Rewind", &from));
         }
     }
+    // As it would be written: a name with other signs in it might be read as more than a name.
+    let is_plain = |tool: &&str| tool.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let mut tools = lead.evidence.iter().filter_map(|evidence| evidence.tool.as_deref());
+    let tool = tools.next().filter(|tool| tools.all(|other| other == *tool)).filter(is_plain).unwrap_or("NAME");
     let exempt = format!(
-        "`acknowledge` with `exempt` for this run; for good in the configuration, under `rules.{rule}` or `tools.NAME.rules.{rule}`",
+        "`acknowledge` with `exempt` for this run; for good in the configuration, under `rules.{rule}` or `tools.{tool}.rules.{rule}`",
         rule = lead.rule
     );
     options.push(option("It is no loop", &exempt));

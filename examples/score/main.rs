@@ -10,6 +10,7 @@ mod raw_scenario;
 mod runs;
 mod tables;
 
+use loopwarden::json;
 use runs::{Marks, Record, load};
 use std::error::Error;
 use std::path::PathBuf;
@@ -55,7 +56,8 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Box<dyn Er
             "--vary" => {
                 let text = value("--vary")?;
                 let (what, values) = text.split_once('=').ok_or("--vary needs RULE.LEVEL=A,B,…")?;
-                let values = values.split(',').map(str::parse).collect::<Result<_, _>>()?;
+                let number = |value: &str| value.parse().map_err(|_| format!("--vary {what}: `{value}` is no number"));
+                let values = values.split(',').map(number).collect::<Result<_, _>>()?;
                 options.vary = Some((what.to_owned(), values));
             }
             "--set" => leave_out::set(&value("--set")?)?,
@@ -68,6 +70,15 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Box<dyn Er
         }
     }
     if options.paths.is_empty() { Err(HELP.into()) } else { Ok(options) }
+}
+
+/// What the file says, which is a configuration, or nothing.
+fn base(file: Option<&PathBuf>) -> Result<String, Box<dyn Error>> {
+    let Some(file) = file else { return Ok("{}".to_owned()) };
+    let named = |error: &dyn Error| format!("{}: {error}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| named(&error))?;
+    json::detector(&text).map_err(|error| named(&error))?;
+    Ok(text)
 }
 
 /// The default configuration of the scoring: what the file says, without some rules, with some thresholds.
@@ -88,7 +99,9 @@ fn configured(base: &str, without: &[String], threshold: Option<(&str, u32)>) ->
         let (rule, level) = what.split_once('.').ok_or("--vary needs RULE.LEVEL=A,B,…")?;
         set(rule, level, value.into())?;
     }
-    Ok(config.to_string())
+    let config = config.to_string();
+    json::detector(&config).map_err(|error| format!("--without, --vary: {error}"))?;
+    Ok(config)
 }
 
 /// Every run under a configuration, on all cores.
@@ -112,13 +125,17 @@ fn score(records: &[Record], config: &str) -> Vec<Marks> {
     all.into_iter().map(|(_, marks)| marks).collect()
 }
 
-/// Scores, and tells of the files that cannot be read behind all else.
-fn run() -> Result<ExitCode, Box<dyn Error>> {
-    let options = options(env::args().skip(1))?;
-    let base = options.config.as_ref().map_or_else(|| Ok("{}".to_owned()), std::fs::read_to_string)?;
+/// Scores, and tells of what cannot be read behind all else.
+fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let base = base(options.config.as_ref())?;
+    let thresholds =
+        options.vary.iter().flat_map(|(what, values)| values.iter().map(move |value| Some((&**what, *value))));
+    for threshold in [None].into_iter().chain(thresholds) {
+        configured(&base, &options.without, threshold)?;
+    }
     let (records, unread) = load(&options.paths)?;
     if !records.is_empty() || unread.is_empty() {
-        told(&options, &base, &records)?;
+        told(options, &base, &records)?;
     }
     for what in &unread {
         eprintln!("cannot be read: {what}");
@@ -171,11 +188,12 @@ fn told(options: &Options, base: &str, records: &[Record]) -> Result<(), Box<dyn
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
+    let failed = |code: u8, error: &dyn Error| {
+        eprintln!("{error}");
+        ExitCode::from(code)
+    };
+    match options(env::args().skip(1)) {
+        Ok(options) => run(&options).unwrap_or_else(|error| failed(1, &*error)),
+        Err(error) => failed(2, &*error),
     }
 }

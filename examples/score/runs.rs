@@ -1,6 +1,6 @@
 //! Labelled runs, and what the detector makes of one.
 
-use crate::raw_scenario::raw_scenarios;
+use crate::raw_scenario::{RawScenario, scenario};
 use loopwarden::json;
 use loopwarden::model::{Body, Event, Level, Role};
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub(crate) struct Alarm {
     pub(crate) late: Option<i64>,
 }
 
-/// Reads every scenario below the paths, and tells of the files that cannot be read.
+/// Reads every scenario below the paths, and tells of the files and scenarios that cannot be read.
 pub(crate) fn load(paths: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>), Box<dyn Error>> {
     let mut files = Vec::new();
     for path in paths {
@@ -57,7 +57,7 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>), Box<
     }
     let (mut records, mut unread) = (Vec::new(), Vec::new());
     for file in files {
-        if let Err(error) = read(&file, &mut records) {
+        if let Err(error) = read(&file, &mut records, &mut unread) {
             unread.push(format!("{}: {error}", file.display()));
         }
     }
@@ -80,7 +80,7 @@ fn below(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn read(path: &Path, records: &mut Vec<Record>) -> Result<(), Box<dyn Error>> {
+fn read(path: &Path, records: &mut Vec<Record>, unread: &mut Vec<String>) -> Result<(), Box<dyn Error>> {
     let bytes = fs::read(path)?;
     let mut text = String::new();
     if path.extension().is_some_and(|extension| extension == "gz") {
@@ -90,41 +90,56 @@ fn read(path: &Path, records: &mut Vec<Record>) -> Result<(), Box<dyn Error>> {
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let file = name.split(".jsonl").next().unwrap_or_default().to_owned();
-    for raw in raw_scenarios(&text)? {
-        let whole: serde_json::Value = serde_json::from_str(&raw.text).unwrap_or_default();
-        let read = |(at, event): (usize, &crate::raw_scenario::RawEvent)| match json::event(&event.text) {
-            Ok(read) => Some((at, read, event.pending)),
-            Err(error) => {
-                // What is refused is no evidence: whoever converts logs must hear of it.
-                eprintln!("{file}: event {at} of {} is left out: {error}", raw.id);
-                None
-            }
-        };
-        let third = whole.pointer("/label/third").and_then(serde_json::Value::as_u64);
-        records.push(Record {
-            file: file.clone(),
-            id: raw.id.clone(),
-            is_loop: raw.expect_loop,
-            success: whole.get("success").and_then(serde_json::Value::as_bool),
-            third: third.and_then(|third| usize::try_from(third).ok()).or(raw.expect_at),
-            least: match raw.min_level.as_deref() {
-                Some("observe") => Level::Observe,
-                Some("block") => Level::Block,
-                Some("gate") => Level::Gate,
-                Some("halt") => Level::Halt,
-                _ => Level::Nudge,
-            },
-            config: raw.config.clone(),
-            events: raw.events.iter().enumerate().filter_map(read).collect(),
-        });
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match scenario(index + 1, line).map_err(Into::into).and_then(|raw| record(&file, &raw)) {
+            Ok(record) => records.push(record),
+            Err(error) => unread.push(format!("{}:{}: {error}", path.display(), index + 1)),
+        }
     }
     Ok(())
+}
+
+/// A scenario as it is scored; a wrong label or configuration would score as silence.
+fn record(file: &str, raw: &RawScenario) -> Result<Record, Box<dyn Error>> {
+    if let Some(config) = &raw.config {
+        json::detector(config).map_err(|error| format!("config: {error}"))?;
+    }
+    let whole: serde_json::Value = serde_json::from_str(&raw.text).unwrap_or_default();
+    let read = |(at, event): (usize, &crate::raw_scenario::RawEvent)| match json::event(&event.text) {
+        Ok(read) => Some((at, read, event.pending)),
+        Err(error) => {
+            // What is refused is no evidence: whoever converts logs must hear of it.
+            eprintln!("{file}: event {at} of {} is left out: {error}", raw.id);
+            None
+        }
+    };
+    let third = whole.pointer("/label/third").and_then(serde_json::Value::as_u64);
+    Ok(Record {
+        file: file.to_owned(),
+        id: raw.id.clone(),
+        is_loop: raw.expect_loop,
+        success: whole.get("success").and_then(serde_json::Value::as_bool),
+        third: third.and_then(|third| usize::try_from(third).ok()).or(raw.expect_at),
+        least: match raw.min_level.as_deref() {
+            Some("observe") => Level::Observe,
+            None | Some("nudge") => Level::Nudge,
+            Some("block") => Level::Block,
+            Some("gate") => Level::Gate,
+            Some("halt") => Level::Halt,
+            Some(other) => {
+                return Err(format!("minLevel: expected observe, nudge, block, gate or halt, got \"{other}\"").into());
+            }
+        },
+        config: raw.config.clone(),
+        events: raw.events.iter().enumerate().filter_map(read).collect(),
+    })
 }
 
 impl Record {
     /// Runs it under its own configuration, or else the given one.
     pub(crate) fn marks(&self, config: &str) -> Marks {
         let mut marks = Marks::default();
+        // INVARIANT: both were read before, and told of where they were wrong.
         let Ok(mut detector) = json::detector(self.config.as_deref().unwrap_or(config)) else { return marks };
         for (at, event, pending) in &self.events {
             let answer = if *pending { detector.check(event) } else { detector.record(event) };

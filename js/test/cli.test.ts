@@ -107,6 +107,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["replay"], /replay: expected one file/],
     [["replay", "a", "b"], /replay: expected one file/],
     [["replay", "a", "--levl", "halt"], /unknown option --levl, did you mean --level\?/],
+    [["explain", "a", "--lvl", "halt"], /unknown option --lvl$/m],
     [["replay", "a", "--level", "stop"], /--level stop: expected one of observe, nudge, block, gate, halt/],
     [["replay", "a", "--format", "xml"], /--format xml: expected one of trace, claude-code, openai, .*opentelemetry/],
     [["replay", "a", "--format", "antropic"], /--format antropic, did you mean anthropic\?/],
@@ -160,6 +161,25 @@ test("replay quotes a call once for all that is told at one event", async () => 
   const quoted = first.match(/^ {4}step \d+ /gm) ?? [];
   assert.ok(quoted.length >= 3, first);
   assert.equal(new Set(quoted).size, quoted.length, first);
+});
+
+test("replay says what tells calls apart that read the same", async () => {
+  const tries = ["total > limit", "total  > limit", "total >\tlimit"].flatMap((text, step) =>
+    pair(step, { path: "cart.ts", old: text }, "text not found in cart.ts"),
+  );
+  const { stdout } = await loopwarden("replay", await file("blanks.jsonl", jsonLines(tries)));
+  const [first, ...others] = stdout.split("\n").filter((line) => line.startsWith("    step"));
+  assert.doesNotMatch(first ?? "", /white space/);
+  assert.equal(others.length, 2, stdout);
+  for (const line of others) assert.match(line, /old: total > limit, path: cart\.ts\) {2}\(other white space\)$/);
+});
+
+test("replay names all events of one line in one way", async () => {
+  const events = stuck(6).map(({ step: _, ...event }) => event as Event);
+  const { stdout } = await loopwarden("replay", await file("whole.jsonl", jsonLines([{ id: "a", events }])));
+  assert.match(stdout, /^event 5 {2}nudge/m);
+  assert.match(stdout, /^ {4}event [01] /m);
+  assert.doesNotMatch(stdout, /\bline 1\b/);
 });
 
 test("replay --level decides the exit code", async () => {
@@ -324,6 +344,54 @@ test("config check", async () => {
   assert.match((await loopwarden("config", "check", dotted)).stderr, /dotted\.json:4: invalid-config/);
   const text = await file("text.json", '{\n  "mode": shadow\n}\n');
   assert.match((await loopwarden("config", "check", text)).stderr, /text\.json:2: invalid-json: /);
+});
+
+test("config check: what is no configuration is told as that, and the defaults count where there is none", async () => {
+  const deep = (levels: number) => `{\n"tools":${'{"a":'.repeat(levels)}`;
+  const cases: [name: string, message: RegExp][] = [
+    [await file("deep.json", deep(20_000)), /deep\.json:2: invalid-json: nested deeper than 120 levels/],
+    [await file("signs.json", `{ // ${"[".repeat(200)}\n"${"{".repeat(200)}": 1 }`), /signs\.json:2: invalid-config: /],
+    [await file("large.json", deep(100_000)), /large\.json: is too large for a configuration/],
+    [
+      await file("marked.json", Buffer.from('\ufeff{"mode":"shadow"}', "utf16le")),
+      /marked\.json: is UTF-16; save it as UTF-8/,
+    ],
+    [await file("bare.json", Buffer.from("{}", "utf16le")), /bare\.json: is UTF-16; save it as UTF-8/],
+    [await file("picture.json", Buffer.from([1, 2, 0, 0])), /a configuration is UTF-8 text/],
+    [".", /^loopwarden: \.: is a folder; name a file in it$/m],
+  ];
+  for (const [name, message] of cases) {
+    const { code, stderr } = await loopwarden("config", "check", name);
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, message);
+  }
+  const absent = "no loopwarden.json in this folder: the defaults are in force";
+  assert.deepEqual(await loopwarden("config", "check"), { code: 0, stdout: `${absent}\n`, stderr: "" });
+  const { code, stdout, stderr } = await loopwarden("config", "show");
+  assert.deepEqual([code, stderr], [0, `loopwarden: ${absent}\n`]);
+  assert.match(stdout, /^\{\}\n\nrules in force/);
+  const named = await loopwarden("config", "show", "loopwarden.json");
+  assert.match(named.stderr, /loopwarden\.json: no such file/);
+});
+
+test("a compressed log that is cut off is read as far as it goes, and standard input is called that", async () => {
+  const packed = gzipSync(
+    jsonLines(Array.from({ length: 300 }, (_, at) => pair(at, { at: Math.sin(at) }, "", "ok")).flat()),
+  );
+  const name = await file("short.jsonl.gz", packed.subarray(0, packed.length - 200));
+  const there = await loopwarden("replay", name);
+  assert.match(there.stderr, /short\.jsonl\.gz: the gzip file is cut off; what stands before that is read/);
+  assert.match(there.stdout, /No loop found in 5\d\d events/);
+  assert.equal(there.code, 0);
+  const input = packed.subarray(0, packed.length - 200);
+  const given = await run(process.execPath, [cli, "replay", "-"], { cwd: folder, input });
+  assert.match(given.stderr, /^loopwarden: standard input: the gzip file is cut off/m);
+  assert.match(given.stderr, /^standard input:\d+: invalid-json/m);
+  const twice = await file(
+    "twice.jsonl.gz",
+    Buffer.concat([gzipSync(jsonLines(busy(3))), gzipSync(jsonLines(busy(3)))]),
+  );
+  assert.match((await loopwarden("replay", twice)).stdout, /No loop found in 12 events/);
 });
 
 test("config check notes keys that stand twice and zeros that switch off", async () => {

@@ -250,7 +250,6 @@ test("text and standard output: the page as a person sees it", async () => {
 
 test("wrong usage is 2, what is not there is 1", async (t) => {
   const name = await file("short.jsonl", rereads(2));
-  const one = await file("one.jsonl", rereads(1));
   const refused = await file("refused.jsonl", [{ id: "refused", events: [{ type: "output" }] }]);
   await writeFile(join(folder, "empty.jsonl"), "");
   const cases: [code: number, args: string[], message: RegExp][] = [
@@ -260,12 +259,6 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
     [2, [name, "--format", "xml"], /expected one of trace, claude-code/],
     [1, [name, "--at", "4"], /short\.jsonl: there is no event 4, the events are numbered from 0 to 3/],
     [1, [name, "--at", "step:4"], /no event has step 4/],
-    [
-      1,
-      [name],
-      /no verdict is at nudge or above; say with --at which event to explain, 0 to 3, or look at the run with `npx loopwarden view`/,
-    ],
-    [1, [one], /which event to explain, 0 to 1, or/],
     [1, [refused], /refused\.jsonl refused: no event of it has a verdict/],
     [1, [name, "--scenario", "x"], /holds no scenario x/],
     [1, ["missing.jsonl"], /missing\.jsonl: no such file/],
@@ -278,6 +271,21 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
       assert.match(result.stderr, message);
     });
   }
+});
+
+test("where nothing was found, the event that came closest is explained", async () => {
+  const name = await file("near.jsonl", [
+    ...rereads(2),
+    { type: "message", role: "assistant", text: "It is all there." },
+  ]);
+  const { code, stdout, stderr } = await loopwarden("explain", name);
+  assert.equal(code, 0);
+  assert.equal(
+    stderr,
+    "loopwarden: no verdict is at nudge or above; this event came closest, and --at names another one\n",
+  );
+  assert.match(stdout, /· event 3 · line 4\n/);
+  assert.match(stdout, /^Closest\n {2}repeated-call +\d of \d, \d missing to nudge$/m);
 });
 
 test("normalise: what two outputs have in common", () => {
@@ -353,7 +361,10 @@ test("what comes next is what comes next for what there is", async () => {
   const view = findings.find(({ finding }) => finding.rule === "same-answer");
   assert.deepEqual([view?.rungs, view?.onlyTold], [[{ level: "nudge", threshold: 4, missing: 0 }], true]);
   const { stdout } = await loopwarden("explain", clicks, "--at", "9");
-  assert.match(stdout, /^ {2}5 different calls: nudge 4 reached \(never more, as long as it stays what it is\)$/m);
+  assert.match(
+    stdout,
+    /^ {2}5 different calls: nudge 4 reached; only told: block and halt do not apply to this kind of finding$/m,
+  );
   // Tools with thresholds of their own.
   await writeFile(join(folder, "own.json"), '{"tools":{"deploy_*":{"rules":{"same-answer":{"block":7}}}}}');
   const own = await loopwarden("explain", "words.jsonl", "--at", "9", "--config", "own.json");

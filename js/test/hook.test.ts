@@ -118,12 +118,20 @@ test("a host that does not tell when the calls of an answer are done is guarded 
       hook_event_name: "PostToolUseFailure",
       error: "sed: can't read x.ts: No such file",
     });
-  for (let n = 0; n < 8; n++) {
+  for (let n = 0; n < 6; n++) {
     assert.doesNotMatch(JSON.stringify(await hook(failing("unbatched", n))), /deny/);
     await failed("unbatched", n);
   }
-  assert.match(JSON.stringify(await hook(failing("unbatched", 8))), /"permissionDecision":"deny".*failed 8 times/);
-  assert.equal((await hook(failing("unbatched", 9)))["continue"], false, "and ended where nothing else helps");
+  assert.match(JSON.stringify(await hook(failing("unbatched", 6))), /"permissionDecision":"deny".*failed 6 times/);
+  assert.equal((await hook(failing("unbatched", 7)))["continue"], false, "and ended where nothing else helps");
+
+  for (let n = 0; n < 5; n++) {
+    await hook(pre("counted", n));
+    const told = JSON.stringify(await hook(post("counted", n)));
+    const times = /called (\d+) times/.exec(told)?.[1];
+    if (times !== undefined) assert.equal(Number(times), n + 1, "no call before it is missing from the count");
+    assert.equal(times !== undefined, [2, 4].includes(n), told);
+  }
 
   // Calls of one answer that run one after the other are one round, where the host has told of another.
   await hook(pre("batched", 0, "git status"));

@@ -85,6 +85,17 @@ test("with --json it tells programs, and with --observe it changes nothing", asy
   assert.deepEqual([last.judged, last.answered], [1, 0]);
 });
 
+test("an upstream that cannot be reached is told as that: nothing was passed on", async () => {
+  const own = await started("--upstream", "http://127.0.0.1:9");
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Go." }] });
+  assert.equal((await fetch(`${own.base}/v1/chat/completions`, { method: "POST", body })).status, 502);
+  const done = ended(own.child);
+  own.child.kill("SIGINT");
+  await done;
+  assert.match(own.out(), /cannot reach 127\.0\.0\.1:9: /);
+  assert.doesNotMatch(own.out(), /passes on/);
+});
+
 test("wrong usage is 2, a port that is taken 1", async () => {
   const told = (...args: string[]) => run(process.execPath, [cli, "proxy", "--no-config", ...args]);
   for (const [args, words] of [

@@ -77,11 +77,11 @@ test("a file of plain words is told of, with the formats that are read", async (
     /words\.txt: holds no event that can be read so far\. Formats that are read: .*claude-code/,
     "stderr",
   );
-  assert.equal(await watching.stop(), 0);
+  assert.equal(await watching.stop(), 1);
   // Half a document may still be written: that it was none is known at the end.
   await writeFile(file, "make [1]: {");
   await using idling = watch([file, "--idle", "1"]);
-  assert.equal(await idling.ended, 0);
+  assert.equal(await idling.ended, 1);
   assert.equal(idling.stderr.match(/holds no event that can be read so far/g)?.length, 1);
 });
 
@@ -342,13 +342,27 @@ test("a file of which nothing is recognised is told of once", async () => {
     await writeFile(join(folder, name), text);
     const args = ["watch", name, "--idle", "1"];
     const { code, stderr } = await run(process.execPath, [cli, ...args], { cwd: folder });
-    assert.equal(code, 0, stderr);
+    assert.equal(code, 1, stderr);
     assert.equal(stderr.split("holds no event that can be read so far").length, 2, stderr);
-    assert.match(stderr, /Formats that are read: trace, claude-code, .*--format names one/);
+    assert.match(
+      stderr,
+      /Formats that are read: trace, claude-code, .*--format names one\. Convert a log of another format/,
+    );
   }
   await writeFile(join(folder, "none.jsonl"), "");
   const empty = await run(process.execPath, [cli, "watch", "none.jsonl", "--idle", "1"], { cwd: folder });
+  assert.equal(empty.code, 0);
   assert.doesNotMatch(empty.stderr, /holds no event/);
+});
+
+test("what was written before and is refused is told of with its line", async () => {
+  await writeFile(join(folder, "refused.jsonl"), '{"type":"tool-call","tool":" "}\n');
+  const { code, stdout, stderr } = await run(process.execPath, [cli, "watch", "refused.jsonl", "--idle", "1"], {
+    cwd: folder,
+  });
+  assert.match(stderr, /refused\.jsonl:1: invalid-event/);
+  assert.doesNotMatch(stdout, /nothing found/);
+  assert.equal(code, 1, stderr);
 });
 
 test("what has no end is not followed, and a link in a circle is no file", async (t) => {

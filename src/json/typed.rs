@@ -31,8 +31,10 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
 }
 
 /// What fields are called elsewhere, and here.
-const OTHER_NAMES: [(&str, &str); 10] = [
+const OTHER_NAMES: [(&str, &str); 12] = [
     ("arguments", "args"),
+    ("content", "output"),
+    ("content", "text"),
     ("id", "callId"),
     ("input", "args"),
     ("name", "tool"),
@@ -106,12 +108,17 @@ fn plain(mut message: String) -> String {
         is_number = *known == " number";
         message = format!("{begin}:{known}{}", rest.get(word.len()..).unwrap_or_default());
     }
+    let quoted = message.strip_prefix("invalid type: string \"");
+    let is_quoted = quoted.is_some_and(|text| text.starts_with(|first: char| first.is_ascii_digit()));
     let Some(at) = message.rfind(OPENING).map(|at| at + OPENING.len()) else { return message };
     let expected = message.get(at..).unwrap_or_default();
     let known = EXPECTED.iter().find(|(word, _)| *word == expected).map(|(_, known)| *known);
     if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
         message.truncate(at);
         message.push_str(known);
+        if is_quoted && known.contains("number") {
+            message.push_str(", without quotes");
+        }
     } else if is_number && expected == "a string" {
         message.push_str(": put it in quotes");
     }
@@ -245,6 +252,15 @@ mod tests {
                 "role",
                 "unknown value, expected one of `assistant`, `user`, `system`",
             ),
+            (r#"{"type":"message","role":"user","content":"a"}"#, "content", "unknown field, did you mean `text`?"),
+            (
+                r#"{"type":"tool-result","outcome":"ok","content":""}"#,
+                "content",
+                "unknown field, did you mean `output`?",
+            ),
+            (r#"{"type":"tool_call"}"#, "type", "unknown event type, did you mean `tool-call`?"),
+            (r#"{"type":"toolCall"}"#, "type", "unknown event type, did you mean `tool-call`?"),
+            (r#"{"type":"telephone"}"#, "type", "unknown event type, expected one of tool-call, "),
             (r#"{"type":"message","role":"User","text":""}"#, "role", "unknown value, did you mean `user`?"),
             (
                 r#"{"type":"tool-call","tool":"t","at":1e30}"#,
@@ -289,6 +305,10 @@ mod tests {
             (
                 r#"{"prices":{"millionTokens":2.5}}"#,
                 "`prices.millionTokens`: invalid type: number `2.5`, expected a string: put it in quotes",
+            ),
+            (
+                r#"{"rules":{"repeated-call":{"nudge":"3"}}}"#,
+                "`rules.repeated-call.nudge`: invalid type: string \"3\", expected a whole number from 0 to 4294967295, without quotes",
             ),
             (r#"{"patterns":{"volatile":[{}]}}"#, "`patterns.volatile[0]`: invalid type: an object, expected a string"),
             (r#"{"patterns":{"volatile":"x"}}"#, "`patterns.volatile`: invalid type: string \"x\", expected a list"),

@@ -32,6 +32,11 @@ fn the_wasmtime_example_is_part_of_the_one_that_runs() {
     for line in between("<!-- test: wasmtime -->\n```rs\n", "```").lines() {
         assert!(embedding.contains(line), "not in examples/embed.rs: {line}");
     }
+    let dependency = between("```toml\n", "```").trim();
+    assert!(
+        include_str!("../../host-tests/Cargo.toml").contains(dependency),
+        "not in host-tests/Cargo.toml: {dependency}"
+    );
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn evidence_says_what_was_called_what_came_of_it_and_when() {
         "\n- Event 17, 09:01:24 UTC: `deploy` → error ← Loop detected\n",
         "\n- Event 15, 09:01:14 UTC: `deploy` → error\n",
         "\n3. **It is no loop** - `acknowledge` with `exempt`",
+        "` or `tools.deploy.rules.",
         "**Rewind** - Go back to event 0,",
     ] {
         assert!(report.contains(part), "{part:?} is not in:\n{report}");

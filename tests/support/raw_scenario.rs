@@ -46,12 +46,17 @@ pub(crate) struct RawScenario {
 ///
 /// # Errors
 /// The number of the first line that is no scenario, and what is wrong with it.
+#[allow(dead_code, reason = "each program that includes this file reads whole files or lines")]
 pub(crate) fn raw_scenarios(file: &str) -> Result<Vec<RawScenario>, String> {
     let lines = file.lines().enumerate().filter(|(_, text)| !text.trim().is_empty());
     lines.map(|(index, text)| scenario(index + 1, text).map_err(|why| format!("line {}: {why}", index + 1))).collect()
 }
 
-fn scenario(line: usize, text: &str) -> Result<RawScenario, String> {
+/// Reads one line of a scenario file.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn scenario(line: usize, text: &str) -> Result<RawScenario, String> {
     let mut scenario = RawScenario { line, text: text.to_owned(), ..RawScenario::default() };
     let mut seen: Vec<&str> = Vec::new();
     for member in members(text.trim())? {
@@ -68,7 +73,7 @@ fn scenario(line: usize, text: &str) -> Result<RawScenario, String> {
                 scenario.expect_loop = Some(match value {
                     "\"loop\"" => true,
                     "\"no-loop\"" => false,
-                    other => return Err(format!("expect is {other}")),
+                    other => return Err(format!("expect: expected \"loop\" or \"no-loop\", got {other}")),
                 });
             }
             "\"expectAt\"" => scenario.expect_at = Some(index(value)?),
@@ -318,7 +323,7 @@ mod tests {
             (r#"{"id":"a","events":[1,]}"#, "unexpected `]`"),
             (r#"{"id":"a","events":[]} x"#, "something follows"),
             (r#"{"id":"a\n","events":[]}"#, "plain string"),
-            (r#"{"id":"a","events":[],"expect":"maybe"}"#, "expect is"),
+            (r#"{"id":"a","events":[],"expect":"maybe"}"#, "expect: expected"),
             (r#"{"id":"a","events":[],"expectAt":-1}"#, "expected an index"),
         ] {
             let error = raw_scenarios(&format!("\n{line}\n")).unwrap_err();

@@ -49,7 +49,7 @@ export interface HookOptions {
   prompts?: "human" | "host";
   /**
    * Whether the host tells when the calls of one answer are done (`PostToolBatch`), which makes them a round; otherwise
-   * every call that is answered ends its round. `unknown` is a host that may be too old for it: once three calls were
+   * every call that is answered ends its round. `unknown` is a host that may be too old for it: once a call was
    * answered and it never told, calls that come one after the other are rounds of their own. Default true.
    */
   batches?: boolean | "unknown";

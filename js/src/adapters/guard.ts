@@ -26,8 +26,11 @@ const LATEST = 8;
 const ID_END = 128;
 /** Default of {@link GuardOptions.maxRefusals}. */
 const REFUSALS = 4;
-/** Answered calls after which a host that never told that those of one answer are done is taken for one that does not tell. */
-const UNTOLD = 3;
+/**
+ * Answered calls after which a host that never told that those of one answer are done is taken for one that does not tell. With
+ * more, those before it would be one round, and what is said of how often a call was made too little by as many.
+ */
+const UNTOLD = 1;
 /** What the core's guidance says at `block`; true of a call that is about to run, and of nothing else. */
 const REFUSED = " This attempt is refused so that something else can be tried.";
 /** Nesting of arguments and outputs that is passed on as it is; deeper values become text. The core accepts 120. */
@@ -231,7 +234,7 @@ export class Guard {
 
   /**
    * For a host of which nobody knows whether it tells when the calls of one answer are done: that a call begins, that one was
-   * answered, and that those of an answer are done. Where several were answered and that was never told, a call that begins while
+   * answered, and that those of an answer are done. Where one was answered and that was never told, a call that begins while
    * none of its round is under way begins a round.
    */
   hears(what: "call" | "answer" | "batch"): void {

@@ -26,9 +26,9 @@ export function parse<const T extends Options>(args: string[], options: T): Pars
     const message = error instanceof Error ? error.message : String(error);
     const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
     if (unknown === undefined) throw new UsageError(inOurWords(message));
-    const known = Object.keys(options).map((name) => `--${name}`);
-    const near = nearest(unknown, known);
-    throw new UsageError(`unknown option ${unknown}${near ? `, did you mean ${near}?` : ""}`);
+    // The dashes, which all of them have, make none of them alike.
+    const near = nearest(unknown.replace(/^-+/, ""), Object.keys(options));
+    throw new UsageError(`unknown option ${unknown}${near ? `, did you mean --${near}?` : ""}`);
   }
 }
 

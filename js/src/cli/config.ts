@@ -1,9 +1,10 @@
 import { inForce } from "../diagnose.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
+import { shown } from "./input.ts";
 import { NAME } from "./name.ts";
-import { print, printJson } from "./print.ts";
-import { notes, read } from "./settings.ts";
+import { print, printJson, tell } from "./print.ts";
+import { exists, notes, read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden config check [FILE] [--json]
        loopwarden config show [FILE] [--tool NAME] [--json]
@@ -14,11 +15,12 @@ not be meant: a key that stands twice, and a 0, which switches a threshold off a
 show says what is in force: the settings that are not as by default, with all that the configuration extends, and the
 thresholds of every rule that runs.
 
-FILE is ${NAME} of this folder where absent, and may be "-" for the standard input. Comments, commas behind the last
+FILE is ${NAME} of this folder where absent, and may be "-" for the standard input; where there is none either, the
+defaults are meant. Comments, commas behind the last
 element and "$schema" may stand in it.
 
   --tool NAME  what is in force for a tool
-  --json       check: {"file", "ok", "error"?, "notes"?}; show: {"file", "config", "rules", …}
+  --json       check: {"file", "ok", "absent"?, "error"?, "notes"?}; show: {"file", "absent"?, "config", "rules", …}
 
 Exit codes: 0 sound, 1 not sound or not readable, 2 wrong usage.
 `;
@@ -31,10 +33,16 @@ export const words: readonly string[] = ["check", "show"];
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
-  const [action, file = NAME, ...more] = positionals;
-  if (action === "show" && more.length === 0) return show(file, values);
+  const [action, named, ...more] = positionals;
+  const file = named ?? NAME;
+  if (action === "show" && more.length === 0) return show(named, values);
   if (action !== "check" || more.length > 0) throw new UsageError("config: expected `check FILE` or `show FILE`");
   if (values.tool !== undefined) throw new UsageError("config check: --tool belongs to `config show`");
+  if (named === undefined && !(await exists(NAME))) {
+    if (values.json) printJson({ file, ok: true, absent: true });
+    else print(ABSENT);
+    return 0;
+  }
   let document: string;
   try {
     ({ document } = await read(file));
@@ -46,19 +54,24 @@ export async function run(args: string[]): Promise<number> {
   const noted = notes(document);
   if (values.json) printJson({ file, ok: true, ...(noted.length > 0 && { notes: noted }) });
   else {
-    print(`${file}: ok`);
-    for (const { line, field, message } of noted) print(`${file}:${line}: note: \`${field}\`: ${message}`);
+    print(`${shown(file)}: ok`);
+    for (const { line, field, message } of noted) print(`${shown(file)}:${line}: note: \`${field}\`: ${message}`);
   }
   return 0;
 }
 
-async function show(file: string, values: { json: boolean; tool?: string }): Promise<number> {
-  const { text } = await read(file);
-  const force = inForce(text, values.tool);
+/** What is said where no configuration is named and none is found. */
+const ABSENT = `no ${NAME} in this folder: the defaults are in force`;
+
+async function show(named: string | undefined, values: { json: boolean; tool?: string }): Promise<number> {
+  const isAbsent = named === undefined && !(await exists(NAME));
+  const file = named ?? NAME;
+  const force = inForce(isAbsent ? "" : (await read(file)).text, values.tool);
   if (values.json) {
-    printJson({ file, ...force });
+    printJson({ file, ...(isAbsent && { absent: true }), ...force });
     return 0;
   }
+  if (isAbsent) tell(`loopwarden: ${ABSENT}`);
   print(JSON.stringify(force.config, undefined, 2));
   if (!force.enabled) print(`\n${values.tool}: calls are not judged`);
   const rung = (threshold: number): string => (threshold === 0 ? "-" : String(threshold)).padStart(6);

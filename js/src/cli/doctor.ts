@@ -1,4 +1,4 @@
-import { access, constants, readFile, stat } from "node:fs/promises";
+import { access, constants, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { version } from "../core.ts";
@@ -8,7 +8,7 @@ import { InputError, reasonOf } from "./failure.ts";
 import { NAME } from "./name.ts";
 import { paint, print, printJson } from "./print.ts";
 import { places, sessions } from "./sessions.ts";
-import { read } from "./settings.ts";
+import { exists, read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden doctor [--json]
 
@@ -160,9 +160,3 @@ async function logs(): Promise<Finding[]> {
     };
   });
 }
-
-const exists = (file: string): Promise<boolean> =>
-  stat(file).then(
-    () => true,
-    () => false,
-  );

@@ -142,7 +142,10 @@ async function scoreFile(
   const start = performance.now();
   const complaints = new Complaints(file);
   try {
-    for await (const run of runsOf(file, complaints.add)) {
+    const cut = (message: string) => {
+      trouble = new InputError(message);
+    };
+    for await (const run of runsOf(file, complaints.add, undefined, cut)) {
       const began = performance.now();
       const wrong = [...run.wrong, ...wrongConfig(run)];
       if (wrong.length > 0) {

@@ -12,8 +12,8 @@ import { listed, outcome as outcomeOf, said, short } from "../replay/summarise.t
 import { WORTH } from "../replay/worth.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, nothing, tracesOf, transcriptFormat } from "./input.ts";
-import { LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
+import { Complaints, nothing, shown, tracesOf, transcriptFormat } from "./input.ts";
+import { LEVEL_STYLE, paint, print, printJson, tell, wrapped } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, settings } from "./settings.ts";
 
@@ -26,7 +26,8 @@ what of that moved, the last two occurrences word by word and what of their diff
 is no guess: the run is replayed with each of the changes, and those are shown that change the level.
 
   --at SEQ         the event: its number (the seq of its verdict, #90 in a report), line:N or step:N, the last event of
-                   that line or step; where absent, the first event whose verdict is at nudge or above
+                   that line or step; where absent, the first event whose verdict is at nudge or above, or else the one that
+                   came closest
   --scenario ID    which one, of a file with several scenarios
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --config FILE    the configuration; the scenario's own where absent, else loopwarden.json of this folder, if there is
@@ -95,7 +96,7 @@ interface Explained {
   /** How much the thresholds are multiplied. */
   times: number;
   rungs: Step[];
-  /** What there is is told and never refused, as long as it stays what it is. */
+  /** What there is is only told: block and halt do not apply to this kind of finding. */
   onlyTold?: true;
   sightings: Sighting[];
   /** What one more is worth, where that is not always one. */
@@ -157,6 +158,8 @@ export async function run(args: string[]): Promise<number> {
     complaints.add(recorded.line, refused(recorded, error)),
   );
   complaints.end();
+  if (explanation.isNearest)
+    tell("loopwarden: no verdict is at nudge or above; this event came closest, and --at names another one");
   if (values.json) printJson(explanation.result());
   else for (const line of explanation.told()) print(line);
   return 0;
@@ -197,6 +200,8 @@ class Explanation {
   /** The call of each result, and the result of each call. */
   readonly #partner: (number | undefined)[];
   #tried = 0;
+  /** Nothing was found, and the event that came closest is explained. */
+  readonly isNearest: boolean = false;
 
   constructor(
     trace: Trace,
@@ -229,12 +234,32 @@ class Explanation {
       standing = detector.status(scopeOf(recorded.event)).rules;
       break;
     }
+    if (end === undefined && at === undefined) {
+      const nearest = this.#nearest();
+      if (nearest !== undefined) [end, standing, this.isNearest] = [nearest.index, nearest.standing, true];
+    }
     if (end === undefined) throw new InputError(`${named(trace)}: ${this.#absence(at)}`);
+    this.#verdicts.length = end + 1;
     this.#index = end;
     this.#verdict = this.#verdicts[end] as Verdict;
     this.#standing = standing;
     this.#findings = this.#verdict.findings.map((finding) => this.#explained(finding));
     this.#changes = this.#whatIf();
+  }
+
+  /** The first event at which some rule was as close to its next threshold as any was in the run. */
+  #nearest(): { index: number; standing: RuleStanding[] } | undefined {
+    let found: { index: number; standing: RuleStanding[]; share: number } | undefined;
+    for (const { verdict, index, detector } of replay(this.#trace.events, this.#config)) {
+      const recorded = this.#trace.events[index] as Recorded;
+      // A call says more once it is answered.
+      const isAsked = recorded.event.type === "tool-call" && this.#partner[index] !== undefined;
+      if (verdict === undefined || recorded.pending || isAsked) continue;
+      const { rules } = detector.status(scopeOf(recorded.event));
+      const share = Math.max(0, ...rules.map(way));
+      if (found === undefined || share > found.share) found = { index, standing: rules, share };
+    }
+    return found;
   }
 
   get #event(): Event {
@@ -251,12 +276,7 @@ class Explanation {
 
   #absence(at: Place | undefined): string {
     const last = Math.max(-1, ...this.#places.keys());
-    if (last < 0) return "no event of it has a verdict";
-    if (at === undefined)
-      return (
-        `no verdict is at nudge or above; say with --at which event to explain, 0 to ${last}, ` +
-        "or look at the run with `npx loopwarden view`"
-      );
+    if (last < 0 || at === undefined) return "no event of it has a verdict";
     if (at.by === "seq") return `there is no event ${at.number}, the events are numbered from 0 to ${last}`;
     return this.#lastAt(at) === -1
       ? `no event has ${at.by} ${at.number}`
@@ -665,7 +685,6 @@ class Explanation {
   /** The rules without a finding, the one that is closest to its next threshold first. */
   #others(): (RuleStanding & { missing?: number })[] {
     const fired = new Set(this.#verdict.findings.map(({ rule }) => rule));
-    const way = ({ count, nextThreshold }: RuleStanding): number => (nextThreshold ? count / nextThreshold : 0);
     return this.#standing
       .flatMap((standing) => {
         const { rule, nextThreshold, noNext } = standing;
@@ -739,7 +758,7 @@ class Explanation {
     );
     if (ladder.length > 0) {
       const trebled = times === 1 ? "" : ` (thresholds × ${times}: waiting is expected here)`;
-      const never = onlyTold ? " (never more, as long as it stays what it is)" : "";
+      const never = onlyTold ? "; only told: block and halt do not apply to this kind of finding" : "";
       yield `  ${finding.count} ${unit}: ${ladder.join(" · ")}${trebled}${never}`;
     }
     if (worth !== undefined)
@@ -784,6 +803,9 @@ function nothingOf({ rule }: Finding, points: number, first: number | undefined)
     ? "counts nothing: something was changed or new in between, or it was waited for"
     : "adds nothing: the rule looks at the latest of them alone, and one further back no longer counts";
 }
+
+/** How much of the way to its next threshold a rule has gone. */
+const way = ({ count, nextThreshold }: RuleStanding): number => (nextThreshold ? count / nextThreshold : 0);
 
 /** What moved, in words. */
 const SLOTS = {
@@ -836,7 +858,7 @@ function* toldComparison({ first, second, arguments: fields, outcomes, equal, mo
   if (more > 0) yield paint("dim", `               and ${more} more differences`);
 }
 
-const named = ({ file, id }: Trace): string => (id === undefined ? file : `${file} ${id}`);
+const named = ({ file, id }: Trace): string => (id === undefined ? shown(file) : `${shown(file)} ${id}`);
 
 function scopeOf({ run, task, parentTask, agent }: Event): Scope {
   return JSON.parse(JSON.stringify({ run, task, parentTask, agent }), (_, value) => value ?? undefined);

@@ -7,7 +7,7 @@ import { performance } from "node:perf_hooks";
 import { gunzipSync } from "node:zlib";
 import { complete } from "../replay/live.ts";
 import { InputError, reasonOf } from "./failure.ts";
-import { eventFiles, logsIn, oneLine } from "./input.ts";
+import { eventFiles, logsIn, noText, oneLine } from "./input.ts";
 import { type Session, sessions } from "./sessions.ts";
 
 /** Milliseconds after which a file whose time has not moved was not written: the coarsest clock of a file system. */
@@ -124,8 +124,8 @@ function decoded(file: string, bytes: Buffer): string {
   let start = 0;
   while (plain[start] === 0) start++;
   const text = new TextDecoder().decode(plain.subarray(start), { stream: true });
-  if (text.slice(0, 4096).includes("\0"))
-    throw new InputError(`${file}: is no text that can be read; a log is UTF-8 text, plain or gzip-compressed`);
+  const wrong = noText(plain.subarray(start), "log");
+  if (wrong !== undefined) throw new InputError(`${file}: ${wrong}`);
   return text;
 }
 

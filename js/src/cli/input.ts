@@ -14,12 +14,26 @@ import { short } from "../replay/summarise.ts";
 import type { TranscriptFormat } from "../transcript.ts";
 import { oneOf } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
+import { LARGEST } from "./name.ts";
 import { progress, tell } from "./print.ts";
 
-/** A whole file, plain or gzip-compressed; `-` is the standard input. */
+/** What a file is to be. */
+type Kind = "log" | "configuration";
+
+/** The name of a file in a message. */
+export const shown = (file: string): string => (file === "-" ? "standard input" : file);
+
+/**
+ * A whole configuration, plain or gzip-compressed; `-` is the standard input.
+ *
+ * @throws {InputError} for what is no text, or too long.
+ */
 export async function text(file: string): Promise<string> {
   let whole = "";
-  for await (const chunk of chunks(file)) whole += chunk;
+  for await (const chunk of chunks(file, "configuration")) {
+    whole += chunk;
+    if (whole.length > LARGEST) throw new InputError(`${shown(file)}: is too large for a configuration`);
+  }
   return whole;
 }
 
@@ -29,21 +43,30 @@ export async function text(file: string): Promise<string> {
  *
  * @throws {InputError} for what is no text.
  */
-export async function* chunks(file: string): AsyncGenerator<string> {
+async function* chunks(file: string, kind: Kind): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let read = 0;
-  for await (const chunk of await source(file)) {
-    // Nobody's log holds a zero byte in its beginning; UTF-16 does, and pictures do.
-    if (read === 0 && chunk.subarray(0, 4096).includes(0))
-      throw new InputError(`${file}: is no text that can be read; a log is UTF-8 text, plain or gzip-compressed`);
+  for await (const chunk of await source(file, kind)) {
+    const wrong = read === 0 ? noText(chunk, kind) : undefined;
+    if (wrong !== undefined) throw new InputError(`${shown(file)}: ${wrong}`);
     read += chunk.length;
     yield decoder.decode(chunk, { stream: true });
   }
   yield decoder.decode();
 }
 
-async function source(file: string): Promise<AsyncIterable<Uint8Array>> {
-  if (file === "-") return unpacked(process.stdin);
+/** Why a beginning is none of a text that is read: nobody's log holds a zero byte there; UTF-16 does, and pictures do. */
+export function noText(bytes: Uint8Array, kind: Kind): string | undefined {
+  const [first = 1, second = 1] = bytes;
+  const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  const isWide = Math.min(first, second) === 0 && Math.max(first, second) > 8;
+  if (isMarked || isWide) return "is UTF-16; save it as UTF-8";
+  if (!bytes.subarray(0, 4096).includes(0)) return undefined;
+  return `is no text that can be read; a ${kind} is UTF-8 text, plain or gzip-compressed`;
+}
+
+async function source(file: string, kind: Kind): Promise<AsyncIterable<Uint8Array>> {
+  if (file === "-") return named(shown(file), unpacked(process.stdin));
   let size: number;
   try {
     // Opened first, so that a missing file is an error here and not in the middle of the stream.
@@ -51,11 +74,9 @@ async function source(file: string): Promise<AsyncIterable<Uint8Array>> {
     const info = await handle.stat();
     await handle.close();
     if (info.isDirectory()) {
-      const files = await eventFiles(file);
-      if (files === undefined)
-        throw new InputError(
-          `${file}: is a folder; name a file in it, or take --last for the newest session on this machine`,
-        );
+      const files = kind === "log" ? await eventFiles(file) : undefined;
+      const last = kind === "log" ? ", or take --last for the newest session on this machine" : "";
+      if (files === undefined) throw new InputError(`${file}: is a folder; name a file in it${last}`);
       return joined(files);
     }
     size = info.size;
@@ -145,19 +166,41 @@ async function* unpacked(stream: Readable): AsyncGenerator<Uint8Array> {
     yield head;
     for (let more = await chunks.next(); !more.done; more = await chunks.next()) yield more.value;
   };
-  if (head[0] === 0x1f && head[1] === 0x8b) {
-    const { pipeline } = await import("node:stream");
-    const gunzip = createGunzip();
-    // The error, if there is one, reaches the reader of `gunzip`.
-    pipeline(all(), gunzip, () => {});
-    yield* gunzip;
-  } else {
-    yield* all();
-  }
+  if (head[0] === 0x1f && head[1] === 0x8b) yield* gunzipped(all());
+  else yield* all();
 }
 
+/** Unpacks gzip. An error comes behind all that stands before it, which a stream that ends with one would lose. */
+async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip();
+  let parts: Buffer[] = [];
+  let failure: unknown;
+  gunzip.on("data", (part: Buffer) => parts.push(part));
+  gunzip.on("error", (error) => {
+    failure ??= error;
+  });
+  const taken = () => {
+    const all = parts;
+    parts = [];
+    return all;
+  };
+  for await (const chunk of packed) {
+    await new Promise((done) => gunzip.write(chunk, done));
+    yield* taken();
+    if (failure !== undefined) throw failure;
+  }
+  await new Promise((done) => gunzip.once("close", done).end());
+  yield* taken();
+  if (failure !== undefined) throw failure;
+}
+
+/** A compressed file that ends too early: what it held before that was read. */
+class CutOff extends InputError {}
+
 function readable(file: string, error: unknown): InputError {
-  return error instanceof InputError ? error : new InputError(`${file}: ${reasonOf(error)}`);
+  if (error instanceof InputError) return error;
+  const isCut = (error as NodeJS.ErrnoException).code === "Z_BUF_ERROR";
+  return new (isCut ? CutOff : InputError)(`${file}: ${reasonOf(error)}`);
 }
 
 /**
@@ -224,7 +267,7 @@ export class Complaints {
   constructor(file: string) {
     this.#file = file;
     this.add = (line, ...messages) => {
-      if (++this.count <= COMPLAINTS) for (const message of messages) tell(`${file}:${line}: ${message}`);
+      if (++this.count <= COMPLAINTS) for (const message of messages) tell(`${shown(file)}:${line}: ${message}`);
     };
   }
 
@@ -244,7 +287,7 @@ export class Complaints {
   /** Tells of what was not printed, and of results without a call, in one line. */
   end(): void {
     const more = this.count - COMPLAINTS;
-    if (more > 0) tell(`${this.#file}: ${more} more like that`);
+    if (more > 0) tell(`${shown(this.#file)}: ${more} more like that`);
     this.#tell(this.#early, ["stands before its call", "stand before their calls"], "write each behind its call");
     this.#tell([...this.#strays.values()].flat(), ["fits no call", "fit no call"], "no call before has the callId");
   }
@@ -252,24 +295,43 @@ export class Complaints {
   #tell({ length, 0: first }: string[], [one, several]: [string, string], why: string): void {
     if (first === undefined) return;
     const results = length === 1 ? `1 result ${one}` : `${length} results ${several}`;
-    tell(`${this.#file}: ${results}; ${why}: ${short(first, 80)}${length > 1 ? ", …" : ""}`);
+    tell(`${shown(this.#file)}: ${results}; ${why}: ${short(first, 80)}${length > 1 ? ", …" : ""}`);
+  }
+}
+
+/** What a log says that ends too early in its compressed form, to whoever reads it. */
+type Cut = (message: string) => void;
+const tellCut: Cut = (message) => tell(`loopwarden: ${message}; what stands before that is read`);
+
+/** The text of a log, as far as it goes. */
+async function* log(file: string, cut: Cut): AsyncGenerator<string> {
+  try {
+    yield* chunks(file, "log");
+  } catch (error) {
+    if (!(error instanceof CutOff)) throw error;
+    cut(error.message);
   }
 }
 
 /** The runs of a file, as they come. */
-export const runsOf = (file: string, complain: Complain, format?: TranscriptFormat): AsyncGenerator<Run> =>
-  runs(file, chunks(file), complain, format);
+export const runsOf = (
+  file: string,
+  complain: Complain,
+  format?: TranscriptFormat,
+  cut: Cut = tellCut,
+): AsyncGenerator<Run> => runs(file, log(file, cut), complain, format);
 
 /** The runs of a file, held. */
 export const tracesOf = (file: string, complain: Complain, format?: TranscriptFormat): Promise<Trace[]> =>
-  traces(file, chunks(file), complain, format);
+  traces(file, log(file, tellCut), complain, format);
+
+/** What to do about a log of which nothing is recognised. */
+export const UNKNOWN: string = `Formats that are read: ${FORMATS.join(", ")}; --format names one. Convert a log of another format to one event a line, {"type":"tool-call","tool":…}: \`npx loopwarden schema event\`, docs/transcripts.md`;
 
 /** @throws {InputError} always. */
 export function nothing(file: string): never {
   if (isBlank(file)) throw new InputError(`${file}: is empty`);
-  throw new InputError(
-    `${file}: holds no event that can be read. Formats that are read: ${FORMATS.join(", ")}; --format names one`,
-  );
+  throw new InputError(`${shown(file)}: holds no event that can be read. ${UNKNOWN}`);
 }
 
 /** Whether a file holds nothing but white space: there is no format to speak of. */
@@ -326,7 +388,7 @@ export async function logsIn(folder: string): Promise<string[]> {
 export function located(file: string, document: string, error: unknown): string {
   if (!(error instanceof LoopwardenError)) throw error;
   const line = error.field === undefined ? undefined : lineOf(document, error.field);
-  return `${file}${line === undefined ? "" : `:${line}`}: ${error.code}: ${error.message}`;
+  return `${shown(file)}${line === undefined ? "" : `:${line}`}: ${error.code}: ${error.message}`;
 }
 
 /** The line, counted from 1, of a field such as `rules.cycle.block` or `events[3].tool`. */

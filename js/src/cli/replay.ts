@@ -3,16 +3,17 @@ import { version } from "../core.ts";
 import { LoopDetector } from "../detector.ts";
 import { FORMATS } from "../generated/names.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
+import { onlySpace } from "../replay/diff.ts";
 import { isMostlyUnread, judge } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Pairs } from "../replay/pair.ts";
 import { costOf } from "../replay/prices.ts";
 import { type Run, refused } from "../replay/read.ts";
 import { leading, type Quoted, quoted, readable, strongest } from "../replay/report.ts";
-import { cost, line as lineOf, number, outcome, short } from "../replay/summarise.ts";
+import { cost, line as lineOf, number, outcome, short, summary } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, nothing, runsOf, transcriptFormat } from "./input.ts";
+import { Complaints, nothing, runsOf, shown, transcriptFormat } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
 import { type Case, REPORTERS, report } from "./reporters.ts";
 import { last } from "./sessions.ts";
@@ -23,9 +24,10 @@ export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--co
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
 worse also what repeated (from your own file) and the advice the agent would have been given; and the report at the
-end. Where nothing was found, the rule is named that came closest at the end, if that was half the way or more. FILE
-may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes on. Of a
-file of scenarios --scenario names one.
+end. Lines are counted from 1; events, which are named where one line holds many, from 0. Where nothing was found, the
+rule is named that came closest at the end, if that was half the way or more. FILE may be gzip-compressed, and "-" is
+the standard input. A broken line is reported on stderr, and the rest goes on. Of a file of scenarios --scenario names
+one.
 
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
@@ -38,12 +40,14 @@ file of scenarios --scenario names one.
   --json           one verdict a line instead of the story
   --reporter NAME  junit, sarif or github (annotations) instead of the story
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, or less than half of it and in that the level was not
-reached, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of it cannot and the level was not reached by the
+rest, 2 wrong usage, 3 the level was reached.
 `;
 
 /** How wide the quoted arguments and outputs may be. */
 const WIDTH = 96;
+/** Characters of a call that are remembered to be compared. */
+const COMPARED = 2_000;
 /** Events that are remembered to be quoted. */
 const REMEMBERED = 4_000;
 
@@ -153,9 +157,10 @@ async function told(
   const seen = new Set<string>();
   // Of a file of scenarios what stands before this one is another's.
   const before = run.whole ? 0 : complaints.count;
-  const name = run.id === undefined ? run.file : `${run.file} ${run.id}`;
+  const name = run.id === undefined ? shown(run.file) : `${shown(run.file)} ${run.id}`;
   if (how === "story") print(paint("dim", `loopwarden ${version()} · ${name} · ${run.format}`));
   for await (const part of run.events) {
+    story.expect(part);
     for (const recorded of part) {
       const { event, line, pending } = recorded;
       outcome.events++;
@@ -186,13 +191,19 @@ async function told(
   return outcome;
 }
 
+/** What makes a call another one than that which reads the same, where that is known. */
+function differing(before: string | undefined, whole: string): string {
+  if (!before || whole === "" || before === whole) return "";
+  return paint("dim", onlySpace(before, whole) ? "  (other white space)" : "  (differs further on)");
+}
+
 /** Tells a run as it unfolds. */
 class Story {
   readonly #config: Config;
   /** One line for every recorded event, by its sequence number; of a long run the latest, and those of findings. */
   #events = new Map<
     number,
-    { step: string; isStep: boolean; text: string; output: string | undefined; quoted: Quoted }
+    { step: string; isStep: boolean; text: string; whole: string; output: string | undefined; quoted: Quoted }
   >();
   #pairs = new Pairs();
   #scopes = new Map<string, Scope>();
@@ -208,8 +219,11 @@ class Story {
   /** Where each loop was first told of. */
   #alarms = new Map<string, number>();
 
-  /** How many events the latest line holds. */
+  /** How many events the latest line holds, and the lines of the latest events that hold many. */
   #line = { line: -1, events: 0 };
+  #crowds = new Set<number>();
+  /** Whether all events stand in one line. */
+  #isOneLine = true;
   /** The runs of a file that holds several, and the one that was told of last. */
   #runs = new Set<string>();
   #run: string | undefined;
@@ -221,6 +235,16 @@ class Story {
     this.#config = config;
   }
 
+  /** Looks at the lines of the events that are told next, so that all of one line are named in one way. */
+  expect(part: readonly { line: number }[]): void {
+    this.#crowds.clear();
+    for (const { line } of part) {
+      if (this.#line.line !== line) this.#isOneLine &&= this.#line.events === 0;
+      this.#line = { line, events: this.#line.line === line ? this.#line.events + 1 : 1 };
+      if (this.#line.events > CROWD) this.#crowds.add(line);
+    }
+  }
+
   remember(seq: number, event: Event, line: number, pending: boolean): void {
     if (pending) return;
     this.#last = seq;
@@ -229,16 +253,18 @@ class Story {
       if (took[figure] !== undefined) this.#spent[figure] = (this.#spent[figure] ?? 0) + took[figure];
     const call = this.#pairs.add(event, seq);
     const isResult = event.type === "tool-result";
-    const known = call === undefined ? undefined : this.#events.get(call)?.text;
-    const text = isResult ? (known ?? event.tool ?? "result") : short(lineOf(event), WIDTH);
+    const known = call === undefined ? undefined : this.#events.get(call);
+    const text = isResult ? (known?.text ?? event.tool ?? "result") : short(lineOf(event), WIDTH);
+    const own = isResult ? known?.whole : summary(event);
+    // What is longer is not held for a note beside it.
+    const whole = own !== undefined && own.length <= COMPARED ? own : "";
     const output = isResult ? short(outcome(event), WIDTH - 2) : undefined;
-    const asked = call === undefined ? undefined : this.#events.get(call)?.quoted.asked;
-    this.#line = this.#line.line === line ? { line, events: this.#line.events + 1 } : { line, events: 1 };
+    const asked = known?.quoted.asked;
     if (event.run != null && this.#runs.size < 2) this.#runs.add(event.run);
     const step = this.#place(event, seq, line);
-    const own = quoted(event, undefined, place(event, line));
+    const quote = quoted(event, undefined, place(event, line));
     const isStep = event.step != null;
-    this.#events.set(seq, { step, isStep, text, output, quoted: isResult ? { ...own, asked } : own });
+    this.#events.set(seq, { step, isStep, text, whole, output, quoted: isResult ? { ...quote, asked } : quote });
     if (this.#events.size <= REMEMBERED) return;
     const [oldest] = this.#events.keys();
     if (oldest !== undefined) this.#events.delete(oldest);
@@ -286,18 +312,19 @@ class Story {
 
   /** Where an event stands: a line that holds a whole run says nothing, the event's number does. */
   #place(event: Event, seq: number, line: number): string {
-    return event.step == null && this.#line.line === line && this.#line.events > CROWD
-      ? `event ${seq}`
-      : place(event, line);
+    return event.step == null && this.#crowds.has(line) ? `event ${seq}` : place(event, line);
   }
 
   /** What repeated, as the user's own file has it, but for what is shown already. */
   *#evidence(finding: Finding, shown: Set<number>): Generator<string> {
+    /** What stands there by now, and the whole of it. */
+    const before = new Map<string, string>();
     for (const { seq } of finding.evidence) {
       const event = this.#events.get(seq);
       if (event === undefined || shown.has(seq)) continue;
       shown.add(seq);
-      yield `    ${paint("dim", event.step.padEnd(9))} ${event.text}`;
+      yield `    ${paint("dim", event.step.padEnd(9))} ${event.text}${differing(before.get(event.text), event.whole)}`;
+      before.set(event.text, event.whole);
       if (event.output !== undefined) yield `    ${"".padEnd(9)} ${paint("dim", `→ ${event.output}`)}`;
     }
   }
@@ -305,8 +332,7 @@ class Story {
   /** What a report says of an event: the line of a run that stands in one says nothing. */
   #quote(seq: number): Quoted | undefined {
     const event = this.#events.get(seq);
-    const isOneLine = this.#line.events === this.#last + 1;
-    return event && { ...event.quoted, place: isOneLine && !event.isStep ? undefined : event.quoted.place };
+    return event && { ...event.quoted, place: this.#isOneLine && !event.isStep ? undefined : event.quoted.place };
   }
 
   /** The core's report of a scope, which ends where the loop was last told of; it may have gone on, or the run without it. */

@@ -6,7 +6,7 @@ import { LoopDetector } from "../detector.ts";
 import type { Config } from "../generated/types.ts";
 import { without } from "../replay/raw.ts";
 import { InputError } from "./failure.ts";
-import { located, text } from "./input.ts";
+import { located, shown, text } from "./input.ts";
 import { NAME } from "./name.ts";
 import { tell } from "./print.ts";
 
@@ -35,7 +35,7 @@ export async function settings(values: { config?: string; "no-config"?: boolean 
   return read(NAME);
 }
 
-const exists = (file: string): Promise<boolean> =>
+export const exists = (file: string): Promise<boolean> =>
   access(file).then(
     () => true,
     () => false,
@@ -48,13 +48,16 @@ const exists = (file: string): Promise<boolean> =>
  */
 export async function read(file: string): Promise<Settings> {
   const document = await text(file);
-  if (document.trim() === "") throw new InputError(`${file}: is empty; {} is the recommended configuration`);
+  const name = shown(file);
+  if (document.trim() === "") throw new InputError(`${name}: is empty; {} is the recommended configuration`);
+  const deep = deepLine(document);
+  if (deep !== undefined) throw new InputError(`${name}:${deep}: invalid-json: nested deeper than ${DEPTH} levels`);
   const plain = withoutComments(document);
   let config: unknown;
   try {
     config = JSON.parse(plain);
   } catch {
-    throw new InputError(`${file}:${brokenAt(document)}`);
+    throw new InputError(`${name}:${brokenAt(document)}`);
   }
   const isObject = typeof config === "object" && config !== null && !Array.isArray(config);
   const own = isObject && "$schema" in (config as object) ? without(plain, "$schema") : plain;
@@ -64,6 +67,23 @@ export async function read(file: string): Promise<Settings> {
     throw new InputError(located(file, document, error));
   }
   return { text: own, config: JSON.parse(own), file, document };
+}
+
+/** Levels of a document that the core reads; what reads comments would fall over many more. */
+const DEPTH = 120;
+
+/** Brackets, and what may hold some that are none: texts and comments. */
+const TOKENS = /"(?:\\.|[^"\\\n])*"?|\/\/.*|\/\*[\s\S]*?\*\/|[[\]{}]/g;
+
+/** The line, counted from 1, from which on a document is nested too deep. */
+function deepLine(document: string): number | undefined {
+  let depth = 0;
+  for (const { 0: token, index } of document.matchAll(TOKENS)) {
+    if (token === "{" || token === "[") depth++;
+    else if (token === "}" || token === "]") depth--;
+    if (depth > DEPTH) return document.slice(0, index).split("\n").length;
+  }
+  return undefined;
 }
 
 /** Something about a sound configuration that may not be meant. */

@@ -11,7 +11,7 @@ import { refused } from "../replay/read.ts";
 import { isSource, type Source } from "../view/live.ts";
 import type { Trace } from "../view/model.ts";
 import { type Options, parse, UsageError } from "./args.ts";
-import { Complaints, nothing, runsOf, save, transcriptFormat } from "./input.ts";
+import { Complaints, nothing, runsOf, save, shown, transcriptFormat } from "./input.ts";
 import { serve } from "./live.ts";
 import { inert, print, printJson, printRaw, tell } from "./print.ts";
 import { last } from "./sessions.ts";
@@ -176,7 +176,7 @@ async function readRun(
   }
   complaints.end();
   if (known === undefined || events.length === 0) nothing(file);
-  const name = file === "-" ? "standard input" : basename(file);
+  const name = file === "-" ? shown(file) : basename(file);
   return {
     run: { name, format: known, events, lines, errors, config },
     judged,

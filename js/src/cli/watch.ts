@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { version } from "../core.ts";
 import { FORMATS } from "../generated/names.ts";
 import type { Level } from "../generated/types.ts";
+import { isMostlyUnread } from "../replay/judge.ts";
 import { given, rank, reaches } from "../replay/levels.ts";
 import { Live, type Seen, type Update } from "../replay/live.ts";
 import { refused } from "../replay/read.ts";
@@ -11,7 +12,7 @@ import { Alarm } from "./alarm.ts";
 import { level, type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
 import { candidates, Followed, holdsSessions } from "./follow.ts";
-import { Complaints, transcriptFormat } from "./input.ts";
+import { Complaints, transcriptFormat, UNKNOWN } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, progress, tell, wrapped } from "./print.ts";
 import { chapter, place } from "./replay.ts";
 import { places, type Session } from "./sessions.ts";
@@ -39,7 +40,8 @@ What was written before is judged and summed up. Ctrl-C ends it.
                     recognised where absent
   --json            an object a line for every event: file, agent, line, event, tool, level and the whole verdict
 
-Exit codes: 0 the level was not reached, 1 a file cannot be read, 2 wrong usage, 3 the level was reached.
+Exit codes: 0 the level was not reached, 1 a file cannot be read, or most of the one that was named cannot, 2 wrong usage, 3 the
+level was reached.
 `;
 
 const OWN = {
@@ -100,7 +102,7 @@ export async function run(args: string[]): Promise<number> {
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, end);
   }
-  return watch.reached ? 3 : 0;
+  return watch.reached ? 3 : watch.isUnread ? 1 : 0;
 }
 
 function seconds(text: string | undefined): number | undefined {
@@ -140,6 +142,8 @@ interface Following {
   /** Calls by their place, until they are answered. */
   calls: Map<number, string>;
   steps: number;
+  /** Events that were judged. */
+  judged: number;
   strongest: Level;
 }
 
@@ -157,6 +161,8 @@ class Watch {
   #spoke = Date.now();
   #label = "";
   reached = false;
+  /** Whether of what was named most could not be read: that nothing is wrong is not known of it then. */
+  isUnread = false;
 
   constructor(how: How) {
     this.#how = how;
@@ -199,8 +205,11 @@ class Watch {
     progress(undefined);
     await this.#how.alarm.end();
     for (const following of this.#following.values()) {
-      const { session, steps, told, strongest, complaints, live, begun, source } = following;
-      if (!begun && source.isText) this.#doubt(following);
+      const { session, steps, told, strongest, complaints, live, begun, source, judged } = following;
+      const isAlien = !begun && source.isText;
+      if (isAlien) this.#doubt(following);
+      // One file of a folder that is no log says nothing of the others.
+      this.isUnread = this.#folder === undefined && (isAlien || isMostlyUnread(complaints.count, judged));
       complaints.end();
       live.free();
       if (this.#how.json) continue;
@@ -245,6 +254,7 @@ class Watch {
         told: new Set(),
         calls: new Map(),
         steps: 0,
+        judged: 0,
         strongest: "continue",
       };
       this.#following.set(session.file, following);
@@ -305,9 +315,7 @@ class Watch {
   #doubt(following: Following): void {
     if (following.doubted) return;
     following.doubted = true;
-    tell(
-      `loopwarden: ${following.session.file}: holds no event that can be read so far. Formats that are read: ${FORMATS.join(", ")}; --format names one`,
-    );
+    tell(`loopwarden: ${following.session.file}: holds no event that can be read so far. ${UNKNOWN}`);
   }
 
   /** Judges what was written before anybody watched, and says what stands. */
@@ -318,14 +326,18 @@ class Watch {
     let last: Seen | undefined;
     for (const one of seen) {
       this.#count(following, one);
-      if (one.verdict === undefined) continue;
+      if (one.verdict === undefined) {
+        if (one.error !== undefined) following.complaints.add(one.line, refused(one, one.error));
+        continue;
+      }
       const serious = one.verdict.findings.filter(({ level }) => reaches(level, "nudge"));
       for (const finding of serious) stood.add(chapter(finding));
       if (serious.length > 0) last = one;
     }
     if (this.#how.json) return;
     const before = `${number(following.steps, "step")} before`;
-    const found = stood.size === 0 ? "nothing found" : number(stood.size, "finding");
+    const none = following.judged === 0 ? "nothing that can be judged" : "nothing found";
+    const found = stood.size === 0 ? none : number(stood.size, "finding");
     print(paint("dim", `${short(session.file, WIDTH)} · ${format} · ${before}: ${found}`));
     const [finding] = last?.verdict?.findings ?? [];
     if (last === undefined || finding === undefined) return;
@@ -337,6 +349,7 @@ class Watch {
     const { calls } = following;
     if (seen.event.type === "tool-call" && !seen.pending) calls.set(seen.at, short(lineOf(seen.event), WIDTH));
     else if (seen.call !== undefined) calls.delete(seen.call);
+    if (seen.verdict !== undefined) following.judged++;
     if (!seen.again && STEPS.has(seen.event.type) && !seen.pending) following.steps++;
   }
 

@@ -556,7 +556,11 @@ class Handler {
     const known = cause instanceof LoopwardenError ? `${kind} ${cause.code}` : kind;
     if (this.#warned.has(known) || this.#warned.size >= WARNINGS) return;
     this.#warned.add(known);
-    const message = `[Loopwarden] passes on what it could not judge (${kind}): ${reason(cause)}`;
+    const what =
+      kind === "upstream"
+        ? `cannot reach ${this.#settings.upstream.host}`
+        : `passes on what it could not judge (${kind})`;
+    const message = `[Loopwarden] ${what}: ${reason(cause)}`;
     try {
       if (this.#options.onWarning) this.#options.onWarning(message, cause);
       else console.warn(message.replaceAll(/[^\P{C}\n]/gu, "\ufffd"));

@@ -84,6 +84,12 @@ export function hunks(first: string, second: string, cut: RegExp = BLANK): Hunk[
   return found;
 }
 
+/** Whether two texts are not the same and only white space makes them so. */
+export function onlySpace(left: string, right: string): boolean {
+  const bare = (text: string) => text.replaceAll(/\s+/g, "");
+  return left !== right && bare(left) === bare(right);
+}
+
 /** Both texts cut into what they share and what they do not. */
 export function pieces(left: string, right: string): [Piece[], Piece[]] {
   const found = hunks(left, right, FINE);

@@ -1,7 +1,7 @@
 // Two occurrences of a loop side by side: what repeats, what differs, and what differs but counts as equal.
 
 import type { TraceEvent } from "../generated/types.ts";
-import { type Piece, pieces as wordDiff } from "../replay/diff.ts";
+import { onlySpace, type Piece, pieces as wordDiff } from "../replay/diff.ts";
 import { h } from "./dom.ts";
 import type { Layout, Loop, Occurrence, Trace } from "./model.ts";
 import { place, plain, short, time, title } from "./words.ts";
@@ -147,11 +147,15 @@ export function compare(
   const told = equal
     ? `To the detector these two are the same thing${isMarked ? ", whatever the marked words say" : ""}.`
     : "These two are not equal: the loop is in how they follow each other, or in what they have in common.";
+  const spaced = a.asked.flatMap(([name, value]) =>
+    b.asked.some(([other, theirs]) => other === name && onlySpace(value, theirs)) ? [name || "what was asked"] : [],
+  );
+  const space = spaced.length > 0 && ` Only white space differs in ${spaced.join(" and ")}.`;
   if (alone) return h("div", { class: "compare" }, h("div", { class: "sides one" }, side(a, 0, askedA, answeredA)));
   return h(
     "div",
     { class: "compare" },
-    h("p", { class: "note" }, told),
+    h("p", { class: "note" }, told, space),
     h("div", { class: "sides" }, side(a, 0, askedA, answeredA), side(b, 1, askedB, answeredB)),
     h(
       "p",

@@ -16,7 +16,7 @@ import { nearest } from "../../replay/nearest.ts";
 import { type Options, parse, UsageError } from "../args.ts";
 import { InputError, reasonOf } from "../failure.ts";
 import { inert, safe } from "../harmless.ts";
-import { NAME } from "../name.ts";
+import { LARGEST, NAME } from "../name.ts";
 import { type Dialect, understood } from "./dialect.ts";
 import { type Entry, type Folded, forget, Journal } from "./journal.ts";
 
@@ -242,9 +242,6 @@ function patient(operation: () => number): number {
     }
   }
 }
-
-/** Bytes of a configuration that was found and not named, at most: a repository may hold anything. */
-const LARGEST = 256 * 1024;
 
 /**
  * The file that a new session goes by: the one that is named, or else that of the folder in which the agent works, as with
