@@ -269,7 +269,7 @@ pub(crate) fn decide(
         if is == Loop::New {
             fresh.push(rule.id);
         }
-        nudged |= is == Loop::Nudged && is_of_calls(rule);
+        nudged |= is == Loop::Nudged && is_of_calls(rule, signal);
         if level >= Level::Block
             && signal.extra.each.is_some()
             && run.ladder.refuse(identity, occasion, run.counted.new_mutations.into())
@@ -280,7 +280,7 @@ pub(crate) fn decide(
     }
     // One loop that several rules find is nudged once.
     for told in &mut told {
-        if nudged && told.fresh && told.level == Level::Nudge && is_of_calls(told.rule) {
+        if nudged && told.fresh && told.level == Level::Nudge && is_of_calls(told.rule, told.signal) {
             told.level = Level::Observe;
         }
     }
@@ -335,9 +335,9 @@ pub(crate) fn decide(
     Judgement { verdict, fresh, loops, refused }
 }
 
-/// Whether a rule finds loops of calls, and no budget that is used up.
-const fn is_of_calls(rule: &Description) -> bool {
-    rule.per_tool && rule.budget.is_none()
+/// Whether a rule finds loops of calls, and no budget that is used up and no text, which comes in ever other pieces.
+const fn is_of_calls(rule: &Description, signal: &Signal) -> bool {
+    rule.per_tool && rule.budget.is_none() && signal.extra.onset_offset.is_none()
 }
 
 /// The event at hand, as what it leaves in findings.

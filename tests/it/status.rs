@@ -48,9 +48,10 @@ fn came(was: &RuleStanding, is: &RuleStanding, verdict: &Verdict, told: bool) ->
     let otherwise = |why: &str| Some(Came::Otherwise(format!("{why} at {}: {what}, now {}", was.count, is.count)));
     // What is about something else that the rule holds less of says nothing about this.
     let same = found.filter(|found| found.count == is.count);
-    // A loop that comes back is refused where it would be told, and one that goes on is told once.
+    // A loop that comes back is refused where it would be told, and one that goes on is told once, by whichever rule.
     let relapse = |level: Level| told && level == Level::Block;
-    let again = |level: Level| told && level == Level::Observe;
+    let beside = verdict.findings.len() > 1;
+    let again = |level: Level| (told || beside) && level == Level::Observe;
     match (was.next_level, was.next_threshold, was.no_next) {
         // What was nearest is over, and what is nearest now is given more time.
         (Some(next), Some(threshold), None) if is.next_level == Some(next) && is.next_threshold > Some(threshold) => {
