@@ -174,13 +174,17 @@ impl Rule for Stagnation {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Nudge, Observe};
-    use crate::rules::testing::{Played, events, pair};
+    use crate::rules::testing::{Played, alone, events, pair};
     use alloc::{format, string::String, vec::Vec};
 
     const RULE: &str = "stagnation";
 
     /// Steps: tool, arguments, outcome and output; a tool `user` or `assistant` says its output.
     fn play(steps: impl IntoIterator<Item = (&'static str, String, &'static str, String)>) -> Played {
+        play_in("{}", steps)
+    }
+
+    fn play_in(config: &str, steps: impl IntoIterator<Item = (&'static str, String, &'static str, String)>) -> Played {
         let line = |(tool, args, outcome, output): (&str, String, &str, String)| {
             let output = serde_json::to_string(&output).unwrap();
             let output = output.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap();
@@ -190,7 +194,7 @@ mod tests {
             Vec::from(pair(tool, &args, outcome, output))
         };
         let lines: Vec<String> = steps.into_iter().flat_map(line).collect();
-        events("{}", &lines)
+        events(config, &lines)
     }
 
     fn restart(at: usize) -> (&'static str, String, &'static str, String) {
@@ -286,7 +290,7 @@ mod tests {
     fn calls_by_turns() {
         let call = |name: &str| ("read_card", format!(r#"{{"card":"{name}"}}"#), "ok", format!("the card of {name}"));
         let cards = ["oak", "elm", "oak", "elm", "elm", "oak", "elm", "oak", "oak", "elm", "oak"];
-        play(cards.map(call)).strongest(RULE, Observe);
+        play_in(&alone(RULE), cards.map(call)).strongest(RULE, Nudge);
         // One that is new each lap.
         let names = ["ash", "fir", "yew", "box", "bay", "may"];
         play(names.iter().flat_map(|new| [call("oak"), call("elm"), call(new)])).expect(RULE, &[]);

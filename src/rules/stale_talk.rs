@@ -39,6 +39,8 @@ const LIGHTEST: u32 = 6;
 const WHOLE: u32 = 12;
 /// A chain is told of where one message in so many brought no news.
 const STALE: u32 = 5;
+/// Stands for the user, beside the marks of agents.
+const BY_USER: u32 = 1;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
 
@@ -108,8 +110,8 @@ codec!(struct State(_));
 struct Talk {
     messages: Ring<Said>,
     words: Vocabulary,
-    /// The user named something since the latest message, or the agent that wrote it.
-    news: bool,
+    /// Who brought news since the latest message, the user or an agent; 0 for nobody.
+    news: u32,
     /// Messages since the latest result; none where there was no result yet.
     since: Option<u32>,
     custody: Custody,
@@ -268,7 +270,9 @@ impl Talk {
         if named || fresh {
             self.parrot = None;
         }
-        self.news |= named;
+        if named {
+            self.news = BY_USER;
+        }
         self.asked = true;
         self.chat = None;
         self.hollow = Streak::default();
@@ -322,12 +326,14 @@ impl Talk {
         let chat = self.chats(text, &goal, said, cx);
         let parrot = parrot.or(chat);
         // Where agents talk, a figure that one of them gives in a few words is news to the next.
-        let names = cx.agent != 0 && said.counts && text.len() <= chat::LONGEST;
+        let own = if cx.agent == 0 { 0 } else { mark(cx.agent) };
+        let brings = if said.counts && text.len() <= chat::LONGEST { own } else { 0 };
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
-            self.news |= names;
+            self.news = if self.news == 0 { brings } else { self.news };
             return parrot;
         }
-        let news = core::mem::replace(&mut self.news, names);
+        let before = core::mem::replace(&mut self.news, brings);
+        let news = before != 0 && before != own;
         if said.fresh == 0 {
             self.hollow.add(cx.here, cx.onset);
         }

@@ -101,45 +101,29 @@ const SWEEPS: [&str; 8] = [
 /// Whether a text orders to go through many things, one after the other, or to see that they fail.
 pub(crate) fn orders_sweep(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    text.len() <= LONGEST
-        && (SWEEPS.iter().any(|sweep| lower.contains(sweep))
-            || text.split(['.', '!', '?', ';', '\n']).any(wants_failures))
+    text.len() <= LONGEST && (SWEEPS.iter().any(|sweep| lower.contains(sweep)) || wants_failures(text))
 }
 
-/// Words that order to see whether something is so, words that say how it has to be, and words for what is refused.
-const SEE: &str =
-    "assert check compruebe comprueba confirm ensure prove prüfe prüfen test teste verify verifica vérifie vérifiez";
-const HAS_TO: &str = "debe deben deve devono doit doivent expect muss must müssen should soll sollen sollte";
+/// Words that order to see whether something is so, and for what is refused.
+const SEE: &str = "check compruebe comprueba confirm prove prüfe prüfen test teste verify verifica vérifie vérifiez";
+const THAT: &str = "all any che dass each every que that";
 const REFUSED: &str = "abgelehnt abgewiesen blocked denied fail fails forbidden rechaza rechazado rechazados refuse refused refusé \
     refusés refuses reject rejected rejects rifiutato rifiutati verweigert";
-/// Words before those that begin an order, and words between that make it what goes wrong or must not.
-const THEN: &str = "and bitte et now please then to und y";
-const THAT: &str = "all any che dass each every que that";
-const WHY: &str = "aber but can't cannot don't how if instead ma mais never no not nor pero stop warum what when where which why \
-    without";
+/// Words before that which make it what goes wrong or must not.
+const WHY: &str = "can't cannot don't how if never no not nor warum what when where which why without";
 /// Things that are to fail where they are called negative.
 const CASES: &str = "case cases check checks path paths test tests";
 
-/// `Check that a guest is refused everywhere`, `each must return 422`, `run the negative cases`.
-fn wants_failures(sentence: &str) -> bool {
-    let (mut orders, mut sees, mut has_to, mut last) = (false, false, false, "");
-    let is_of_name = |char: char| is_of_word(char) || char == '_';
-    for word in sentence.split(|char: char| !is_of_name(char)).filter(|word| !word.is_empty()) {
-        let status = word.len() == 3 && word.parse().is_ok_and(|code: u32| (400..600).contains(&code));
-        if (sees || has_to) && listed(REFUSED, word)
-            || has_to && status
-            || same(last, "negative") && listed(CASES, word)
-        {
-            return true;
-        }
-        let ends = listed(WHY, word);
-        sees = !ends && (sees || orders && listed(THAT, word));
-        orders = (last.is_empty() || listed(THEN, last)) && listed(SEE, word);
-        // Another status is what it has to be.
-        has_to = !ends && word.parse::<u32>().is_err() && (has_to || listed(HAS_TO, word));
-        last = word;
-    }
-    false
+/// Whether that is what the text is about, as its first words have it: `check that a guest is refused everywhere`, `run the negative
+/// cases`. Further on, it is what a piece of work has to do besides.
+fn wants_failures(text: &str) -> bool {
+    let sentence = text.split(['.', '!', '?', ';', '\n']).next().unwrap_or_default();
+    let words = || sentence.split(|char: char| !(is_of_word(char) || char == '_')).filter(|word| !word.is_empty());
+    let mut first = words().skip_while(|word| listed("bitte please", word));
+    let sees =
+        first.next().is_some_and(|word| listed(SEE, word)) && first.next().is_some_and(|word| listed(THAT, word));
+    let refused = || words().take_while(|word| !listed(WHY, word)).any(|word| listed(REFUSED, word));
+    sees && refused() || words().zip(words().skip(1)).any(|(word, next)| same(word, "negative") && listed(CASES, next))
 }
 
 /// The most times that a text orders something; 0 where it orders nothing of the kind.
@@ -251,7 +235,7 @@ mod tests {
         }
         for text in [
             "Check that a guest is refused on all doors of the harbour",
-            "Go through the list. Each of them must return 422.",
+            "Please verify that every door refuses a guest. Each must answer 403.",
             "Run the negative cases of the berth API",
             "Prüfe, dass der Gast überall abgewiesen wird",
         ] {
@@ -267,6 +251,8 @@ mod tests {
             "Test 7 fails again",
             "GET /berths should return 200 and gives 404",
             "It should work but fails",
+            "A call without a name must be rejected with 400",
+            "Build the door. Check that a guest is refused.",
             "Test the price and ship it. It was rejected twice.",
         ] {
             assert!(!orders_sweep(text), "{text}");

@@ -290,8 +290,10 @@ fn is_marked(line: &str) -> bool {
         let named = word.ends_with("Error") || word.ends_with("Exception");
         let marks = named || !aside && listed(&MARKS, word);
         let topic = || {
+            // `error handling request: timed out` tells of one.
             let behind = line.get(to..).unwrap_or_default().strip_prefix([' ', '-']).unwrap_or_default();
-            listed(&TOPICS, behind.split(|char: char| !char.is_ascii_alphabetic()).next().unwrap_or_default())
+            let next = behind.split(|char: char| !char.is_ascii_alphabetic()).next().unwrap_or_default();
+            listed(&TOPICS, next) && !behind.contains(':')
         };
         let denied = || before.iter().any(|word| listed(&DENY, word)) || is_none(line, from, to) || topic();
         let marked = marks && !denied();
@@ -465,11 +467,14 @@ mod tests {
             "(node:7) ExperimentalWarning: error hooks may change",
             "When a command has failed, read on",
             "error: ~",
+            "Error handling guide",
+            "the error-pages of the harbour",
         ] {
             assert_eq!(root(healthy), None, "{healthy}");
         }
         for failing in [
             "[error] no such berth [7]",
+            "error handling request: the tide is out",
             "no such berth, error",
             "error: no such berth",
             "passed: 3; 2 failed",
