@@ -1,8 +1,8 @@
 //! From signals to a verdict: the ladder lives here and nowhere else.
 //!
 //! A rule's evidence asks for a raw level. The ladder turns that into the level that is given:
-//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`, those of
-//!   other rules about the same calls as well;
+//! - a nudge is given once per loop; while the loop goes on without reaching the next rung, its findings are `observe`, and so
+//!   are those of other rules about the same calls where one agent is at work;
 //! - a block, gate or halt is given as long as the evidence asks for it;
 //! - a loop that comes back after a nudge gets no fresh budget: the rung after the nudge is what it gets, where that
 //!   rung is a block;
@@ -278,7 +278,8 @@ pub(crate) fn decide(
         }
         told.push(Told { rule, level, fresh: is == Loop::New, threshold, signal });
     }
-    // One loop that several rules find is nudged once.
+    // One loop that several rules find is nudged once; of several agents each is told.
+    let nudged = nudged && run.standings.one_agent(run.lanes.here());
     for told in &mut told {
         if nudged && told.fresh && told.level == Level::Nudge && is_of_calls(told.rule, told.signal) {
             told.level = Level::Observe;

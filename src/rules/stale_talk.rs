@@ -39,8 +39,8 @@ const LIGHTEST: u32 = 6;
 const WHOLE: u32 = 12;
 /// A chain is told of where one message in so many brought no news.
 const STALE: u32 = 5;
-/// Stands for the user, beside the marks of agents.
-const BY_USER: u32 = 1;
+/// Stands for the user, beside half of the marks of agents.
+const BY_USER: u16 = 1;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
 
@@ -110,8 +110,8 @@ codec!(struct State(_));
 struct Talk {
     messages: Ring<Said>,
     words: Vocabulary,
-    /// Who brought news since the latest message, the user or an agent; 0 for nobody.
-    news: u32,
+    /// Who brought news since the latest message; 0 for nobody.
+    news: u16,
     /// Messages since the latest result; none where there was no result yet.
     since: Option<u32>,
     custody: Custody,
@@ -326,7 +326,7 @@ impl Talk {
         let chat = self.chats(text, &goal, said, cx);
         let parrot = parrot.or(chat);
         // Where agents talk, a figure that one of them gives in a few words is news to the next.
-        let own = if cx.agent == 0 { 0 } else { mark(cx.agent) };
+        let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16).max(BY_USER + 1) };
         let brings = if said.counts && text.len() <= chat::LONGEST { own } else { 0 };
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             self.news = if self.news == 0 { brings } else { self.news };

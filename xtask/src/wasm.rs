@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The component's stack. rustc's default of 1 MiB would be four times the linear memory a fresh instance may have.
-const STACK_BYTES: u32 = 82 * 1024;
+const STACK_BYTES: u32 = 80 * 1024;
 
 /// What rustc's wasm targets and wasm-bindgen use, and vectors; a stripped module no longer names its features.
 ///
