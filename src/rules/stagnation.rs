@@ -122,7 +122,8 @@ impl Rule for Stagnation {
                 });
                 let derived = own.rederived.took(step, call, &result.output, cx.salt);
                 let edited = changes != before && call.edit != Edit::No;
-                let revisited = own.kinds.any_again() && own.revisits.took(step, call, result, [listed, waits], edited);
+                let again = own.kinds.any_again() || own.views.any_again();
+                let revisited = again && own.revisits.took(step, call, result, [listed, waits], edited);
                 let idle = waits || listed && !call.asks.shows();
                 let seen = own.views.took(step, call, result, Beside { changes, idle }, cx.salt);
                 let done = own.done.took(step, call, result, changes);

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 
 /// The longest message that is read: what is longer is a brief with figures of its own.
 const LONGEST: usize = 1500;
-/// The most that counts as ordered, and what a watch is worth.
+/// The most that counts as ordered; a watch is without an end.
 const MOST: u32 = 100;
-const WATCH: u32 = 20;
+const WATCH: u32 = MOST;
 /// Words within which a span of time follows: `every half minute`.
 const WITHIN: u32 = 4;
 

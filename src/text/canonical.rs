@@ -58,6 +58,14 @@ const RATIONALE: [&str; 23] = [
     "why",
 ];
 
+/// Of these, such as are what is written where no field tells what is to be run, read, asked or written: the title of an event.
+const TITLES: [&str; 2] = ["description", "summary"];
+/// Fields that tell it.
+const PAYLOADS: [&str; 17] = [
+    "action", "cmd", "code", "command", "content", "file", "filepath", "input", "path", "pattern", "prompt", "q",
+    "query", "script", "sql", "text", "url",
+];
+
 /// Top-level fields that tell how, or name this one request.
 const MECHANICS: [&str; 23] = [
     "callid",
@@ -205,14 +213,16 @@ impl Writer<'_> {
     fn arguments(&mut self, map: &Map<String, Value>, ignore: &[String], identity: &[String]) {
         const SIEVE: Sieve = Sieve::of(&[&MECHANICS, &RATIONALE]);
         let start = self.out.len();
+        let titled = || !map.keys().any(|name| listed_name(&PAYLOADS, name));
         // A field that says why or how is left out, unless nothing remains without it: then it is the payload.
         for level in 0..3 {
             let wrote = self.object(map, 0, |name| {
                 if !identity.is_empty() {
                     return identity.iter().any(|own| own == name) && !ignore.iter().any(|own| own == name);
                 }
-                let dropped = SIEVE.passes_name(name)
-                    && (level < 2 && listed_name(&MECHANICS, name) || level < 1 && listed_name(&RATIONALE, name));
+                let why = || listed_name(&RATIONALE, name) && !(listed_name(&TITLES, name) && titled());
+                let dropped =
+                    SIEVE.passes_name(name) && (level < 2 && listed_name(&MECHANICS, name) || level < 1 && why());
                 !dropped && !ignore.iter().any(|own| own == name)
             });
             if wrote || !identity.is_empty() {
@@ -515,6 +525,8 @@ mod tests {
     fn lists_are_sorted() {
         assert_sorted(&RATIONALE);
         assert_sorted(&MECHANICS);
+        assert_sorted(&TITLES);
+        assert_sorted(&PAYLOADS);
     }
 
     #[test]
@@ -578,6 +590,10 @@ mod tests {
             (json!({"description": "one"}), json!({"description": "two"}), false),
             (json!({"description": "one", "timeout": 1}), json!({"description": "one", "timeout": 2}), true),
             (json!({"description": "one", "q": ""}), json!({"description": "two", "q": ""}), false),
+            // A title, and a text that is written.
+            (json!({"summary": "Ana", "attendees": ["Bo"]}), json!({"summary": "Ben", "attendees": ["Bo"]}), false),
+            (json!({"issue": 7, "description": "one"}), json!({"issue": 7, "description": "two"}), false),
+            (json!({"command": "ls", "summary": "one"}), json!({"command": "ls", "summary": "two"}), true),
             (json!({"timeout": 1}), json!({"timeout": 2}), false),
             (json!({"in": {"timeout": 1}}), json!({"in": {"timeout": 2}}), false),
         ] {

@@ -133,9 +133,10 @@ const fn kept(hash: u32) -> u32 {
     hash & 0x1f_ffff & !WEIGHT
 }
 
-/// A value beside the text, as one object: the same text for eight recipients is a list.
+/// A value beside the text, as one object: the same text for eight recipients is a list. That both are asked of one database, and for
+/// so many rows at most, does not make them alike; that one is asked does.
 pub(crate) fn beside(name: &str, value: &str) -> u32 {
-    hash(&format!("{name}={value}")) | OBJECT
+    hash(&format!("{name}={value}")) | if matches!(name, "agent" | "to") { OBJECT } else { 0 }
 }
 
 /// What a text names whatever its language: files without their folders, identifiers, words with a figure in them. No bare
@@ -300,7 +301,7 @@ impl Goal {
 
     /// Whether something is named here that is not in the other.
     fn names_more(&self, other: &Self) -> bool {
-        self.words.iter().any(|word| word & WEIGHT == OBJECT && other.find(*word).is_none())
+        self.words.iter().any(|word| matches!(word & WEIGHT, 0 | OBJECT) && other.find(*word).is_none())
     }
 
     /// The weight that both share, and the words.

@@ -671,7 +671,7 @@ pub(super) fn line_searches(line: &str) -> bool {
 }
 
 /// Verbs of tools that are given what they write.
-const EDITS: [&str; 13] = [
+const EDITS: [&str; 14] = [
     "append",
     "create",
     "edit",
@@ -682,6 +682,7 @@ const EDITS: [&str; 13] = [
     "put",
     "rename",
     "replace",
+    "save",
     "set",
     "update",
     "write",

@@ -490,16 +490,27 @@ const FILLERS: [&str; 24] = [
 /// Bytes of the longest of them.
 const LONGEST_FILLER: usize = 6;
 
+/// Names of what a search tells anew for each question: how well a hit fits, and how long it took.
+const MEASURES: [&str; 7] = ["distance", "elapsed", "latency", "relevance", "score", "similarity", "took"];
+/// What an id of the answer itself is of.
+const ASKINGS: [&str; 4] = ["query", "request", "search", "trace"];
+
 /// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
-/// a digit. What stands behind the point of a number below one is left out.
+/// a digit. What stands behind the point of a number below one is left out, and so is a figure behind the name of a measure.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     const FILLER: [u32; 24] = hashes_of(FILLERS);
-    const ZERO: [u32; 1] = hashes_of(["0"]);
-    let mut zero = false;
+    const MEASURE: [u32; 7] = hashes_of(MEASURES);
+    const ASKING: [u32; 4] = hashes_of(ASKINGS);
+    let [nought, id, unit] = const { hashes_of(["0", "id", "ms"]) };
+    // The word before is a nought, or what an id may be of; a figure that follows measures the answer, and is told already.
+    let (mut zero, mut asking, mut measured, mut told) = (false, false, false, false);
     let tells = move |word: &Word| {
-        // A score in hundredths or less is told anew for each question.
-        let score = zero && word.dotted && word.figure;
-        zero = ZERO.contains(&word.hash);
+        // A score is told anew for each question.
+        let score = word.figure && (word.dotted && (zero || told) || measured);
+        zero = word.hash == nought;
+        told = score;
+        measured = MEASURE.contains(&word.hash) || word.hash == id && asking || word.hash == unit && measured;
+        asking = ASKING.contains(&word.hash);
         !score && (word.length > LONGEST_FILLER || !FILLER.contains(&word.hash))
     };
     words(text).filter(tells).map(|word| word.hash & !1 | u32::from(word.figure))
@@ -604,7 +615,7 @@ mod tests {
     #[test]
     fn numbers_below_one() {
         let count = |text: &str| word_hashes(text).count();
-        assert_eq!(count("score 0.594 beside 10.594, .5"), 6);
+        assert_eq!(count("ratio 0.594 beside 10.594, .5"), 6);
         assert_eq!(count("0. 594 10.5"), 4);
         let words = |text: &str| word_hashes(text).collect::<Vec<_>>();
         assert_eq!(words("mud 0.81, clay 0.4"), words("mud 0.7, clay 0.93"));

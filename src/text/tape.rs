@@ -74,7 +74,7 @@ impl Node {
         if self.is_nest() { self.from as usize } else { at + 1 }
     }
 
-    fn is_gone(self) -> bool {
+    pub(super) fn is_gone(self) -> bool {
         self.is(GONE)
     }
 }

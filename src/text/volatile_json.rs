@@ -56,6 +56,9 @@ const LISTS: [&str; 16] = [
     "values",
 ];
 
+/// Names of texts that are read out of something: an answer in which such a one is empty, and nothing else stands, found none.
+const TEXTS: [&str; 6] = ["answer", "caption", "content", "text", "transcript", "transcription"];
+
 /// Names under which a page tells where the next one is: an empty page on the way is no negative answer.
 const NEXT: [&str; 9] = [
     "continuationtoken",
@@ -148,22 +151,13 @@ impl<'a> Answer<'a> {
         let mut read = tape.read(text, shapes)?;
         let mut says = Says::default();
         judge(&read, 0, &mut says, buffer, 0);
+        says.negative |= lacks_text(&read);
         (mask(&mut read, buffer) > 0).then_some(Self { read, says: says.settled() })
     }
 
     /// Whether nothing is in it but what says so: empty lists and texts, noughts, `null`, `false`.
     pub(super) fn is_hollow(&self) -> bool {
-        let (read, mut fields) = (&self.read, self.read.children(0));
-        core::iter::from_fn(|| fields.next(read)).all(|at| {
-            let value = read.node(at);
-            match value.tag {
-                Tag::List | Tag::Object | Tag::Null => read.is_empty(at),
-                Tag::Number => read.text(value) == "0",
-                Tag::Text => read.text(value).is_empty(),
-                Tag::False => true,
-                Tag::True | Tag::Time => false,
-            }
-        })
+        is_hollow(&self.read)
     }
 
     /// Appends the canonical form; adds to `numbers` where digits are in it.
@@ -175,6 +169,33 @@ impl<'a> Answer<'a> {
     pub(super) fn write_text(&mut self, out: &mut String) {
         self.read.write(0, true, out, &mut Vec::new());
     }
+}
+
+fn is_hollow(read: &Read<'_>) -> bool {
+    let mut fields = read.children(0);
+    core::iter::from_fn(|| fields.next(read)).all(|at| {
+        let value = read.node(at);
+        match value.tag {
+            _ if value.is_gone() => true,
+            Tag::List | Tag::Object | Tag::Null => read.is_empty(at),
+            Tag::Number => matches!(read.text(value), "0" | "0.0"),
+            Tag::Text => read.text(value).is_empty(),
+            Tag::False => true,
+            Tag::True | Tag::Time => false,
+        }
+    })
+}
+
+/// Whether an object was to hold a text, and holds nothing.
+fn lacks_text(read: &Read<'_>) -> bool {
+    if read.node(0).tag != Tag::Object || !is_hollow(read) {
+        return false;
+    }
+    let mut fields = read.children(0);
+    core::iter::from_fn(|| fields.next(read)).any(|at| {
+        let value = read.node(at);
+        value.tag == Tag::Text && listed_name(&TEXTS, read.name(value))
+    })
 }
 
 /// Masks what is volatile in the values that mean something, as far as their names tell; how many of them still do.
@@ -285,7 +306,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&LISTS[..], &NEXT, &COUNTS, &WRAPS, &STATES, &ENDS, &MESSAGES, &KEEPS] {
+        for list in [&LISTS[..], &TEXTS, &NEXT, &COUNTS, &WRAPS, &STATES, &ENDS, &MESSAGES, &KEEPS] {
             assert_sorted(list);
         }
     }

@@ -277,7 +277,7 @@ impl Chain {
         } else if acted {
             Came::Acted
         } else if tells && state.place == 0 && latest == 0 {
-            Came::Counted
+            if news { Came::Counted } else { Came::Stale }
         } else if tells && latest == state.place {
             Came::Moved
         } else if tells {

@@ -9,13 +9,15 @@ use crate::model::HaltReason;
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Step};
-use crate::text::{Edit, Strength, combine, key, mark, normalise};
+use crate::text::{Edit, Strength, combine, frame, key, mark, normalise};
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 /// Bytes of an answer that says hardly anything else.
 const SHORT: usize = 160;
-/// Digits of a figure that tells itself from others, those at its end that are 0 aside.
+/// Digits of a figure that tells itself from others, those at its end that are 0 aside; of a share, behind its point, that does where it
+/// comes out twice as often.
 const DIGITS: usize = 6;
+const SHARE: usize = 4;
 /// The same of several figures together.
 const SEVERAL: usize = 8;
 
@@ -29,9 +31,21 @@ codec!(struct Rederived(_));
 struct Figure {
     figure: u32,
     call: u32,
+    /// It is a short one.
+    share: bool,
     seen: Streak,
 }
-codec!(struct Figure { figure, call, seen });
+codec!(struct Figure { figure, call, share, seen });
+
+/// What figures are in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// One long one.
+    One,
+    /// A single one below one.
+    Share,
+    Several,
+}
 
 impl Rederived {
     /// Takes a step in, and tells whether it came to the figure that another call had come to.
@@ -48,15 +62,18 @@ impl Rederived {
         // How long it took, and when, is another figure each time.
         let mut masked = String::new();
         normalise(answer, Strength::Light, &mut masked);
-        let Some((digits, several)) = telling(&masked) else { return false };
-        // Several at once do not come about by chance, whatever was changed for them.
+        let Some((digits, told)) = telling(&masked) else { return false };
+        let several = told == Told::Several;
+        // Several at once do not come about by chance, whatever was changed for them; but of another thing they are others.
         if call.mutates && !several {
             return false;
         }
-        let figure = mark(combine("stagnation/figure", &[key("figure", digits.as_bytes()), salt])).max(1);
+        let said = if several { frame(&masked).into() } else { 0 };
+        let figure = mark(combine("stagnation/figure", &[key("figure", digits.as_bytes()), said, salt])).max(1);
         let mut known = self.0.take().filter(|known| known.figure == figure).unwrap_or_default();
         let again = known.figure != 0 && known.call != mark(call.key);
         (known.figure, known.call) = (figure, mark(call.key));
+        known.share = told == Told::Share;
         if again {
             known.seen.add(step.sighting, step.onset);
         }
@@ -65,7 +82,8 @@ impl Rederived {
     }
 
     pub(super) fn points(&self) -> u32 {
-        self.0.as_ref().map_or(0, |known| known.seen.times.saturating_mul(TROUBLE))
+        let worth = |known: &Figure| if known.share { TROUBLE / 2 } else { TROUBLE };
+        self.0.as_ref().map_or(0, |known| known.seen.times.saturating_mul(worth(known)))
     }
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
@@ -90,10 +108,10 @@ impl Rederived {
     }
 }
 
-/// The digits of the only long figure with a fraction in a text, or else of all with one where there are several; without what groups
-/// them and without those at its ends that are 0. And whether there are several.
-fn telling(text: &str) -> Option<(String, bool)> {
-    let (mut all, mut long) = (Vec::<String>::new(), Vec::new());
+/// The digits of the only long figure with a fraction in a text, or else of all with one where there are several, or of a share alone;
+/// without what groups them and without those at its ends that are 0.
+fn telling(text: &str) -> Option<(String, Told)> {
+    let (mut all, mut long, mut share) = (Vec::<String>::new(), Vec::new(), false);
     for word in text.split(|char: char| !(char.is_ascii_digit() || matches!(char, '.' | ',' | '\''))) {
         let word = word.trim_matches(['.', ',', '\'']);
         let Some((whole, fraction)) = word.rsplit_once(['.', ',']) else { continue };
@@ -108,20 +126,22 @@ fn telling(text: &str) -> Option<(String, bool)> {
         if digits.len() >= DIGITS && fraction.len() != 3 && !long.iter().any(|known| known == digits) {
             long.push(String::from(digits));
         }
+        share = whole == "0" && digits.len() >= SHARE;
         all.push(digits.into());
     }
     match long.as_slice() {
-        [_] => long.pop().map(|only| (only, false)),
+        [_] => long.pop().map(|only| (only, Told::One)),
+        _ if all.len() == 1 => all.pop().filter(|_| share).map(|only| (only, Told::Share)),
         _ => {
             let several = all.len() > 1 && all.iter().map(String::len).sum::<usize>() >= SEVERAL;
-            several.then(|| (all.concat(), true))
+            several.then(|| (all.concat(), Told::Several))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::telling;
+    use super::{Told, telling};
 
     #[test]
     fn figures_that_tell() {
@@ -132,15 +152,17 @@ mod tests {
             "418.227,90 EUR",
             "418'227.90",
         ] {
-            assert_eq!(telling(text), Some(("4182279".into(), false)), "{text}");
+            assert_eq!(telling(text), Some(("4182279".into(), Told::One)), "{text}");
         }
         for text in ["418227", "2026-07-01", "12:30:05", "1,284,331", "0.5", "10.0.4.11", "99.10", "0.41 s and 0.52 s"]
         {
             assert_eq!(telling(text), None, "{text}");
         }
         for text in ["fit 00:41\nMAE 141.872  RMSE 203.115  R2 0.6120", "MAE 141.872, RMSE 203.115, R2 0.612"] {
-            assert_eq!(telling(text), Some(("141872203115612".into(), true)), "{text}");
+            assert_eq!(telling(text), Some(("141872203115612".into(), Told::Several)), "{text}");
         }
-        assert_eq!(telling("1284331.07 and 412006.55"), Some(("12843310741200655".into(), true)));
+        assert_eq!(telling("1284331.07 and 412006.55"), Some(("12843310741200655".into(), Told::Several)));
+        assert_eq!(telling("AUC: 0.7312 of 12 folds"), Some(("7312".into(), Told::Share)));
+        assert_eq!(telling("0.731"), None);
     }
 }

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Asks, combine, mark, number};
+use crate::text::{Asks, combine, key, mark, number};
 use alloc::boxed::Box;
 
 /// Calls with their answers that are known, and such of them as count.
@@ -17,6 +17,9 @@ const MOVES: usize = 12;
 const NEAR: usize = 2;
 /// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
 const TELLS: usize = 20;
+/// Digits from which an answer of so many bytes at most is about one thing and no other.
+const DIGITS: usize = 20;
+const SHORT: usize = 1000;
 /// Of so many of the latest ones, so many are told of.
 const LATEST: u32 = 10;
 const MOST: u32 = 9;
@@ -64,7 +67,7 @@ impl Revisits {
         if step.facts.failed || result.output.len() < TELLS || call.asks == Asks::Handover {
             return false;
         }
-        self.0.get_or_insert_default().took(step, call, idle)
+        self.0.get_or_insert_default().took(step, call, &result.output, idle)
     }
 
     pub(super) fn points(&self) -> u32 {
@@ -82,8 +85,7 @@ impl Revisits {
             name: "calls",
             what: combine("stagnation/revisits", &[]),
             points: places.points(),
-            message: [&which.concat(), " calls were all made before and got the answers that they had got before"]
-                .concat(),
+            message: [&which.concat(), " calls got nothing but answers that had been given before"].concat(),
             instead: ANSWERED,
             halt_reason: HaltReason::Stalled,
         };
@@ -96,8 +98,11 @@ impl Revisits {
 }
 
 impl Places {
-    fn took(&mut self, step: &Step, call: &Call, [listed, waits]: [bool; 2]) -> bool {
+    fn took(&mut self, step: &Step, call: &Call, output: &str, [listed, waits]: [bool; 2]) -> bool {
         let answer = step.facts.light;
+        let digits = || output.bytes().filter(u8::is_ascii_digit).count();
+        let figures = output.len() <= SHORT && digits() >= DIGITS;
+        let raw = if figures { key("answer", output.as_bytes()) } else { 0 };
         let now = &step.kin.now;
         let moves = now.sum.wrapping_sub(self.steps);
         let place = mark(combine("stagnation/counted", &[call.key, now.sign.into(), moves.into()]));
@@ -107,7 +112,14 @@ impl Places {
         let known = self.known.met(mark(combine("stagnation/revisit", &[call.key, answer]))) || counted;
         let idle = listed || waits;
         // Another call that comes to what is known brings no news, and is no repetition.
-        if self.answers.met(mark(answer)) && (!known || idle || call.polling) {
+        let again = self.answers.met(mark(answer));
+        // An answer with that many figures is about the same thing, however it was asked for.
+        let told = mark(combine("stagnation/told", &[raw]));
+        // One and the same on end is another rule's.
+        let latest = self.answers.lately(told, 2);
+        let told = figures && self.answers.met(told) && !latest && !call.mutates;
+        let known = known || told;
+        if again && (!known || idle && !told || waits || call.polling) {
             return false;
         }
         self.past = (self.past << 1 | u16::from(known)) & ((1 << LATEST) - 1);

@@ -106,6 +106,10 @@ impl Views {
         }
     }
 
+    pub(super) fn any_again(&self) -> bool {
+        self.again.is_some()
+    }
+
     pub(super) fn points(&self) -> u32 {
         self.again.as_ref().map_or(0, |again| again.points())
     }
