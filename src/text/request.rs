@@ -502,16 +502,18 @@ pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     const MEASURE: [u32; 7] = hashes_of(MEASURES);
     const ASKING: [u32; 4] = hashes_of(ASKINGS);
     let [nought, id, unit] = const { hashes_of(["0", "id", "ms"]) };
-    // The word before is a nought, or what an id may be of; a figure that follows measures the answer, and is told already.
-    let (mut zero, mut asking, mut measured, mut told) = (false, false, false, false);
+    // The two words before, where they are no figures; whether the one before is a nought, or a figure that was left out.
+    let (mut last, mut earlier, mut zero, mut left) = (0, 0, false, false);
     let tells = move |word: &Word| {
+        let measures = || {
+            let unit = last == unit && MEASURE.contains(&earlier);
+            unit || MEASURE.contains(&last) || last == id && ASKING.contains(&earlier)
+        };
         // A score is told anew for each question.
-        let score = word.figure && (word.dotted && (zero || told) || measured);
+        left = word.figure && (word.dotted && (zero || left) || measures());
         zero = word.hash == nought;
-        told = score;
-        measured = MEASURE.contains(&word.hash) || word.hash == id && asking || word.hash == unit && measured;
-        asking = ASKING.contains(&word.hash);
-        !score && (word.length > LONGEST_FILLER || !FILLER.contains(&word.hash))
+        (earlier, last) = (last, if word.figure { 0 } else { word.hash });
+        !left && (word.length > LONGEST_FILLER || !FILLER.contains(&word.hash))
     };
     words(text).filter(tells).map(|word| word.hash & !1 | u32::from(word.figure))
 }
@@ -617,6 +619,7 @@ mod tests {
         let count = |text: &str| word_hashes(text).count();
         assert_eq!(count("ratio 0.594 beside 10.594, .5"), 6);
         assert_eq!(count("0. 594 10.5"), 4);
+        assert_eq!(count(r#"{"query_id":"2c9f5fb2","took_ms":730,"hits":[{"score":13.25,"id":7}]}"#), 8);
         let words = |text: &str| word_hashes(text).collect::<Vec<_>>();
         assert_eq!(words("mud 0.81, clay 0.4"), words("mud 0.7, clay 0.93"));
         assert_ne!(words("mud 1.81"), words("mud 1.7"));

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Edit, Key, combine, first_mark, frame, key, mark, mistake, rejects, root_line, told};
+use crate::text::{Edit, Key, combine, first_mark, frame, key, mark, rejects, root_line, told};
 use alloc::{boxed::Box, format};
 
 /// Errors that may come by turns.
@@ -87,14 +87,19 @@ impl Trouble {
     pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, listed: bool, salt: u64) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
         let output = result.output.as_str();
-        let marked = || step.facts.failed.then(|| first_mark(output)).flatten();
-        // What begins with a figure is a count, and a tag holds one.
-        let marked = || marked().filter(|line| !line.starts_with(|char: char| char == '<' || char.is_ascii_digit()));
-        let marked = || marked().map(|line| mistake(line, salt));
-        let Some(root) = step.root(result, salt).or_else(|| rejection(output)).or_else(marked) else { return false };
-        let first = first_mark(output).map_or(0, frame);
+        let root = step.root(result, salt).or_else(|| rejection(output));
+        if root.is_none() && !step.facts.failed {
+            return false;
+        }
+        // Without a root the first line alone tells: what begins with a figure is a count, and a tag holds one.
+        let tells =
+            |line: &&str| root.is_some() || !line.starts_with(|char: char| char == '<' || char.is_ascii_digit());
+        let first = first_mark(output).filter(tells).map_or(0, frame);
+        if root.is_none() && first == 0 {
+            return false;
+        }
         let line = root_line(output).map_or(0, |line| told(line, salt));
-        let sign = mark(combine("stagnation/root", &[root, first.into(), line.into()])).max(1);
+        let sign = mark(combine("stagnation/root", &[root.unwrap_or(0), first.into(), line.into()])).max(1);
         let round = call.round.map_or(0, |round| mark(round) as u16);
         let copy = round != 0 && round == self.round;
         self.round = round;
