@@ -197,3 +197,90 @@ fn main() -> ExitCode {
         Err(error) => failed(2, &*error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, configured, load, options, score};
+    use crate::runs::Record;
+    use std::path::PathBuf;
+    use std::{env, fs, process};
+
+    fn asked(args: &[&str]) -> Result<Options, String> {
+        options(args.iter().map(|arg| (*arg).to_owned())).map_err(|error| error.to_string())
+    }
+
+    /// A run in which one call fails so many times in a row.
+    fn run(id: &str, label: &str, times: usize) -> String {
+        let call = r#"{"type":"tool-call","tool":"moor","args":{"berth":7}}"#;
+        let result = r#"{"type":"tool-result","tool":"moor","outcome":"error","output":"Error: the quay is closed"}"#;
+        let events = vec![format!("{call},{result}"); times].join(",");
+        format!(r#"{{"id":"{id}",{label},"events":[{events}]}}"#)
+    }
+
+    /// A folder of its own with these files in it.
+    fn folder(name: &str, files: &[(&str, &[u8])]) -> PathBuf {
+        let folder = env::temp_dir().join(format!("loopwarden-score-{}-{name}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for (name, text) in files {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn first(records: &[Record], config: &str) -> Vec<Option<(usize, String)>> {
+        let marks = score(records, config);
+        marks.into_iter().map(|marks| marks.nudge.map(|alarm| (alarm.at, alarm.rule))).collect()
+    }
+
+    #[test]
+    fn what_is_asked_for() {
+        let asked_for = asked(&["runs", "--without", "cycle", "--vary", "repeated-error.nudge=2,3", "--list"]).unwrap();
+        assert_eq!((asked_for.without, asked_for.list), (vec!["cycle".to_owned()], true));
+        assert_eq!(asked_for.vary, Some(("repeated-error.nudge".to_owned(), vec![2, 3])));
+        for (args, error) in [
+            (&["runs", "--lst"][..], "there is no option --lst"),
+            (&["runs", "--config"], "--config needs a value"),
+            (&["runs", "--vary", "cycle.nudge"], "--vary needs RULE.LEVEL=A,B"),
+            (&["runs", "--vary", "cycle.nudge=few"], "`few` is no number"),
+            (&[], "usage: score PATH"),
+        ] {
+            let said = asked(args).unwrap_err();
+            assert!(said.contains(error), "{args:?}: {said}");
+        }
+        assert!(configured("{}", &["cicle".to_owned()], None).is_err());
+        assert!(configured("{}", &[], Some(("cycle", 3))).is_err());
+    }
+
+    #[test]
+    fn a_loop_and_an_honest_run() {
+        let runs = [run("stuck", r#""expect":"loop","expectAt":5"#, 5), run("twice", r#""expect":"no-loop""#, 2)];
+        let folder = folder("runs", &[("a.jsonl", runs.join("\n").as_bytes())]);
+        let (records, unread) = load(std::slice::from_ref(&folder)).unwrap();
+        assert!(unread.is_empty(), "{unread:?}");
+        let labels: Vec<_> = records.iter().map(|record| (&*record.file, &*record.id, record.is_loop)).collect();
+        assert_eq!(labels, [("a", "stuck", Some(true)), ("a", "twice", Some(false))]);
+        let rule = "repeated-call".to_owned();
+        assert_eq!(first(&records, "{}"), [Some((5, rule.clone())), None]);
+        // Another threshold, and without the rule.
+        let earlier = configured("{}", &[], Some(("repeated-call.nudge", 2))).unwrap();
+        assert_eq!(first(&records, &earlier), [Some((3, rule.clone())), Some((3, rule.clone()))]);
+        let without = configured("{}", &[rule], None).unwrap();
+        assert_ne!(first(&records, &without), first(&records, "{}"));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_of() {
+        let (right, wrong) = (run("right", r#""expect":"loop""#, 5), run("wrong", r#""expect":"yes""#, 5));
+        let config = run("config", r#""expect":"loop","config":{"rules":{"cicle":{}}}"#, 5);
+        let text = [right, wrong, config].join("\n");
+        let folder = folder("unread", &[("b.jsonl", text.as_bytes()), ("c.jsonl.gz", &[0x1f, 0x8b, 8, 0])]);
+        let (records, unread) = load(std::slice::from_ref(&folder)).unwrap();
+        assert_eq!(records.iter().map(|record| &*record.id).collect::<Vec<_>>(), ["right"]);
+        let [label, config, file] = unread.as_slice() else { panic!("{unread:?}") };
+        assert!(label.contains("b.jsonl:2: expect: expected \"loop\" or \"no-loop\""), "{label}");
+        assert!(config.contains("b.jsonl:3: config: ") && config.contains("rules.cicle"), "{config}");
+        assert!(file.contains("c.jsonl.gz: "), "{file}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -408,9 +408,11 @@ fn unit(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
     Ok(units + corpus)
 }
 
-/// Unit tests, integration tests and the examples in the documentation.
+/// Unit tests, integration tests and the examples in the documentation; and the scorer, which needs constants that can be tuned.
 fn native(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
-    cargo_test(line, &mut library_test(workspace))
+    let library = cargo_test(line, &mut library_test(workspace))?;
+    let mut scorer = workspace.cargo(["test", "--package=loopwarden", "--features=tuning", "--example=score"]);
+    Ok(library + cargo_test(line, &mut scorer)?)
 }
 
 /// Tests the library, and what asks it: both in one build, or the library would be compiled for each of them.
