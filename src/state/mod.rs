@@ -210,9 +210,9 @@ pub(crate) struct Ordered {
 codec!(struct Ordered { by_user, by_system, waits, sweeps, said });
 
 impl Ordered {
-    /// The user says something, in that event. What is said right after an order takes nothing of it back.
+    /// The user says something, in that event. What is said right after an order takes nothing of it back, and no question does.
     pub(crate) fn heard(&mut self, text: &str, event: u64) {
-        let goes_on = (event as u32).wrapping_sub(self.said) == 1;
+        let goes_on = (event as u32).wrapping_sub(self.said) == 1 || text.trim_end().ends_with(['?', '？', '؟']);
         let before = if goes_on { *self } else { Self::default() };
         self.by_user = before.by_user.max(ordered_times(text) as u16);
         self.waits = before.waits || orders_wait(text);

@@ -72,7 +72,8 @@ fn marked_line(output: &str) -> Option<&str> {
     let mut after = None;
     let mut marked = None;
     for line in Lines(tail).rev().map(trimmed).filter(said).take(LAST) {
-        if is_marked(line) {
+        // `1 failed, 6 passed` counts what stands above it.
+        if is_marked(line) && !counts(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
         }
@@ -82,16 +83,19 @@ fn marked_line(output: &str) -> Option<&str> {
         let mut lines = Lines(head).map(trimmed).filter(said);
         let first: [Option<&str>; FIRST + 1] = core::array::from_fn(|_| lines.next());
         first.windows(2).rev().find_map(|pair| match pair {
-            [Some(line), next] if is_marked(line) => Some(next.filter(|_| is_label(line)).unwrap_or(line)),
+            [Some(line), next] if is_marked(line) && !counts(line) => Some(next.filter(|_| is_label(line)).unwrap_or(line)),
             _ => None,
         })
     });
     let line = marked?;
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
-    // What begins with a figure is a listing, unless it is the line of a log.
-    let line = undated(line);
-    (letters >= LETTERS && !line.starts_with(|char: char| char.is_ascii_digit())).then_some(line)
+    (letters >= LETTERS).then(|| undated(line))
+}
+
+/// Whether a line begins with a figure: it counts or lists something, unless it is the line of a log.
+fn counts(line: &str) -> bool {
+    undated(line).starts_with(|char: char| char.is_ascii_digit())
 }
 
 /// Whether a look at the ends of an output tells that none of the lines is marked that may hold the root: as hardly a line is.
