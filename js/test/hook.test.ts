@@ -593,6 +593,15 @@ test("install refuses what would not run, and writes what does", async () => {
   assert.match(refused.stderr, /does not run here, and so would not as a hook: no such thing/);
   await assert.rejects(lstat(file));
 
+  // A session that begins with such a configuration would watch nothing.
+  const { folder: wrong, file: unwritten } = await project("wrong-config");
+  await writeFile(join(wrong, "loopwarden.json"), '{ "mode": ');
+  const told = await start(["install"], "", wrong);
+  assert.equal(told.code, 1);
+  assert.match(told.stderr, /loopwarden\.json/);
+  await assert.rejects(lstat(unwritten));
+  assert.equal((await start(["install", "--no-config"], "", wrong)).code, 0);
+
   // In a workspace the package lies above.
   const { folder: workspace } = await project("workspace");
   const member = join(workspace, "packages", "one");

@@ -31,7 +31,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
 }
 
 /// What fields are called elsewhere, and here.
-const OTHER_NAMES: [(&str, &str); 12] = [
+const OTHER_NAMES: [(&str, &str); 13] = [
     ("arguments", "args"),
     ("content", "output"),
     ("content", "text"),
@@ -39,6 +39,7 @@ const OTHER_NAMES: [(&str, &str); 12] = [
     ("input", "args"),
     ("name", "tool"),
     ("result", "output"),
+    ("status", "outcome"),
     ("time", "at"),
     ("timestamp", "at"),
     ("toolCallId", "callId"),
@@ -257,6 +258,11 @@ mod tests {
                 r#"{"type":"tool-result","outcome":"ok","content":""}"#,
                 "content",
                 "unknown field, did you mean `output`?",
+            ),
+            (
+                r#"{"type":"tool-result","tool":"t","status":"error"}"#,
+                "status",
+                "unknown field, did you mean `outcome`?",
             ),
             (r#"{"type":"tool_call"}"#, "type", "unknown event type, did you mean `tool-call`?"),
             (r#"{"type":"toolCall"}"#, "type", "unknown event type, did you mean `tool-call`?"),

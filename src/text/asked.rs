@@ -87,15 +87,20 @@ fn listed(list: &str, word: &str) -> bool {
 }
 
 /// What tells that many things are to be gone through.
-const SWEEPS: [&str; 8] = [
+const SWEEPS: [&str; 13] = [
+    "cuáles de",
     "einer nach dem anderen",
     "eins nach dem anderen",
+    "lesquels de",
     "nacheinander",
     "one after another",
     "one after the other",
     "one by one",
     "un par un",
     "uno por uno",
+    "welche von",
+    "which of the ",
+    "which of these",
 ];
 
 /// Whether a text orders to go through many things, one after the other, or to see that they fail.
@@ -230,7 +235,13 @@ mod tests {
 
     #[test]
     fn sweeps() {
-        for text in ["Look at them one after the other", "Prüfe die Häfen nacheinander", "Try them one by one"] {
+        for text in [
+            "Look at them one after the other",
+            "Prüfe die Häfen nacheinander",
+            "Try them one by one",
+            "Which of these 10 names are free?",
+            "Find out which of the doors answer",
+        ] {
             assert!(orders_sweep(text), "{text}");
         }
         for text in [

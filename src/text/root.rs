@@ -83,7 +83,9 @@ fn marked_line(output: &str) -> Option<&str> {
         let mut lines = Lines(head).map(trimmed).filter(said);
         let first: [Option<&str>; FIRST + 1] = core::array::from_fn(|_| lines.next());
         first.windows(2).rev().find_map(|pair| match pair {
-            [Some(line), next] if is_marked(line) && !counts(line) => Some(next.filter(|_| is_label(line)).unwrap_or(line)),
+            [Some(line), next] if is_marked(line) && !counts(line) => {
+                Some(next.filter(|_| is_label(line)).unwrap_or(line))
+            }
             _ => None,
         })
     });

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The component's stack. rustc's default of 1 MiB would be four times the linear memory a fresh instance may have.
-const STACK_BYTES: u32 = 80 * 1024;
+const STACK_BYTES: u32 = 72 * 1024;
 
 /// What rustc's wasm targets and wasm-bindgen use, and vectors; a stripped module no longer names its features.
 ///
@@ -248,7 +248,7 @@ fn wasm_cargo(workspace: &Workspace, feature: &str, target: &str) -> Command {
     flags.push("-Ctarget-feature=+simd128".into());
     // Level `s` merges what is up to 50 into its callers, and 325 where it is marked `#[inline]`, as most of the standard library is,
     // wherever it is called: a fifteenth of the download for less than a tenth of a pair (docs/performance.md, *Size*).
-    flags.push("-Cllvm-args=-inline-threshold=15 -inlinehint-threshold=18".into());
+    flags.push("-Cllvm-args=-inline-threshold=15 -inlinehint-threshold=15".into());
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command

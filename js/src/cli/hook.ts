@@ -16,7 +16,7 @@ What is wrong with the hook itself is a warning in the answer and on the standar
   --state DIR      where sessions are remembered, one folder each; ${shown(defaultState())} where absent
   --prompts WHO    human (default), or host: prompts of an outer loop, which are no new task
   --no-batches     for hosts without PostToolBatch: every answered call ends its round; without this option it is noticed
-                   after three answers, and from then on calls that come one after the other are rounds
+                   once a call was answered, and from then on calls that come one after the other are rounds
 
 install writes the hooks into the settings of Claude Code, uninstall takes them out: both show what changes and keep the
 file as it was beside it, unless a copy that is there is the same. A file that install made is removed again.

@@ -86,7 +86,10 @@ function begins(options: Options): string {
  */
 async function command(scope: "project" | "local" | "user", options: Options): Promise<string> {
   const { config } = options;
-  if (config !== undefined) await configText(config);
+  // A session that begins with a wrong one watches nothing: better heard of now than at each of its hooks.
+  const begun = scope !== "user" && !options["no-config"] && existsSync(NAME) ? NAME : undefined;
+  const used = config ?? begun;
+  if (used !== undefined) await configText(used);
   const shared = scope === "project";
   const program = shared ? ofProject() : ofPerson();
   runs(program);
