@@ -87,19 +87,15 @@ fn listed(list: &str, word: &str) -> bool {
 }
 
 /// What tells that many things are to be gone through.
-const SWEEPS: [&str; 13] = [
-    "cuáles de",
+const SWEEPS: [&str; 9] = [
     "einer nach dem anderen",
     "eins nach dem anderen",
-    "lesquels de",
     "nacheinander",
     "one after another",
     "one after the other",
     "one by one",
     "un par un",
     "uno por uno",
-    "welche von",
-    "which of the ",
     "which of these",
 ];
 
@@ -240,7 +236,6 @@ mod tests {
             "Prüfe die Häfen nacheinander",
             "Try them one by one",
             "Which of these 10 names are free?",
-            "Find out which of the doors answer",
         ] {
             assert!(orders_sweep(text), "{text}");
         }
@@ -268,7 +263,7 @@ mod tests {
         ] {
             assert!(!orders_sweep(text), "{text}");
         }
-        for text in ["Which of them is one?", "By one and one", ""] {
+        for text in ["Which of them is one?", "Find out which of the two is wrong", "By one and one", ""] {
             assert!(!orders_sweep(text), "{text}");
         }
     }
