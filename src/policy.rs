@@ -338,7 +338,7 @@ pub(crate) fn decide(
 
 /// Whether a rule finds loops of calls, and no budget that is used up and no text, which comes in ever other pieces.
 const fn is_of_calls(rule: &Description, signal: &Signal) -> bool {
-    rule.per_tool && rule.budget.is_none() && signal.extra.onset_offset.is_none()
+    rule.of_calls && rule.budget.is_none() && signal.extra.onset_offset.is_none()
 }
 
 /// The event at hand, as what it leaves in findings.

@@ -129,7 +129,7 @@ fn with_rules(mut schema: Schema) -> Schema {
         properties.entry("rules").and_modify(|rules| by_rule(rules, |_| true));
     }
     if let Some(rules) = whole.get_mut("$defs").and_then(|defs| defs.pointer_mut("/ToolConfig/properties/rules")) {
-        by_rule(rules, |rule| rule.per_tool);
+        by_rule(rules, |rule| rule.per_tool());
     }
     schema
 }

@@ -61,6 +61,7 @@ impl Rule for ContinuationLoop {
     const ABOUT: &'static str = "The host's own prompts answered by text alone.";
     const UNIT: &'static str = "answers";
     const LIMITS: Limits = Limits::ladder(4, 6, 10, 0);
+    const OF_TEXT: bool = true;
     const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::MESSAGE).and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 

@@ -532,6 +532,8 @@ pub(crate) trait Rule: Sized {
     const BUDGET: Option<Budget> = None;
     /// What it limits is what the run has spent, whoever spent it.
     const OF_RUN: bool = false;
+    /// What it says is of texts alone, whatever calls tell it: no tool has thresholds of its own for it.
+    const OF_TEXT: bool = false;
     /// What a person can answer to its report, as title and effect, where a document says so; otherwise the report
     /// makes it of what the finding recommends.
     const ANSWERS: &'static [(&'static str, &'static str)] = &[];
@@ -657,8 +659,17 @@ pub(crate) struct Description {
     pub(crate) of_run: bool,
     pub(crate) answers: &'static [(&'static str, &'static str)],
     pub(crate) refused: Option<fn(&mut Metrics) -> &mut u64>,
-    /// Whether it looks at calls or their outcomes, so that settings of a tool can change what it says.
-    pub(crate) per_tool: bool,
+    /// Whether it looks at calls or their outcomes.
+    pub(crate) of_calls: bool,
+    /// What it says is of texts alone.
+    pub(crate) of_text: bool,
+}
+
+impl Description {
+    /// Whether settings of a tool can change what it says.
+    pub(crate) const fn per_tool(&self) -> bool {
+        self.of_calls && !self.of_text
+    }
 }
 
 /// A signal and the rule it came from, as an index into [`RULES`].
@@ -712,7 +723,8 @@ macro_rules! registry {
             of_run: <$rule>::OF_RUN,
             answers: <$rule>::ANSWERS,
             refused: <$rule>::REFUSED,
-            per_tool: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
+            of_calls: <$rule>::SEES.meets(Facts::CALL) || <$rule>::SEES.meets(Facts::STEP),
+            of_text: <$rule>::OF_TEXT,
         }),*];
 
         /// What each of them sees, in a sentence: apart, so that a module that only judges is without these texts.

@@ -109,6 +109,7 @@ impl Rule for Monologue {
         "The agent saying the same text without a result between, or the same long text around its work.";
     const UNIT: &'static str = "times";
     const LIMITS: Limits = Limits::ladder(3, 5, 9, 0);
+    const OF_TEXT: bool = true;
     const SEES: Facts = Facts::MESSAGE.and(Facts::STEP).and(Facts::HOST).and(Facts::SYNTHETIC);
     type State = State;
 

@@ -452,7 +452,7 @@ impl Entry {
             } else if self.came.failed() {
                 "Read what the outcome says and change what it complains about, or reach the goal with another tool."
             } else {
-                "Use the answer that is already there, or ask for something it does not contain."
+                "Use the answer that is already there or do what it asks for, or ask for something it does not contain."
             },
             recommendation: Recommendation::ChangeApproach,
             halt_reason: if self.came.failed() { HaltReason::RepeatedError } else { HaltReason::Stalled },

@@ -418,7 +418,7 @@ fn apply(table: &mut Table, tool: &ToolConfig, path: &str) -> Result<(), Error> 
     }
     for (limits, rule) in table.iter_mut().zip(RULES) {
         if let Some(user) = tool.rules.get(rule.id) {
-            if !rule.per_tool {
+            if !rule.per_tool() {
                 let message = format!(
                     "has no effect: {} does not look at the calls of single tools, set it under rules",
                     rule.id
@@ -493,6 +493,8 @@ mod tests {
             (r#"{"rules":{"cycle":{"nudge":"three"}}}"#, "rules.cycle.nudge"),
             (r#"{"tools":{"a":{"rules":{"phase-cycle":{"enabled":false}}}}}"#, "tools.a.rules.phase-cycle"),
             (r#"{"tools":{"a":{"rules":{"max-runtime":{"enabled":false}}}}}"#, "tools.a.rules.max-runtime"),
+            (r#"{"tools":{"a":{"rules":{"monologue":{"nudge":5}}}}}"#, "tools.a.rules.monologue"),
+            (r#"{"tools":{"a":{"rules":{"stream-period":{"enabled":false}}}}}"#, "tools.a.rules.stream-period"),
             (r#"{"rules":{"cycle":{"nugde":3}}}"#, "rules.cycle.nugde"),
             (r#"{"rules":{"cycle":{"nudge":5}}}"#, "rules.cycle.nudge"),
             (r#"{"rules":{"counter":{"nudge":5}}}"#, "rules.counter.nudge"),

@@ -410,6 +410,7 @@ impl Rule for StaleTalk {
         "Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(20, 0, 0, 0);
+    const OF_TEXT: bool = true;
     const OUTLIVES_EVIDENCE: bool = true;
     const IN_LANE: bool = true;
     const SEES: Facts = Facts::MESSAGE.and(Facts::HEARD).and(Facts::CALL).and(Facts::STEP);

@@ -27,6 +27,7 @@ impl Rule for StreamNovelty {
     const ABOUT: &'static str = "Text that goes round in circles in slightly other words, judged while it streams.";
     const UNIT: &'static str = "blocks of 64 words in a row, those that say least twice";
     const LIMITS: Limits = Limits::ladder(10, 20, 40, 0);
+    const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Novelty>::SEES;
     type State = Streams<Novelty>;
 

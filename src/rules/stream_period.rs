@@ -83,6 +83,7 @@ impl Rule for StreamPeriod {
     const ABOUT: &'static str = "Text that repeats itself exactly, judged while it streams.";
     const UNIT: &'static str = "characters";
     const LIMITS: Limits = Limits::ladder(480, 960, 2000, 0);
+    const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Periods>::SEES;
     type State = Streams<Periods>;
 

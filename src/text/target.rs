@@ -326,16 +326,21 @@ const BUSTERS: [&str; 20] = [
     "uncache",
 ];
 
+/// Whether a parameter of a URL is named as one that says nothing of what is asked for.
+pub(super) fn asks_nothing(parameter: &str) -> bool {
+    let name = parameter.split('=').next().unwrap_or_default();
+    name.is_empty() || name.starts_with("utm_") || BUSTERS.iter().any(|known| same(name, known))
+}
+
 /// Whether a parameter of a URL tells two of them apart: it is neither made to be new each time nor, by its looks, the time of
 /// day or a random fraction. An id that was drawn by lot is an id.
 fn asks_for(parameter: &str) -> bool {
-    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let (_, value) = parameter.split_once('=').unwrap_or((parameter, ""));
     let (whole, rest) = value.split_once('.').unwrap_or((value, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let time = matches!(whole.len(), 10 | 13) && whole.starts_with('1') && digits(whole) && digits(rest);
     let fraction = whole == "0" && rest.len() > 6 && digits(rest);
-    let named = BUSTERS.iter().any(|known| same(name, known)) || name.starts_with("utm_");
-    !parameter.is_empty() && !named && !time && !fraction
+    !asks_nothing(parameter) && !time && !fraction
 }
 
 /// A URL without scheme, fragment and what keeps it out of caches, for pages of one list are different; of a path the last two

@@ -1088,10 +1088,6 @@ export interface ToolConfig {
      */
     "consecutive-errors"?: RuleConfig;
     /**
-     * The host's own prompts answered by text alone.
-     */
-    "continuation-loop"?: RuleConfig;
-    /**
      * What the configuration's own counters count.
      */
     counter?: RuleConfig;
@@ -1131,10 +1127,6 @@ export interface ToolConfig {
      * Hooks refusing again and again without a result between.
      */
     "hook-loop"?: RuleConfig;
-    /**
-     * The agent saying the same text without a result between, or the same long text around its work.
-     */
-    monologue?: RuleConfig;
     /**
      * One tool that finds nothing nearly every time.
      */
@@ -1183,18 +1175,6 @@ export interface ToolConfig {
      * The same kind of call, or calls about the same thing, coming to the same whatever is done in between; calls all made before with the same answers, views that were all seen before, plans written one after the other.
      */
     stagnation?: RuleConfig;
-    /**
-     * Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.
-     */
-    "stale-talk"?: RuleConfig;
-    /**
-     * Text that goes round in circles in slightly other words, judged while it streams.
-     */
-    "stream-novelty"?: RuleConfig;
-    /**
-     * Text that repeats itself exactly, judged while it streams.
-     */
-    "stream-period"?: RuleConfig;
     /**
      * The same call again although none of it was answered.
      */
