@@ -111,10 +111,12 @@ impl Rule for Stagnation {
                 state.spoke = false;
                 let heard = core::mem::take(&mut state.heard);
                 let listed = own.follows(step);
-                let back = own.trouble.took(step, call, result, listed, cx.salt);
                 let before = own.kinds.changes;
                 let came = own.kinds.took(step, call, result, (listed, heard), cx.salt);
                 let Kinds { changes, waits, .. } = own.kinds;
+                // The same call after a change that another agent has made is no next one of a list.
+                let retried = changes != before && step.kin.is_same_call();
+                let back = own.trouble.took(step, call, result, [listed && !retried, retried], cx.salt);
                 let thing = own.things.took(step, call, || {
                     let (trouble, length) = (trouble(step, result, cx.salt), result.output.len());
                     let line = line(step, result, trouble, cx.salt);

@@ -32,12 +32,14 @@ pub(crate) struct Came {
     /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
     /// turned has another heading.
     pub(crate) sign: u32,
+    /// The same of the latest that was another one.
+    other: u32,
     /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
     pub(crate) sum: u32,
     /// How often in a row it has fallen, and behind that by how much.
     fell: u32,
 }
-codec!(struct Came { kind, call, sign, sum, fell });
+codec!(struct Came { kind, call, sign, other, sum, fell });
 
 /// What a call came to, and what the one of its kind before it did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +76,7 @@ impl Came {
             Some(root) => (mark(root) | 1, 0),
             None => ((head ^ foot(call, answer)) & !1, Figures::of(start).sum),
         };
-        (Self { kind, call: mark(call.key), sign, sum, fell: 0 }, head)
+        (Self { kind, call: mark(call.key), sign, other: 0, sum, fell: 0 }, head)
     }
 
     pub(crate) const fn is_error(&self) -> bool {
@@ -102,6 +104,9 @@ impl News {
         let (mut now, head) = Came::of(step, call, result, salt);
         let before = self.kinds.take(|known| known.kind == now.kind);
         let alike = before.filter(|before| before.sign == now.sign);
+        // By turns with another one.
+        let swings = before.is_some_and(|before| before.other != 0 && before.other == now.sign);
+        now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { before.sign });
         if let Some(before) = alike {
             if now.is_error() {
                 now.sum = Left::of(&result.output).count();
@@ -120,7 +125,7 @@ impl News {
         // That nothing was found, or went wrong without a word, is none.
         let empty = step.facts.negative || step.facts.failed && trimmed(&result.output).is_empty();
         let tells = before.is_some() || !empty;
-        step.is_news = alike.is_none() && tells || falls || step.fewer;
+        step.is_news = alike.is_none() && !swings && tells || falls || step.fewer;
         self.kinds.push(now, KINDS);
         step.kin = Kin { head, now, before };
     }

@@ -83,8 +83,16 @@ impl Back {
 }
 
 impl Trouble {
-    /// Takes a step in, and tells whether it ended in an error that came back. `listed` tells that the call before was of its kind.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, listed: bool, salt: u64) -> bool {
+    /// Takes a step in, and tells whether it ended in an error that came back. `listed` tells that the call before was of its kind,
+    /// `changed` that it is the same and another agent has changed something since.
+    pub(super) fn took(
+        &mut self,
+        step: &Step,
+        call: &Call,
+        result: &ToolResult,
+        [listed, changed]: [bool; 2],
+        salt: u64,
+    ) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
         let output = result.output.as_str();
         let root = step.root(result, salt).or_else(|| rejection(output));
@@ -103,7 +111,7 @@ impl Trouble {
         let round = call.round.map_or(0, |round| mark(round) as u16);
         let copy = round != 0 && round == self.round;
         self.round = round;
-        let edited = core::mem::take(&mut self.edited);
+        let edited = core::mem::take(&mut self.edited) || changed;
         let before = core::mem::replace(&mut self.sign, sign);
         if step.fewer {
             self.again = None;
