@@ -25,7 +25,8 @@ impl Listener for Novelty {
 impl Rule for StreamNovelty {
     const ID: &'static str = "stream-novelty";
     const ABOUT: &'static str = "Text that goes round in circles in slightly other words, judged while it streams.";
-    const UNIT: &'static str = "blocks of 64 words in a row, those that say least twice";
+    const UNIT: &'static str =
+        "blocks of 64 words in a row, those that say least twice, those of prose without a new word five times";
     const LIMITS: Limits = Limits::ladder(10, 20, 40, 0);
     const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Novelty>::SEES;

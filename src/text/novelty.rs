@@ -2,14 +2,15 @@
 //!
 //! Three words in a row are new unless they were said before, as far as a table of fingerprints remembers. Words are
 //! weighed in blocks; a stretch of blocks with little that is new is a text that turns in circles without repeating
-//! itself exactly. As everywhere with streams, how the text was cut into pieces makes no difference.
+//! itself exactly. Where not even a word is new in as many words of prose, that is worth much more: the same few things are
+//! said in ever other orders. As everywhere with streams, how the text was cut into pieces makes no difference.
 
 use crate::codec::codec;
 use crate::text::stream::Layout;
 use alloc::vec::Vec;
 
 /// Fingerprints remembered, one per slot: the newest of those that share it.
-const SLOTS: usize = 2048;
+const SLOTS: usize = 1280;
 /// Words of a block, in quarters: a word in a list, a table or a fence is a quarter.
 pub(crate) const BLOCK_WORDS: u32 = 64;
 const BLOCK: u32 = BLOCK_WORDS * PLAIN;
@@ -17,6 +18,10 @@ const PLAIN: u32 = 4;
 /// New words below which a block says little, and below which it says so little that it counts twice, in per cent.
 const LITTLE: u32 = 40;
 const LEAST: u32 = 25;
+
+/// What a block of prose is worth in which at most one word is new; as many blocks as all the words that were said are worth
+/// nothing, for in a long text such come by chance.
+const BARREN: u32 = 5;
 
 /// Blocks in a row that say little.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,14 +41,89 @@ struct Cursor {
     characters: u64,
     /// Hash of the word that is being said; 0 between words.
     word: u32,
+    /// It begins with a digit.
+    number: bool,
 }
-codec!(struct Cursor { layout, characters, word });
+codec!(struct Cursor { layout, characters, word, number });
 
 impl Cursor {
     #[inline]
     fn letter(&mut self, letter: u32) {
+        if self.word == 0 {
+            self.number = letter.wrapping_sub(u32::from(b'0')) < 10;
+        }
         self.word = next(self.word, letter);
     }
+}
+
+/// The words of a text's prose, as far as a table remembers them, and whether any was new of late.
+#[derive(Clone, Debug, Default)]
+struct Prose {
+    /// Fingerprints of a byte each, the latest one first; 0 is none.
+    seen: Vec<[u8; WAYS]>,
+    /// Words of this block, and the new ones among them.
+    words: u32,
+    new: u32,
+    /// Words that were new in all.
+    distinct: u32,
+    /// Characters before this block.
+    block: u64,
+    /// Blocks in a row without a new word.
+    barren: Drift,
+}
+codec!(struct Prose { seen, words, new, distinct, block, barren });
+
+/// Places in the table of words, and how many words each holds.
+const PLACES: usize = 128;
+const WAYS: usize = 4;
+
+impl Prose {
+    /// Takes a word in. A number that was said before is none: those of a table come again.
+    fn take(&mut self, hash: u64, number: bool, characters: u64) -> Drift {
+        if self.seen.len() != PLACES {
+            self.seen.resize(PLACES, [0; WAYS]);
+        }
+        let fingerprint = ((hash >> 32) as u8).max(1);
+        let Some(known) = self.seen.get_mut((hash >> 48) as usize % PLACES) else { return self.barren };
+        let place = known.iter().position(|known| *known == fingerprint);
+        // Those that came after it move up by one.
+        known
+            .iter_mut()
+            .take(place.map_or(WAYS, |place| place + 1))
+            .fold(fingerprint, |last, known| core::mem::replace(known, last));
+        if number && place.is_some() {
+            return self.barren;
+        }
+        self.words += 1;
+        if place.is_none() {
+            self.new += 1;
+            self.distinct = self.distinct.saturating_add(1);
+        }
+        if self.words == BLOCK_WORDS {
+            if self.new > 1 {
+                self.barren = Drift::default();
+            } else {
+                if self.barren.blocks == 0 {
+                    self.barren.offset = self.block;
+                }
+                self.barren.blocks = self.barren.blocks.saturating_add(1);
+                if self.barren.blocks > self.distinct / BLOCK_WORDS {
+                    self.barren.points = self.barren.points.saturating_add(BARREN);
+                }
+            }
+            (self.words, self.new, self.block) = (0, 0, characters);
+        }
+        self.barren
+    }
+
+    fn fits(&self) -> bool {
+        (self.seen.is_empty() || self.seen.len() == PLACES) && self.words < BLOCK_WORDS && self.new <= self.words
+    }
+}
+
+#[inline]
+fn mix(sum: u64, word: u32) -> u64 {
+    (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
 /// The hash of a word with one more letter; never 0.
@@ -67,8 +147,9 @@ pub(crate) struct Novelty {
     /// Characters before this block.
     block: u64,
     drift: Drift,
+    prose: Prose,
 }
-codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift });
+codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift, prose });
 
 impl Novelty {
     /// Goes on by a piece of text; the drift in it that weighs most.
@@ -76,7 +157,7 @@ impl Novelty {
         if self.seen.len() != SLOTS {
             self.seen.resize(SLOTS, 0);
         }
-        let mut heaviest = self.drift;
+        let mut heaviest = self.drift();
         // Kept apart from the rest of the state, so that they stay in registers.
         let mut cursor = self.cursor;
         let bytes = text.as_bytes();
@@ -86,6 +167,9 @@ impl Novelty {
             if letter != 0 && cursor.layout.is_settled() {
                 // Within a word nothing else can happen.
                 let (before, mut word) = (at, cursor.word);
+                if word == 0 {
+                    cursor.number = letter.is_ascii_digit();
+                }
                 while let Some(letter) = bytes.get(at).map(|byte| self::letter(*byte)).filter(|letter| *letter != 0) {
                     word = next(word, u32::from(letter));
                     at += 1;
@@ -107,7 +191,7 @@ impl Novelty {
                 }
                 continue;
             } else if cursor.word != 0 {
-                self.take_word(&mut cursor, &mut heaviest);
+                self.take_word(&mut cursor, &mut heaviest, false);
             }
             cursor.layout.byte(byte);
             cursor.characters = cursor.characters.saturating_add(1);
@@ -127,18 +211,27 @@ impl Novelty {
             return;
         }
         if cursor.word != 0 {
-            self.take_word(cursor, heaviest);
+            self.take_word(cursor, heaviest, false);
         }
         if is_word {
             cursor.letter(u32::from(character));
-            self.take_word(cursor, heaviest);
+            self.take_word(cursor, heaviest, true);
         }
     }
 
-    fn take_word(&mut self, cursor: &mut Cursor, heaviest: &mut Drift) {
+    /// Takes the word in that has ended; it may be a character `alone`.
+    fn take_word(&mut self, cursor: &mut Cursor, heaviest: &mut Drift, alone: bool) {
         let word = core::mem::take(&mut cursor.word);
         let [first, second] = self.before;
-        let mix = |sum: u64, word: u32| (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        if cursor.layout.is_prose() {
+            // Of a script without blanks two characters are what a word is elsewhere.
+            let before = if alone { second } else { 0 };
+            let hash = mix(mix(0, before), word).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            let barren = self.prose.take(hash, cursor.number, cursor.characters);
+            if barren.points > heaviest.points {
+                *heaviest = barren;
+            }
+        }
         let hash = mix(mix(mix(0, first), second), word).wrapping_mul(0xd6e8_feb8_6659_fd93);
         self.sum = mix(self.sum, word);
         self.before = [second, word];
@@ -169,7 +262,7 @@ impl Novelty {
 
     /// The drift that goes on.
     pub(crate) fn drift(&self) -> Drift {
-        self.drift
+        if self.prose.barren.points > self.drift.points { self.prose.barren } else { self.drift }
     }
 
     /// Whether two streams have been told the same words.
@@ -179,7 +272,8 @@ impl Novelty {
 
     /// Whether a restored state is within its caps.
     pub(crate) fn fits(&self) -> bool {
-        (self.seen.is_empty() || self.seen.len() == SLOTS) && self.weight < BLOCK && self.new <= self.weight
+        let table = self.seen.is_empty() || self.seen.len() == SLOTS;
+        table && self.weight < BLOCK && self.new <= self.weight && self.prose.fits()
     }
 }
 
@@ -234,12 +328,50 @@ mod tests {
     fn structured_lines_count_a_quarter() {
         for (prefix, row) in [("", "- "), ("", "| "), ("```\n", ""), ("", "7. ")] {
             let line = |n: usize| format!("{row}one two three four five six seven {}\n", n % 5);
-            let lines = |count: usize| (0..count).map(line).collect::<String>();
-            assert!(drift(&format!("{prefix}{}", lines(50))).blocks <= 1, "{row}");
-            assert!(drift(&format!("{prefix}{}", lines(400))).blocks >= 10, "{row}");
+            let named = |n: usize| format!("{row}one two three four five six seven {}\n", n * 7);
+            let text = |count: usize, line: &dyn Fn(usize) -> String| {
+                format!("{prefix}{}", (0..count).map(line).collect::<String>())
+            };
+            assert!(drift(&text(50, &named)).blocks <= 1, "{row}");
+            assert!(drift(&text(400, &named)).blocks >= 10, "{row}");
+            assert!(drift(&text(400, &line)).blocks >= 10, "{row}");
         }
         let plain: String = (0..90).map(|n| format!("one two three four five six seven {}\n", n % 5)).collect();
         assert!(drift(&plain).blocks >= 8);
+    }
+
+    #[test]
+    fn prose_without_a_new_word() {
+        let barren = |text: &str| {
+            let mut novelty = Novelty::default();
+            novelty.feed(text);
+            novelty.prose.barren.points
+        };
+        // Eleven things, each time in another order: every triple may be new, no word is.
+        let words = ["sun", "water", "soil", "pot", "shoot", "feed", "morning", "week", "leaf", "room", "root"];
+        let said = |n: usize| words[n * n / 3 % 11];
+        let text = |count: usize| (0..count).map(|n| format!("{} ", said(n * 7 + n / 11))).collect::<String>();
+        // The first block brings them, and each that follows counts five.
+        assert_eq!(barren(&text(64 * 2)), 5);
+        assert_eq!(barren(&text(64 * 4)), 15);
+        // The more words there were before, the longer it takes.
+        let before: String = (0..192).map(|n| format!("other{n} ")).collect();
+        assert_eq!(barren(&format!("{before}{}", text(64 * 4))), 0);
+        assert_eq!(barren(&format!("{before}{}", text(64 * 6))), 10);
+        // List items are said, their numbers are not; tables, fences and figures that come again are not counted.
+        let list: String =
+            (0..64).map(|n| format!("{n}. {} {} {} {}\n", said(n), said(n + 1), said(n + 5), said(n + 9))).collect();
+        assert_eq!(barren(&list), 15);
+        let fence = format!("```\n{}\n```\n", text(64 * 8));
+        assert_eq!(barren(&fence), 0);
+        let grid: String = (0..400).map(|n| format!("{}\n", n * n % 97)).collect();
+        assert_eq!(barren(&grid), 0);
+        // In a script without blanks two characters are what a word is elsewhere.
+        let signs = |count: u32| (0..count).filter_map(|n| char::from_u32(0x4e00 + n * n % 60));
+        assert!(barren(&signs(240).collect::<String>()) >= 10);
+        let pairs = (0..30).flat_map(|one| (0..30).flat_map(move |other| [one, other]));
+        let pairs: String = pairs.filter_map(|n| char::from_u32(0x4e00 + n)).take(256).collect();
+        assert_eq!(barren(&pairs), 0);
     }
 
     #[test]

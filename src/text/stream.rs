@@ -159,6 +159,12 @@ impl Layout {
         self.fence != 0 || self.line == Line::Row
     }
 
+    /// In text that is said: no fence, no table, no markup, and not the number of a list item.
+    #[inline]
+    pub(crate) fn is_prose(self) -> bool {
+        !(self.is_block() || matches!(self.line, Line::Number | Line::Markup))
+    }
+
     /// In a fence, a table row, a list item (its number included) or a line of markup, where few words are new.
     #[inline]
     pub(crate) fn is_structured(self) -> bool {
