@@ -418,14 +418,20 @@ fn none_found(line: &str) -> bool {
 const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed complete completed crashed crashloopbackoff declined denied disabled \
     done down error expired failed failure fault faulty finished imagepullbackoff invalid missing offline \
     paused rejected required requires restarting stopped stuck succeeded success suspended unauthorized unavailable unknown unreachable";
+/// Words of a state that something follows by itself, also where another part is over; not where there are none.
+const GOES_ON: &str = "enqueued inprogress pending progress queued";
+const NONE: &str = "0 no none not";
 /// Bytes of an answer that tells a state, at most.
 const STATE_ANSWER: usize = 1200;
 
 /// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not; neither where
 /// it is too long to tell.
 pub(crate) fn may_change(answer: &str) -> Option<bool> {
-    let last = |word| FINAL.split(' ').any(|last| same(last, word));
-    (answer.len() <= STATE_ANSWER).then(|| !answer.split(|char: char| !char.is_ascii_alphabetic()).any(last))
+    let listed = |list: &str, word| list.split(' ').any(|listed| same(listed, word));
+    let words = || answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let goes_on = |(before, word)| listed(GOES_ON, word) && !listed(NONE, before);
+    let over = || words().any(|word| listed(FINAL, word));
+    (answer.len() <= STATE_ANSWER).then(|| !over() || words().zip(words().skip(1)).any(goes_on))
 }
 
 /// What `text`, with single blanks, says.
