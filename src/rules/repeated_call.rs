@@ -288,6 +288,10 @@ impl Entry {
         }
         if let (Some(last), Some(now)) = (self.at.get(), step.at) {
             let waited = now.saturating_sub(last);
+            // What is looked at beside it gets on meanwhile.
+            if waited >= PATIENT && step.news > self.index && !call.mutates {
+                return Some(0);
+            }
             // Who only looks, and does nothing else for longer than a turn takes, waits for something.
             let asks = matches!(call.asks, Asks::Search | Asks::Prose);
             let looks = !call.mutates && !asks && !facts.negative && step.previous == self.index;

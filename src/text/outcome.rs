@@ -794,7 +794,7 @@ impl Figures {
     }
 }
 
-/// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`.
+/// Whether a number between `before` and `after` tells how far something is: `42 %`, `3/10`, `3 of 10`, `3 out of 10`.
 fn is_progress_mark(before: u8, after: &[u8]) -> bool {
     let joins = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b':');
     // Most numbers are told by what stands behind them.
@@ -810,7 +810,8 @@ fn is_progress_mark(before: u8, after: &[u8]) -> bool {
         // `5 % 3` and `10 %d` are no percentages.
         return !after_blank.get(1).is_some_and(u8::is_ascii_alphanumeric);
     }
-    let total = after_blank.strip_prefix(b"of ").or_else(|| {
+    let part = after_blank.strip_prefix(b"out ").unwrap_or(after_blank);
+    let total = part.strip_prefix(b"of ").or_else(|| {
         let total = after_blank.strip_prefix(b"/")?;
         Some(total.strip_prefix(b" ").unwrap_or(total))
     });

@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Edit, Key, combine, first_mark, frame, key, mark, rejects, root_line, told};
+use crate::text::{Edit, Key, combine, first_mark, frame, key, mark, progress, rejects, root_line, told};
 use alloc::{boxed::Box, format};
 
 /// Errors that may come by turns.
@@ -45,12 +45,17 @@ pub(super) struct Trouble {
     sign: u32,
     /// Half a mark.
     round: u16,
+    /// What the failed call was about, 0 for nothing that can be told; that has worked since.
+    thing: u32,
+    mended: bool,
+    /// How far the error told that something is; 0 where it told nothing.
+    progress: u32,
     /// Something was written since. What is restarted, deleted or installed is no attempt of its own at what is wrong.
     edited: bool,
     /// Only where it came back, or after another one.
     again: Option<Box<Again>>,
 }
-codec!(struct Trouble { sign, round, edited, again });
+codec!(struct Trouble { sign, round, thing, mended, progress, edited, again });
 
 #[derive(Clone, Debug, Default)]
 struct Again {
@@ -96,7 +101,9 @@ impl Trouble {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
         let output = result.output.as_str();
         let root = step.root(result, salt).or_else(|| rejection(output));
+        let thing = call.target.map_or(0, mark);
         if root.is_none() && !step.facts.failed {
+            self.mended |= thing != 0 && thing == self.thing;
             return false;
         }
         // Without a root the first line alone tells: what begins with a figure is a count, and a tag holds one.
@@ -113,7 +120,12 @@ impl Trouble {
         self.round = round;
         let edited = core::mem::take(&mut self.edited) || changed;
         let before = core::mem::replace(&mut self.sign, sign);
-        if step.fewer {
+        let last = core::mem::replace(&mut self.thing, thing);
+        // One thing after the other fails and is mended.
+        let next = core::mem::take(&mut self.mended) && thing != 0 && thing != last;
+        let progress = progress(output);
+        let further = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
+        if step.fewer || next || further && before == sign {
             self.again = None;
             return false;
         }
