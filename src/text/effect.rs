@@ -112,7 +112,9 @@ impl State {
             }
             let token = token.trim_end_matches('.');
             if token.starts_with(|char: char| char.is_ascii_digit()) {
-                if figures && self.figures.len() < FIGURES {
+                // A status of HTTP at the beginning tells how it went, not where things stand.
+                let status = word.is_none() && matches!(token.as_bytes(), [b'2'..=b'5', b'0'..=b'9', b'0'..=b'9']);
+                if figures && !status && self.figures.len() < FIGURES {
                     let word = word.map_or(0, |word| hashed_word(word, usize::MAX));
                     self.figures.push((word, hash(token.chars())));
                 }
