@@ -26,16 +26,19 @@ const SEVERAL: usize = 8;
 pub(super) struct Rederived(Option<Box<Figure>>);
 codec!(struct Rederived(_));
 
-/// The latest such figure, and the calls in a row that came to it without anything written in between.
+/// The latest such figure, and the calls in a row that came to it.
 #[derive(Clone, Debug, Default)]
 struct Figure {
     figure: u32,
     call: u32,
     /// It is a short one.
     share: bool,
+    /// Something was written since: what is checked after a change may well come to the same.
+    edited: bool,
+    points: u32,
     seen: Streak,
 }
-codec!(struct Figure { figure, call, share, seen });
+codec!(struct Figure { figure, call, share, edited, points, seen });
 
 /// What figures are in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl Rederived {
     /// Takes a step in, and tells whether it came to the figure that another call had come to.
     pub(super) fn took(&mut self, step: &Step, call: &Call, answer: &str, salt: u64) -> bool {
         if call.edit != Edit::No && !step.facts.failed {
-            self.0 = None;
+            self.0.iter_mut().for_each(|known| known.edited = true);
         }
         if call.polling || step.facts.failed || answer.len() > SHORT {
             return false;
@@ -75,6 +78,9 @@ impl Rederived {
         (known.figure, known.call) = (figure, mark(call.key));
         known.share = told == Told::Share;
         if again {
+            let worth = if known.share { TROUBLE / 2 } else { TROUBLE };
+            let edited = core::mem::take(&mut known.edited);
+            known.points = known.points.saturating_add(if edited { worth / 2 } else { worth });
             known.seen.add(step.sighting, step.onset);
         }
         self.0 = Some(known);
@@ -82,8 +88,7 @@ impl Rederived {
     }
 
     pub(super) fn points(&self) -> u32 {
-        let worth = |known: &Figure| if known.share { TROUBLE / 2 } else { TROUBLE };
-        self.0.as_ref().map_or(0, |known| known.seen.times.saturating_mul(worth(known)))
+        self.0.as_ref().map_or(0, |known| known.points)
     }
 
     pub(super) fn told(&self, cx: &Cx<'_>) -> Option<Signal> {
@@ -145,13 +150,9 @@ mod tests {
 
     #[test]
     fn figures_that_tell() {
-        for text in [
-            "418227.90",
-            "net\n---\n418,227.90\n(1 row)",
-            "np.float64(418227.9)",
-            "418.227,90 EUR",
-            "418'227.90",
-        ] {
+        for text in
+            ["418227.90", "net\n---\n418,227.90\n(1 row)", "np.float64(418227.9)", "418.227,90 EUR", "418'227.90"]
+        {
             assert_eq!(telling(text), Some(("4182279".into(), Told::One)), "{text}");
         }
         for text in ["418227", "2026-07-01", "12:30:05", "1,284,331", "0.5", "10.0.4.11", "99.10", "0.41 s and 0.52 s"]
