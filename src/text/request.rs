@@ -62,6 +62,9 @@ fn asked(call: &ToolCall) -> Option<&str> {
     (!is_query(text)).then_some(text)
 }
 
+/// Ways to explain a statement.
+const PLAN: [&str; 6] = ["analyse", "analyze", "buffers", "costs", "query", "verbose"];
+
 /// Whether a text is a query of a database, or code: two that differ in a word ask for different things.
 fn is_query(text: &str) -> bool {
     let [r#as, from, select] = const { hashes_of(["as", "from", "select"]) };
@@ -75,6 +78,11 @@ fn is_query(text: &str) -> bool {
         Some(first) if same(first, "select") => says(from),
         // A name for what is selected first.
         Some(first) if same(first, "with") => says(r#as) && says(select) && says(from),
+        // `Explain how …` asks a question.
+        Some(first) if same(first, "explain") => {
+            let plan = |word: &str| PLAN.iter().any(|way| same(way, word.trim_matches(['(', ')', ','])));
+            spaced(inner).nth(1).is_some_and(plan) || says(select) && says(from)
+        }
         _ => false,
     };
     is_sql || is_code(text)
@@ -634,6 +642,10 @@ mod tests {
             ("bash", json!({"input": "ls -l src"}), None),
             ("read", json!({"path": "a b"}), None),
             ("db", json!({"query": "SELECT name FROM trams WHERE line = 4"}), None),
+            ("db", json!({"query": "explain (analyze, buffers) select name from trams"}), None),
+            ("db", json!({"query": "explain analyze \\i trams.sql"}), None),
+            ("db", json!({"query": "explain select name from trams"}), None),
+            ("ask", json!({"query": "explain how a tram gets its power"}), Some("explain how a tram gets its power")),
             ("db", json!({"query": "with t as (select 1) select * from t"}), None),
             ("db", json!({"query": "execute[SELECT name, colour FROM trams ORDER BY name]"}), None),
             ("graph", json!({"query": "MATCH (s:Stop)-[:NEXT]->(t:Stop) RETURN t.name"}), None),
