@@ -40,8 +40,8 @@ impl Left {
     }
 }
 
-/// How words begin that tell a length of time.
-const TIME: [&[u8]; 4] = [b"hou", b"mil", b"min", b"sec"];
+/// How words begin that tell a length of time, or what went well.
+const OTHERS: [&[u8]; 6] = [b"hou", b"mil", b"min", b"pas", b"sec", b"suc"];
 /// Letters of a word that is counted.
 const LETTERS: usize = 3;
 
@@ -63,7 +63,7 @@ fn counted(line: &str) -> Option<u32> {
             && let Some([b' ', word @ ..]) = bytes.get(end..)
             && let Some(begin) = word.get(..LETTERS)
             && begin.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
-            && !TIME.iter().any(|time| begin.eq_ignore_ascii_case(time))
+            && !OTHERS.iter().any(|other| begin.eq_ignore_ascii_case(other))
         {
             return line.get(start..end).and_then(|number| number.parse().ok()).map(small);
         }
@@ -82,6 +82,7 @@ mod tests {
         for (now, before) in [
             ("Found 12 errors in 3 files.", "Found 40 errors in 3 files."),
             ("=== 5 failed, 20 passed in 0.31s ===", "=== 6 failed, 19 passed in 0.12s ==="),
+            ("test result: FAILED. 9 passed; 4 failed; 0 ignored", "test result: FAILED. 8 passed; 5 failed; 0 ignored"),
             ("a warning\n7 problems (7 errors)\n\n", "two warnings\n9 problems (9 errors)"),
             ("could not compile due to 2 previous errors", "could not compile due to 24 previous errors"),
             ("closed with 6981963612 bytes left", "closed with 7654923960 bytes left"),
