@@ -188,7 +188,6 @@ impl Talk {
     /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on asking is
     /// no further.
     fn acted(&mut self, step: &Step, output: &str) {
-        self.chat = None;
         let call = step.call.as_ref();
         let in_vain = step.facts.failed || step.facts.negative || step.facts.wordless;
         let hands_over = call.is_some_and(|call| call.asks == Asks::Handover);
@@ -197,6 +196,10 @@ impl Talk {
         let again = call.is_some_and(|call| self.custody.looks_again(call.key));
         let waits = hands_over || again || self.answered.again().times > 0;
         let known = waits && !in_vain && self.is_known(output);
+        // Who looks again at what is not there has done nothing.
+        if changed || !again || !(in_vain || known) {
+            self.chat = None;
+        }
         if changed || !(in_vain || known && (hands_over || again)) {
             self.custody.ends();
         }

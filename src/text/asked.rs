@@ -17,7 +17,7 @@ const WITHIN: u32 = 4;
 /// What is counted when something is done again; words apart by blanks, as in all lists here: a table of texts would be twice as large.
 const TIMES: &str = "attempts cycles defa durchgänge durchläufe ejecuciones essais fois gange ganger gånger iterations keer kere \
     kertaa kez krát lecturas läufe maal mal measurements messungen mesures passes razy readings repeats repetitions reps \
-    rondas rounds runden runs samples times trials veces vezes volte x раз раза";
+    rondas rounds runden runs times trials veces vezes volte x раз раза";
 /// The same in scripts without blanks, right behind the number, and what makes a watch of a span there.
 const COUNTED: [char; 4] = ['回', '次', '遍', '번'];
 const EACH: [&str; 5] = ["ごと", "おき", "每", "毎", "마다"];
