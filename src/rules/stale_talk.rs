@@ -8,7 +8,7 @@
 //! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
 //! word that was not said before, and nothing was done in between; what a user newly names is progress. Whoever hands a
 //! thing on has only talked ([`custody`]), and two who keep answering each other without naming anything have nothing to say
-//! ([`chat`]); a user who repeats a value was not heard ([`answered`]), and one who says message after
+//! ([`chat`]); a user who repeats a value or a whole message was not heard ([`answered`]), and one who says message after
 //! message that all is as before was not helped; and who finds no word any
 //! more that was not said, message after message, says nothing at all.
 
@@ -41,6 +41,8 @@ const WHOLE: u32 = 12;
 const STALE: u32 = 5;
 /// Stands for the user, beside half of the marks of agents.
 const BY_USER: u16 = 1;
+/// Bytes from which a message that comes again asks for something: shorter ones greet, agree, or say to go on.
+const DEMAND: usize = 40;
 /// Messages after a result that are about the result.
 const ABOUT_IT: u32 = 2;
 
@@ -78,6 +80,12 @@ const NOT_HELPED: Circle = Circle {
     points: 7,
     said: ["the user has said ", " times in a row that nothing has changed"],
     instead: "Look at what is really there before the next change.",
+};
+const ASKED_AGAIN: Circle = Circle {
+    kind: "asked-again",
+    points: 7,
+    said: ["the same message was written to the agent ", " times again, and answered with words alone"],
+    instead: "Do what the message asks for, or say what keeps it from being done.",
 };
 const PARROT: Circle = Circle {
     kind: "said-again",
@@ -126,8 +134,14 @@ struct Talk {
     /// The latest message, and how often in a row the user was answered with the same one.
     latest: u32,
     parrot: Option<Box<Streak>>,
+    /// The user's latest message, whether anything was called since, and how often it came again without that.
+    heard: u32,
+    called: bool,
+    demands: Streak,
 }
-codec!(struct Talk { messages, words, news, since, custody, chat, answered, asked, hollow, unhelped, latest, parrot });
+codec!(struct Talk {
+    messages, words, news, since, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, called, demands,
+});
 
 #[derive(Clone, Debug)]
 struct Said {
@@ -202,6 +216,10 @@ impl Talk {
         }
         if changed || !(in_vain || known && (hands_over || again)) {
             self.custody.ends();
+        }
+        self.called = true;
+        if changed {
+            self.demands = Streak::default();
         }
         if hands_over {
             return;
@@ -288,7 +306,17 @@ impl Talk {
         } else {
             self.unhelped.add(cx.here, cx.onset);
         }
-        NOT_HEARD.told(self.answered.again(), cx).or_else(|| NOT_HELPED.told(&self.unhelped, cx))
+        let heard = mark(salted("talk/heard", cx.salt, trimmed(text).as_bytes()));
+        let again = core::mem::replace(&mut self.heard, heard) == heard;
+        let called = core::mem::take(&mut self.called);
+        if !again {
+            self.demands = Streak::default();
+        } else if !called && text.len() >= DEMAND {
+            self.demands.add(cx.here, cx.onset);
+        }
+        let demanded = if again && !called { ASKED_AGAIN.told(&self.demands, cx) } else { None };
+        let not_heard = || NOT_HEARD.told(self.answered.again(), cx);
+        demanded.or_else(not_heard).or_else(|| NOT_HELPED.told(&self.unhelped, cx))
     }
 
     /// Whether agents answer each other and name nothing.
@@ -460,6 +488,7 @@ impl Rule for StaleTalk {
             .max(HOLLOW.worth(&talk.hollow))
             .max(talk.chat.as_ref().and_then(|chat| chat.idle()).map_or(0, |idle| NOTHING_NAMED.worth(idle)))
             .max(NOT_HELPED.worth(&talk.unhelped))
+            .max(ASKED_AGAIN.worth(&talk.demands))
             .max(talk.parrot.as_ref().map_or(0, |parrot| PARROT.worth(parrot)))
     }
 
@@ -473,6 +502,7 @@ impl Rule for StaleTalk {
                 && talk.answered.fits()
                 && talk.hollow.fits()
                 && talk.unhelped.fits()
+                && talk.demands.fits()
                 && talk.parrot.iter().all(|parrot| parrot.fits())
         })
     }
