@@ -124,16 +124,18 @@ impl Thing {
         let (light, round) = (mark(step.facts.light), call.round.map_or(0, mark));
         let changed = self.changes != changes;
         let read_again = trouble == 0 && self.light == light && length >= LONG && !changed && !call.mutates;
-        let same = if trouble == 0 { read_again } else { trouble == self.trouble };
+        // Two changes that show the same text have changed nothing.
+        let in_vain = trouble == 0 && self.light == light && length >= LONG && call.mutates && self.call != key;
+        let same = if trouble == 0 { read_again || in_vain } else { trouble == self.trouble };
         if !same {
             (self.points, self.seen) = (0, Streak::default());
         }
         let copy = round != 0 && self.round == round || self.call == key;
         let unmoved = !waits && !call.polling && self.shows_no_change(step, call);
-        let counts = (trouble != 0 || read_again) && !copy && !waits && !call.polling;
+        let counts = (trouble != 0 || read_again || in_vain) && !copy && !waits && !call.polling;
         if counts {
             let first = self.seen.times == 0;
-            let points = match (changed, self.line != line) {
+            let points = match (changed && !in_vain, self.line != line) {
                 (true, true) => WELL_CHANGED,
                 (true, false) => TROUBLE_CHANGED,
                 (false, _) => TROUBLE,
