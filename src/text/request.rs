@@ -28,6 +28,10 @@ const ASKED: [&str; 15] = [
     "topic",
 ];
 
+/// Arguments that hold it where the tool's name tells that it asks, and the words that tell so.
+const SOUGHT: [&str; 5] = ["keywords", "searchterm", "searchterms", "terms", "text"];
+const SEEKS: [&str; 6] = ["ask", "find", "lookup", "query", "retrieve", "search"];
+
 /// Arguments of a handover that tell why, and not what for.
 pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
 
@@ -52,9 +56,12 @@ pub(crate) fn prose<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
 
 /// The same, whatever the tool.
 fn asked(call: &ToolCall) -> Option<&str> {
-    const SIEVE: Sieve = Sieve::of(&[&ASKED]);
+    const SIEVE: Sieve = Sieve::of(&[&ASKED, &SOUGHT]);
     let map = call.args.as_ref()?.as_object()?;
-    let asks = |name: &str| SIEVE.passes_name(name) && listed_name(&ASKED, name);
+    let asks = |name: &str| {
+        let sought = || listed_name(&SOUGHT, name) && any_listed(&SEEKS, &call.tool);
+        SIEVE.passes_name(name) && (listed_name(&ASKED, name) || sought())
+    };
     let asked = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str());
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
@@ -559,6 +566,8 @@ mod tests {
     #[test]
     fn lists_are_sorted() {
         assert_sorted(&ASKED);
+        assert_sorted(&SOUGHT);
+        assert_sorted(&SEEKS);
         for list in
             [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS, &LATER]
         {
