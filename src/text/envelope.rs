@@ -35,13 +35,19 @@ const BESIDE_STREAMS: [&str; 12] = [
 /// Labels of the lines above an output that tell of the process.
 const LABELS: [&str; 5] = ["chunk id", "exit code", "original token count", "total output lines", "wall time"];
 /// What a line above or below an output begins with that holds nothing but an exit code.
-const EXITED: [&str; 6] = [
+const EXITED: [&str; 12] = [
     "Command completed with exit code",
     "Command finished with exit code",
     "Exit code:",
     "Process exited with code",
     "The command completed with exit code",
     "exit code:",
+    "exit code",
+    "exit status",
+    "exit=",
+    "exit:",
+    "exit",
+    "exited with code",
 ];
 /// The first letters of the lines that may stand above an output, and bytes of such a line, or of those below an output, at most.
 const HEADS: [[u8; 4]; 9] = [*b"chun", *b"comm", *b"exit", *b"obse", *b"orig", *b"proc", *b"the ", *b"tota", *b"wall"];
@@ -327,6 +333,8 @@ mod tests {
             (format!("<returncode>0</returncode>\n<output>\n{said}\n</output>"), Outcome::Ok, Some(0)),
             (format!("<output>{said}</output>"), Outcome::Ok, None),
             (format!("{said}\n[The command completed with exit code 0.]"), Outcome::Ok, Some(0)),
+            (format!("{said}\n[exit 0]"), Outcome::Ok, Some(0)),
+            (format!("{said}\n\n[exit status 2]"), Outcome::Ok, Some(2)),
             (
                 format!("{said}\n[Current working directory: /srv]\n[Command finished with exit code 1]"),
                 Outcome::Ok,
