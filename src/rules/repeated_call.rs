@@ -230,10 +230,10 @@ impl Entry {
     }
 
     /// Whether the agent has done something new since the latest occurrence, of such as `counts`, and it worked.
-    fn new_between(&self, step: &Step, entries: &Packed<Self>, counts: fn(Came) -> bool) -> bool {
+    fn new_between(&self, step: &Step, entries: &Packed<Self>, counts: impl Fn(&Self) -> bool) -> bool {
         let new = |other: &Self| {
             let came = other.came;
-            other.agent == self.agent && other.index > self.index && other.times == 1 && counts(came) && !came.failed()
+            other.agent == self.agent && other.index > self.index && other.times == 1 && counts(other) && !came.failed()
         };
         !step.facts.failed && step.previous > self.index && entries.iter().any(|other| new(&other))
     }
@@ -538,12 +538,16 @@ impl Rule for RepeatedCall {
                             let result = result.filter(|_| !call.asks.shows());
                             let another = result.filter(|result| entry.moves_a_part(step, result, moving));
                             // What was done in between for the first time is what other figures come of.
-                            another.filter(|_| !entry.new_between(step, entries, |_| true)).map(|_| 1)
+                            let moves = |other: &Entry| {
+                                moving.iter().any(|all| all.iter().any(|known| known.call == other.whole()))
+                            };
+                            another.filter(|_| !entry.new_between(step, entries, |other| !moves(other))).map(|_| 1)
                         });
                         let nothing = entry.leads_on(step, call, entries)
                             || step.previous > entry.index && call.asks == Asks::Picture && result.is_some_and(unseen);
                         let worth = worth.map(|points| if nothing { 0 } else { points });
-                        let busy = !custom && worth.is_some() && entry.new_between(step, entries, Came::work);
+                        let busy =
+                            !custom && worth.is_some() && entry.new_between(step, entries, |other| other.came.work());
                         // What is done in the same words is no repetition where each time brings something new.
                         let moves = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != entry.marks.exact;
                         let gets_on = entry.sees_news(step) && (moves || acts(call, result));

@@ -24,7 +24,7 @@ use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told, only_told};
 use crate::text::{Edit, Key, combine};
 use agents::Agents;
 use alloc::string::String;
-use kinds::{Kinds, line, trouble};
+use kinds::{line, trouble};
 use things::Outcome;
 use views::Beside;
 
@@ -112,8 +112,8 @@ impl Rule for Stagnation {
                 let heard = core::mem::take(&mut state.heard);
                 let listed = own.follows(step);
                 let before = own.kinds.changes;
-                let came = own.kinds.took(step, call, result, (listed, heard), cx.salt);
-                let Kinds { changes, waits, .. } = own.kinds;
+                let (came, waits) = own.kinds.took(step, call, result, (listed, heard), cx.salt);
+                let changes = own.kinds.changes;
                 // The same call after a change that another agent has made is no next one of a list.
                 let retried = changes != before && step.kin.is_same_call();
                 let back = own.trouble.took(step, call, result, [listed && !retried, retried], cx.salt);

@@ -134,13 +134,15 @@ struct Talk {
     /// The latest message, and how often in a row the user was answered with the same one.
     latest: u32,
     parrot: Option<Box<Streak>>,
-    /// The user's latest message, whether anything was called since, and how often it came again without that.
+    /// The user's latest message, whether it was answered since and anything called, and how often it came again with words
+    /// alone in between.
     heard: u32,
+    replied: bool,
     called: bool,
     demands: Streak,
 }
 codec!(struct Talk {
-    messages, words, news, since, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, called, demands,
+    messages, words, news, since, custody, chat, answered, asked, hollow, unhelped, latest, parrot, heard, replied, called, demands,
 });
 
 #[derive(Clone, Debug)]
@@ -308,13 +310,13 @@ impl Talk {
         }
         let heard = mark(salted("talk/heard", cx.salt, trimmed(text).as_bytes()));
         let again = core::mem::replace(&mut self.heard, heard) == heard;
-        let called = core::mem::take(&mut self.called);
+        let in_words = core::mem::take(&mut self.replied) & !core::mem::take(&mut self.called);
         if !again {
             self.demands = Streak::default();
-        } else if !called && text.len() >= DEMAND {
+        } else if in_words && text.len() >= DEMAND {
             self.demands.add(cx.here, cx.onset);
         }
-        let demanded = if again && !called { ASKED_AGAIN.told(&self.demands, cx) } else { None };
+        let demanded = if again && in_words { ASKED_AGAIN.told(&self.demands, cx) } else { None };
         let not_heard = || NOT_HEARD.told(self.answered.again(), cx);
         demanded.or_else(not_heard).or_else(|| NOT_HELPED.told(&self.unhelped, cx))
     }
@@ -334,6 +336,7 @@ impl Talk {
     }
 
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
+        self.replied = true;
         let goal = Goal::of(text, core::iter::empty());
         let said = self.learn(text, &goal);
         if said.counts || said.report {
@@ -728,8 +731,13 @@ mod tests {
         .expect(RULE, &[]);
         let story = "My SE-4471 lay beside the pier when the ferry came in and the swell broke the line at its bow. It \
                      drifted against the mole, and nobody was there to hold it off.";
-        dialogue(&[("What happened?", story), ("How?", story), ("When?", story), ("Who saw it?", story)])
-            .expect(RULE, &[]);
+        let told = [("What happened?", story), ("How?", story), ("When?", story), ("Who saw it?", story)];
+        dialogue(&told[..3]).expect(RULE, &[]);
+        // Told for the fourth time, and answered with words alone.
+        dialogue(&told).expect(RULE, &[(7, Nudge)]);
+        let messages =
+            [r#"{"type":"message","role":"user","text":"The boat SE-4471 is adrift beside the northern pier."}"#; 8];
+        events("{}", messages).expect(RULE, &[]);
         let user = r#"{"type":"message","role":"user","text":"SE-4471"}"#;
         events("{}", [user; 8]).expect(RULE, &[]);
     }

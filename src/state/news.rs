@@ -13,8 +13,9 @@ const KINDS: usize = 12;
 /// Lines that a heading is in, and the bytes of them that are read.
 const HEAD: usize = 3;
 const HEAD_BYTES: usize = 256;
-/// Bits of how often in a row a figure has fallen.
-const OFTEN: u32 = 3;
+/// Bits of how often in a row a figure has fallen, and of by how much.
+const OFTEN: u16 = 3;
+const AMOUNT: u32 = u16::BITS - OFTEN.count_ones();
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
@@ -32,12 +33,12 @@ pub(crate) struct Came {
     /// The root of an error, which is odd; of an answer the first lines without their figures, which is even: a page that was
     /// turned has another heading.
     pub(crate) sign: u32,
-    /// The same of the latest that was another one.
-    other: u32,
+    /// Half of the same of the latest that was another one.
+    other: u16,
     /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
     pub(crate) sum: u32,
-    /// How often in a row it has fallen, and behind that by how much.
-    fell: u32,
+    /// How often in a row it has fallen, and behind that a digest of by how much.
+    fell: u16,
 }
 codec!(struct Came { kind, call, sign, other, sum, fell });
 
@@ -84,6 +85,11 @@ impl Came {
     }
 }
 
+/// Half of a mark; 0 for none.
+const fn half(mark: u32) -> u16 {
+    (mark ^ mark >> 16) as u16
+}
+
 /// The words at the end of what a long view shows: a list that was scrolled has the same heading.
 fn foot(call: &Call, answer: &str) -> u32 {
     if !call.asks.shows() || answer.len() < 2 * HEAD_BYTES {
@@ -105,8 +111,8 @@ impl News {
         let before = self.kinds.take(|known| known.kind == now.kind);
         let alike = before.filter(|before| before.sign == now.sign);
         // By turns with another one.
-        let swings = before.is_some_and(|before| before.other != 0 && before.other == now.sign);
-        now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { before.sign });
+        let swings = before.is_some_and(|before| before.other != 0 && before.other == half(now.sign));
+        now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
         if let Some(before) = alike {
             if now.is_error() {
                 now.sum = Left::of(&result.output).count();
@@ -114,8 +120,9 @@ impl News {
                 now.sum =
                     if before.sum == 0 || now.sum == 0 { now.sum.max(before.sum) } else { now.sum.min(before.sum) };
             } else {
-                let by = before.sum.saturating_sub(now.sum) << OFTEN.count_ones();
-                now.fell = if by == 0 { 0 } else { by | ((before.fell & OFTEN) + 1).min(OFTEN) };
+                let by = before.sum.saturating_sub(now.sum);
+                let short = ((by ^ by >> AMOUNT) as u16) << OFTEN.count_ones();
+                now.fell = if by == 0 { 0 } else { short | ((before.fell & OFTEN) + 1).min(OFTEN) };
             }
         }
         // By the same again, or for the third time in a row.

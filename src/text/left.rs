@@ -82,7 +82,10 @@ mod tests {
         for (now, before) in [
             ("Found 12 errors in 3 files.", "Found 40 errors in 3 files."),
             ("=== 5 failed, 20 passed in 0.31s ===", "=== 6 failed, 19 passed in 0.12s ==="),
-            ("test result: FAILED. 9 passed; 4 failed; 0 ignored", "test result: FAILED. 8 passed; 5 failed; 0 ignored"),
+            (
+                "test result: FAILED. 9 passed; 4 failed; 0 ignored",
+                "test result: FAILED. 8 passed; 5 failed; 0 ignored",
+            ),
             ("a warning\n7 problems (7 errors)\n\n", "two warnings\n9 problems (9 errors)"),
             ("could not compile due to 2 previous errors", "could not compile due to 24 previous errors"),
             ("closed with 6981963612 bytes left", "closed with 7654923960 bytes left"),

@@ -173,8 +173,7 @@ fn is_sentence(text: &str) -> bool {
     let (mut all, mut plain) = (0_usize, 0_usize);
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     for word in spaced(text) {
-        let mut chars = word.chars();
-        let option = chars.next() == Some('-') && chars.next().is_some_and(char::is_alphabetic);
+        let option = word.starts_with('-') && word.trim_start_matches('-').starts_with(char::is_alphabetic);
         if option || OPERATORS.contains(&word) {
             return false;
         }

@@ -175,9 +175,12 @@ pub(crate) fn is_unmarked(output: &str) -> bool {
     output.len() <= END && !holds_mark(output.as_bytes())
 }
 
-/// Whether a line is a mark and nothing else, such as `ERROR:`.
+/// Whether a line is a mark and hardly anything else, such as `ERROR:` and `Failed examples:`.
 fn is_label(line: &str) -> bool {
-    line.ends_with(':') && !line.contains(char::is_whitespace) && listed(&MARKS, line.trim_end_matches(':'))
+    let Some(label) = line.strip_suffix(':') else { return false };
+    let mut words = label.split_ascii_whitespace();
+    let plain = || label.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b' ');
+    words.next().is_some_and(|word| listed(&MARKS, word)) && words.nth(1).is_none() && plain()
 }
 
 /// Whether an output is an object of JSON, or a list of such, of lists or of texts, by its brackets: `[error] no berth [7]` is a line

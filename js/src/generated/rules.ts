@@ -47,7 +47,7 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"blind-repeat","about":"One call, byte for byte, on end, whatever its outcome.","unit":"calls in a row","nudge":100,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"counter","about":"What the configuration's own counters count.","unit":"as configured","nudge":0,"block":0,"gate":0,"halt":0,"window":0,"most":0},
   {"id":"stream-period","about":"Text that repeats itself exactly, judged while it streams.","unit":"characters","nudge":480,"block":960,"gate":0,"halt":2000,"window":0,"most":4294967295},
-  {"id":"stream-novelty","about":"Text that goes round in circles in slightly other words, judged while it streams.","unit":"blocks of 64 words in a row, those that say least twice","nudge":10,"block":20,"gate":0,"halt":40,"window":0,"most":4294967295},
+  {"id":"stream-novelty","about":"Text that goes round in circles in slightly other words, judged while it streams.","unit":"blocks of 64 words in a row, those that say least twice, those of prose without a new word five times","nudge":10,"block":20,"gate":0,"halt":40,"window":0,"most":4294967295},
   {"id":"monologue","about":"The agent saying the same text without a result between, or the same long text around its work.","unit":"times","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},
   {"id":"stale-talk","about":"Messages about one thing with hardly a new word, or work handed to and fro, while nobody acts.","unit":"points","nudge":20,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"blank-turns","about":"Answers without text and without a call, in a row.","unit":"turns in a row","nudge":3,"block":5,"gate":0,"halt":9,"window":0,"most":4294967295},

@@ -35,11 +35,10 @@ pub(super) struct Kinds {
     seen: u16,
     /// Number of the latest step that was found to bring something new by a closer look.
     news: u32,
-    /// It was one that waits; it was waited for.
+    /// It was one that waits.
     waited: bool,
-    pub(super) waits: bool,
 }
-codec!(struct Kinds { again, at, changes, own, seen, news, waited, waits });
+codec!(struct Kinds { again, at, changes, own, seen, news, waited });
 
 /// What came again.
 #[derive(Clone, Debug, Default)]
@@ -271,8 +270,8 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 }
 
 impl Kinds {
-    /// Takes a step in and tells whether its kind came again. It may be the next of a list, and the user may have spoken straight after
-    /// the answer before.
+    /// Takes a step in and tells whether its kind came again, and whether time may have passed for it. It may be the next of a list, and
+    /// the user may have spoken straight after the answer before.
     pub(super) fn took(
         &mut self,
         step: &Step,
@@ -280,7 +279,7 @@ impl Kinds {
         result: &ToolResult,
         (listed, heard): (bool, bool),
         salt: u64,
-    ) -> bool {
+    ) -> (bool, bool) {
         let facts = &step.facts;
         let kind = step.kin.now.kind;
         let right_after = listed && !heard;
@@ -288,7 +287,7 @@ impl Kinds {
         let ordered = heard && !listed;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
         let waits = facts.waiting || facts.transient || self.waited || right_after && paused;
-        (self.at, self.waited, self.waits) = (step.at.into(), call.polling, waits);
+        (self.at, self.waited) = (step.at.into(), call.polling);
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
         // What was forgotten as a kind is not followed either.
         let is_new = step.kin.before.is_none();
@@ -311,7 +310,7 @@ impl Kinds {
             if let Some(again) = &mut self.again {
                 again.row = Streak::default();
             }
-            return false;
+            return (false, waits);
         };
         let mut next = Kind::new(step, call, kind, result, (self.changes, news), salt);
         let came = match before.came(&next, call, &step.kin, When { waits, right_after, heard }) {
@@ -346,7 +345,7 @@ impl Kinds {
             }
         }
         again.kinds.push(next, KINDS);
-        matches!(came, Became::Same(_))
+        (matches!(came, Became::Same(_)), waits)
     }
 }
 

@@ -13,6 +13,9 @@ use alloc::{boxed::Box, format};
 /// Errors that may come by turns.
 const TURNS: usize = 4;
 
+/// Stands beside a thing that has failed and works.
+const MENDED: u8 = 0x80;
+
 /// Bytes of an answer that is a verdict and nothing else.
 const VERDICT: usize = 400;
 /// What stands in `false`, and in the words for what is refused, in small letters and in capitals.
@@ -45,9 +48,8 @@ pub(super) struct Trouble {
     sign: u32,
     /// Half a mark.
     round: u16,
-    /// What the failed call was about, 0 for nothing that can be told; that has worked since.
-    thing: u32,
-    mended: bool,
+    /// Seven bits of a mark of what the failed call was about, 0 for nothing that can be told; and [`MENDED`] where that has worked since.
+    thing: u8,
     /// How far the error told that something is; 0 where it told nothing.
     progress: u32,
     /// Something was written since. What is restarted, deleted or installed is no attempt of its own at what is wrong.
@@ -55,7 +57,7 @@ pub(super) struct Trouble {
     /// Only where it came back, or after another one.
     again: Option<Box<Again>>,
 }
-codec!(struct Trouble { sign, round, thing, mended, progress, edited, again });
+codec!(struct Trouble { sign, round, thing, progress, edited, again });
 
 #[derive(Clone, Debug, Default)]
 struct Again {
@@ -101,9 +103,11 @@ impl Trouble {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
         let output = result.output.as_str();
         let root = step.root(result, salt).or_else(|| rejection(output));
-        let thing = call.target.map_or(0, mark);
+        let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
         if root.is_none() && !step.facts.failed {
-            self.mended |= thing != 0 && thing == self.thing;
+            if thing != 0 && thing == self.thing {
+                self.thing |= MENDED;
+            }
             return false;
         }
         // Without a root the first line alone tells: what begins with a figure is a count, and a tag holds one.
@@ -122,7 +126,7 @@ impl Trouble {
         let before = core::mem::replace(&mut self.sign, sign);
         let last = core::mem::replace(&mut self.thing, thing);
         // One thing after the other fails and is mended.
-        let next = core::mem::take(&mut self.mended) && thing != 0 && thing != last;
+        let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
         let progress = progress(output);
         let further = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
         if step.fewer || next || further && before == sign {
