@@ -20,6 +20,9 @@ use alloc::{string::String, vec::Vec};
 /// Longer output is compared as text.
 const LONGEST: usize = 64 * 1024;
 
+/// Values of a list that may tell a state.
+const VALUES: usize = 4;
+
 /// Names of flags that say of what is over that it is.
 const ENDS: [&str; 7] = ["done", "finished", "iscomplete", "isdone", "isfinished", "isready", "ready"];
 
@@ -246,6 +249,14 @@ fn is_epoch(read: &Read<'_>, node: Node) -> bool {
 /// Reads what an answer says from its own fields and those of what it wraps.
 fn judge(read: &Read<'_>, at: u32, says: &mut Says, buffer: &mut String, depth: usize) {
     says.negative |= depth == 0 && read.is_empty(at);
+    if depth == 0 && read.node(at).tag == Tag::List {
+        // Values of a query: `["creating", null]`.
+        let mut values = read.children(at);
+        for _ in 0..VALUES {
+            let Some(value) = values.next(read).map(|at| read.node(at)) else { break };
+            says.waiting |= value.tag == Tag::Text && is_waiting_state(read.text(value));
+        }
+    }
     if read.node(at).tag != Tag::Object {
         return;
     }
