@@ -181,8 +181,9 @@ pub(crate) struct Named {
     last_verb: Option<bool>,
     /// It acts upon a page or a screen.
     pub(super) interface: bool,
-    /// It searches.
+    /// It searches; it asks for something, whatever its arguments are called.
     pub(super) search: bool,
+    pub(super) seeks: bool,
     /// It hands work to another agent.
     pub(super) delegates: bool,
     /// It hands over control, and says no more than to whom.
@@ -226,6 +227,7 @@ impl Named {
             last_verb: verb(last),
             interface: any(&super::request::INTERFACES),
             search: any(&super::request::SEARCHES),
+            seeks: any(&super::request::SEEKS),
             hands_over: hands_over(tool),
             sleeps: any(&super::request::SLEEPERS),
             watches: any(&super::request::WATCHERS) && !any(&["git"]),

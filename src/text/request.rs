@@ -30,7 +30,7 @@ const ASKED: [&str; 15] = [
 
 /// Arguments that hold it where the tool's name tells that it asks, and the words that tell so.
 const SOUGHT: [&str; 5] = ["keywords", "searchterm", "searchterms", "terms", "text"];
-const SEEKS: [&str; 6] = ["ask", "find", "lookup", "query", "retrieve", "search"];
+pub(super) const SEEKS: [&str; 6] = ["ask", "find", "lookup", "query", "retrieve", "search"];
 
 /// Arguments of a handover that tell why, and not what for.
 pub(crate) const REASONS: [&str; 6] = ["context", "message", "notes", "rationale", "reason", "summary"];
@@ -51,17 +51,15 @@ const LONGEST: usize = 4096;
 /// What a call asks in words: the longest of its arguments that ask, where it has two words at least. Nothing of tools
 /// that run code.
 pub(crate) fn prose<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
-    if named.runs_code() { None } else { asked(call) }
+    if named.runs_code() { None } else { asked(call, named) }
 }
 
 /// The same, whatever the tool.
-fn asked(call: &ToolCall) -> Option<&str> {
+fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     const SIEVE: Sieve = Sieve::of(&[&ASKED, &SOUGHT]);
     let map = call.args.as_ref()?.as_object()?;
-    let asks = |name: &str| {
-        let sought = || listed_name(&SOUGHT, name) && any_listed(&SEEKS, &call.tool);
-        SIEVE.passes_name(name) && (listed_name(&ASKED, name) || sought())
-    };
+    let sought = |name: &str| named.seeks && listed_name(&SOUGHT, name);
+    let asks = |name: &str| SIEVE.passes_name(name) && (listed_name(&ASKED, name) || sought(name));
     let asked = map.iter().filter(|(name, _)| asks(name)).filter_map(|(_, value)| value.as_str());
     let text = asked.map(str::trim).max_by_key(|text| text.len())?;
     let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
@@ -483,7 +481,7 @@ pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
         Asks::Plan
     } else if named.search && by_fields(call) {
         Asks::Record
-    } else if !named.runs_code() && asked(call).is_some() {
+    } else if !named.runs_code() && asked(call, named).is_some() {
         Asks::Prose
     } else if named.interface {
         let pictures = |name: &str| any_listed(&PICTURES, name);
