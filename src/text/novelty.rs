@@ -89,7 +89,7 @@ impl Prose {
         let other = known ^ fingerprint.wrapping_mul(0x0101_0101);
         let hit = other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080;
         // Those that came after it move up by one.
-        let moved = u64::MAX << (hit.trailing_zeros() / 8 + 1).min(4) * 8;
+        let moved = u64::MAX << ((hit.trailing_zeros() / 8 + 1).min(4) * 8);
         *place = (known & moved as u32 | known << 8 & !(moved as u32) | fingerprint).to_le_bytes();
         if number && hit != 0 {
             return false;
@@ -240,7 +240,7 @@ impl Novelty {
         self.before = [second, word];
         let fingerprint = ((hash >> 32) as u8).max(1);
         let weight = if cursor.layout.is_structured() { 1 } else { PLAIN };
-        if let Some(known) = self.seen.get_mut((hash >> 48) as usize * SLOTS >> 16) {
+        if let Some(known) = self.seen.get_mut(((hash >> 48) as usize * SLOTS) >> 16) {
             self.new += if *known == fingerprint { 0 } else { weight };
             *known = fingerprint;
         }
