@@ -71,12 +71,14 @@ fn marked_line(output: &str) -> Option<&str> {
     // A label on a line of its own names nothing: the error is what follows it.
     let mut after = None;
     let mut marked = None;
+    let mut counted = false;
     for line in Lines(tail).rev().map(trimmed).filter(said).take(LAST) {
         // `1 failed, 6 passed` counts what stands above it.
         if is_marked(line) && !counts(line) {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
         }
+        counted |= counts(line) && is_marked(line);
         after = Some(line);
     }
     let marked = marked.or_else(|| {
@@ -89,7 +91,9 @@ fn marked_line(output: &str) -> Option<&str> {
             _ => None,
         })
     });
-    let line = marked?;
+    // What is counted stands amid what was said before.
+    let amid = || Lines(head).map(trimmed).find(|line| is_marked(line) && !counts(line));
+    let line = marked.or_else(|| counted.then(amid).flatten())?;
     let line = line.get(..line.floor_char_boundary(LINE)).unwrap_or_default();
     let letters = line.chars().filter(|char| char.is_alphabetic()).count();
     (letters >= LETTERS).then(|| undated(line))

@@ -16,6 +16,9 @@ const TURNS: usize = 4;
 /// Stands beside a thing that has failed and works.
 const MENDED: u8 = 0x80;
 
+/// Words of an error that there was no more time.
+const LIMITED: [&str; 3] = ["deadline", "timed", "timeout"];
+
 /// Bytes of an answer that is a verdict and nothing else.
 const VERDICT: usize = 400;
 /// What stands in `false`, and in the words for what is refused, in small letters and in capitals.
@@ -128,8 +131,11 @@ impl Trouble {
         // One thing after the other fails and is mended.
         let next = last & MENDED != 0 && thing != 0 && thing != last & !MENDED;
         let progress = progress(output);
-        let further = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
-        if step.fewer || next || further && before == sign {
+        let moved = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
+        // Of what ran into its limit; a build that breaks tells how far it came.
+        let limited = |line: &str| line.split(' ').any(|word| LIMITED.iter().any(|one| word.eq_ignore_ascii_case(one)));
+        let further = moved && before == sign && root_line(output).is_some_and(limited);
+        if step.fewer || next || further {
             self.again = None;
             return false;
         }
