@@ -78,7 +78,7 @@ fn marked_line(output: &str) -> Option<&str> {
             marked = Some(if is_label(line) { after.unwrap_or(line) } else { line });
             break;
         }
-        counted |= counts(line) && is_marked(line);
+        counted |= counts(line) && is_marked(line) || exits(line);
         after = Some(line);
     }
     let marked = marked.or_else(|| {
@@ -102,6 +102,12 @@ fn marked_line(output: &str) -> Option<&str> {
 /// Whether a line begins with a figure: it counts or lists something, unless it is the line of a log.
 fn counts(line: &str) -> bool {
     undated(line).starts_with(|char: char| char.is_ascii_digit())
+}
+
+/// Whether a line tells that a part of what ran has ended with an error: `- exit code: 1`.
+fn exits(line: &str) -> bool {
+    let code = line.trim_start_matches(['-', '*', ' ']).strip_prefix("exit code: ");
+    code.is_some_and(|code| code != "0" && code.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a look at the ends of an output tells that none of the lines is marked that may hold the root: as hardly a line is.
