@@ -230,7 +230,7 @@ impl Entry {
     }
 
     /// Whether the agent has done something new since the latest occurrence, of such as `counts`, and it worked.
-    fn new_between(&self, step: &Step, entries: &Packed<Self>, counts: impl Fn(&Self) -> bool) -> bool {
+    fn new_between(&self, step: &Step, entries: &Packed<Self>, counts: &dyn Fn(&Self) -> bool) -> bool {
         let new = |other: &Self| {
             let came = other.came;
             other.agent == self.agent && other.index > self.index && other.times == 1 && counts(other) && !came.failed()
@@ -541,13 +541,13 @@ impl Rule for RepeatedCall {
                             let moves = |other: &Entry| {
                                 moving.iter().any(|all| all.iter().any(|known| known.call == other.whole()))
                             };
-                            another.filter(|_| !entry.new_between(step, entries, |other| !moves(other))).map(|_| 1)
+                            another.filter(|_| !entry.new_between(step, entries, &|other| !moves(other))).map(|_| 1)
                         });
                         let nothing = entry.leads_on(step, call, entries)
                             || step.previous > entry.index && call.asks == Asks::Picture && result.is_some_and(unseen);
                         let worth = worth.map(|points| if nothing { 0 } else { points });
                         let busy =
-                            !custom && worth.is_some() && entry.new_between(step, entries, |other| other.came.work());
+                            !custom && worth.is_some() && entry.new_between(step, entries, &|other| other.came.work());
                         // What is done in the same words is no repetition where each time brings something new.
                         let moves = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != entry.marks.exact;
                         let gets_on = entry.sees_news(step) && (moves || acts(call, result));

@@ -428,10 +428,18 @@ const STATE_ANSWER: usize = 1200;
 /// it is too long to tell.
 pub(crate) fn may_change(answer: &str) -> Option<bool> {
     let listed = |list: &str, word| list.split(' ').any(|listed| same(listed, word));
-    let words = || answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let goes_on = |(before, word)| listed(GOES_ON, word) && !listed(NONE, before);
-    let over = || words().any(|word| listed(FINAL, word));
-    (answer.len() <= STATE_ANSWER).then(|| !over() || words().zip(words().skip(1)).any(goes_on))
+    if answer.len() > STATE_ANSWER {
+        return None;
+    }
+    let (mut before, mut over) = ("", false);
+    for word in answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        if listed(GOES_ON, word) && !listed(NONE, before) {
+            return Some(true);
+        }
+        over |= listed(FINAL, word);
+        before = word;
+    }
+    Some(!over)
 }
 
 /// What `text`, with single blanks, says.

@@ -448,7 +448,7 @@ fn holds_slash(bytes: &[u8]) -> bool {
 
 /// A URL without the parameters that keep its answer out of caches; `None` where there are none.
 fn without_busters(text: &str) -> Option<String> {
-    if !text.starts_with("http") || text.contains(char::is_whitespace) {
+    if !text.starts_with("http") || text.bytes().any(|byte| byte.is_ascii_whitespace()) {
         return None;
     }
     let (page, query) = text.split_once('?').filter(|(page, _)| page.contains("://"))?;
