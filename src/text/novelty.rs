@@ -59,7 +59,7 @@ impl Cursor {
 /// The words of a text's prose, as far as a table remembers them, and whether any was new of late.
 #[derive(Clone, Debug, Default)]
 struct Prose {
-    /// Fingerprints of a byte each, the latest one first; 0 is none.
+    /// Fingerprints of a byte each, the one that was entered last first; 0 is none.
     seen: Vec<[u8; WAYS]>,
     /// Words of this block, and the new ones among them.
     words: u32,
@@ -85,17 +85,15 @@ impl Prose {
         let fingerprint = (hash >> 16 & 0xff).max(1);
         let Some(place) = self.seen.get_mut((hash >> 25) as usize % PLACES) else { return false };
         let known = u32::from_le_bytes(*place);
-        // The high bit of the first byte that is the fingerprint; what is marked above it need not be.
+        // A byte that is the fingerprint leaves its high bit.
         let other = known ^ fingerprint.wrapping_mul(0x0101_0101);
-        let hit = other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080;
-        // Those that came after it move up by one.
-        let moved = u64::MAX << ((hit.trailing_zeros() / 8 + 1).min(4) * 8);
-        *place = (known & moved as u32 | known << 8 & !(moved as u32) | fingerprint).to_le_bytes();
-        if number && hit != 0 {
+        if other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080 == 0 {
+            *place = (known << 8 | fingerprint).to_le_bytes();
+            self.new += 1;
+        } else if number {
             return false;
         }
         self.words += 1;
-        self.new += u32::from(hit == 0);
         if self.words < BLOCK_WORDS {
             return false;
         }
