@@ -91,7 +91,7 @@ export async function run(args: string[]): Promise<number> {
       least,
       complaints,
       reporter !== undefined ? "quiet" : values.json ? "json" : "story",
-      named === "-" ? undefined : ["loopwarden", "explain", ...same(values, named)],
+      named === "-" ? undefined : ["npx", "loopwarden", "explain", ...same(values, named)],
     );
   }
   complaints.end();
