@@ -146,7 +146,7 @@ test("replay: a loop is told with its evidence, the advice and the report", asyn
   assert.match(stdout, /│ .*Loopwarden/);
   assert.match(stdout, /^#/m, "the report is Markdown");
   // The command that says why, as it is printed: of the first event at the highest level.
-  const why = /^why {2}loopwarden (explain \S+ --at \d+)$/m.exec(stdout)?.[1] ?? "";
+  const why = /^why {2}npx loopwarden (explain \S+ --at \d+)$/m.exec(stdout)?.[1] ?? "";
   const explained = await loopwarden(...why.split(" "));
   assert.equal(explained.code, 0, stdout);
   assert.match(explained.stdout, /^halt$/m);
