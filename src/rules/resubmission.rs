@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Payload, Rule, Signal, Told, View};
 use crate::state::{Call, Step};
-use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, root_line, trimmed};
+use crate::text::{Empty, Key, Late, Tokens, combine, frame, mark, printable, progress, trimmed};
 use crate::tuned;
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -108,7 +108,7 @@ impl State {
                     || last.tokens.get().alike(&tokens.get()) >= tuned::ATTEMPT_ALIKE.get() as usize)
         });
         // With its names and without its figures.
-        let line = root_line(&result.output).map(frame);
+        let line = step.root_line(result).map(frame);
         let round = call.round.map_or(0, mark);
         let again = match again {
             // The calls of a round were made before any of them was answered.

@@ -5,8 +5,8 @@ use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
 use crate::state::{Kin, Occurrence, Onset, Ring, Sighting, task_key};
 use crate::text::{
-    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, combine, is_unmarked, key, kind_of, root_error,
-    transient, trimmed, word_hashes,
+    Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, Span, combine, first_mark, key, kind_of,
+    mistake, root_place, transient, trimmed, word_hashes,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
@@ -155,8 +155,9 @@ pub(crate) struct Step {
     pub(crate) at: Option<i64>,
     pub(crate) sighting: Sighting,
     pub(crate) onset: Onset,
-    /// What [`Self::root`] has found, and [`Self::occurrence`] made.
-    pub(crate) root: OnceCell<Option<Key>>,
+    /// What [`Self::root`] and, of what did not fail, [`Self::root_line`] have found, and [`Self::occurrence`] made.
+    pub(crate) root: OnceCell<Key>,
+    pub(crate) line: OnceCell<Option<Span>>,
     pub(crate) seen: OnceCell<Occurrence>,
     /// And [`Self::effect`], and [`Self::words`].
     pub(crate) effect: OnceCell<Effect>,
@@ -201,16 +202,26 @@ impl Step {
 
     /// The error at the root of its result: looked for where a rule asks, and once.
     pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
-        *self.root.get_or_init(|| root_error(&result.output, salt))
+        self.root_line(result).map(|line| *self.root.get_or_init(|| mistake(line, salt)))
     }
 
-    /// Whether no line of its result is marked as an error; then it has no root either.
-    pub(crate) fn is_unmarked(&self, result: &ToolResult) -> bool {
-        let unmarked = is_unmarked(&result.output);
-        if unmarked {
-            self.root.get_or_init(|| None);
-        }
-        unmarked
+    /// The line that [`Self::root`] is about.
+    pub(crate) fn root_line<'a>(&self, result: &'a ToolResult) -> Option<&'a str> {
+        let place = match self.facts.marks {
+            Some(marks) => marks.root,
+            None => *self.line.get_or_init(|| root_place(&result.output)),
+        };
+        place.and_then(|(from, to)| result.output.get(from..to))
+    }
+
+    /// The first line of its result that is marked as an error.
+    pub(crate) fn first_mark<'a>(&self, result: &'a ToolResult) -> Option<&'a str> {
+        if self.is_unmarked() { None } else { first_mark(&result.output) }
+    }
+
+    /// Whether it failed and no line of its result is marked as an error.
+    pub(crate) fn is_unmarked(&self) -> bool {
+        self.facts.marks.is_some_and(|marks| marks.unmarked)
     }
 
     /// Whether a statement has changed as many as it was allowed to, so that there are more.

@@ -44,6 +44,8 @@ struct Known {
     words: u32,
     /// One bit for how every run begins: see [`begins_like`].
     begins: Bits,
+    /// And one for the byte that it begins with, modulo 32.
+    initials: u32,
 }
 
 type Bits = [u64; BITS / 64];
@@ -76,10 +78,10 @@ impl Late<Echo> {
             Self::Unread(said) => {
                 buffer.runs.clear();
                 buffer.first = [0; 4];
-                let begins = buffer.take(said).begins;
-                Repeatable { echo: buffer, begins }
+                let Known { begins, initials, .. } = buffer.take(said);
+                Repeatable { echo: buffer, begins, initials }
             }
-            Self::Read(echo, _) => Repeatable { echo, begins: [u64::MAX; BITS / 64] },
+            Self::Read(echo, _) => Repeatable { echo, begins: [u64::MAX; BITS / 64], initials: u32::MAX },
         }
     }
 
@@ -120,7 +122,7 @@ impl Echo {
 
     /// Takes the runs in, and tells the words.
     fn take(&mut self, said: &Said) -> Known {
-        let mut known = Known { bits: [0; BITS / 64], words: 0, begins: [0; BITS / 64] };
+        let mut known = Known { bits: [0; BITS / 64], words: 0, begins: [0; BITS / 64], initials: 0 };
         said.strings(DEPTH, |text| self.text(text, &mut known));
         known
     }
@@ -161,6 +163,7 @@ impl Echo {
                 *bits |= 1 << (run.first % 64);
             }
             add(&mut known.begins, begins_like(run.begins.0, run.begins.1));
+            known.initials |= 1 << (run.begins.0 % 32);
         }
     }
 
@@ -176,6 +179,7 @@ impl Echo {
 pub(super) struct Repeatable<'a> {
     echo: &'a Echo,
     begins: Bits,
+    initials: u32,
 }
 
 impl Repeatable<'_> {
@@ -213,30 +217,34 @@ impl Repeatable<'_> {
     fn read(&self, text: &str, alone: bool, places: &mut Places) {
         let bytes = text.as_bytes();
         places.clear();
-        // Where the latest word begins, and the glimpse of it; of none before the first one.
-        let (mut one, mut seen) = (0, 0);
+        let initials = self.initials;
+        // Where the latest word is, if a run may begin with it.
+        let mut one = (0, 0);
         // Words end at all punctuation: an error may put a bracket or a tag right behind what it repeats.
         each_run::<b'_'>(text, |from, to| {
-            let next = glimpse(bytes, from, to);
-            let glimpsed =
-                has(&self.begins, begins_like(seen, next)) || alone && has(&self.begins, begins_like(seen, 0));
-            if glimpsed && self.may_begin(bytes, (one, seen), (from, next), alone) {
-                places.push(one as u32);
+            if one.1 != 0 {
+                let (seen, next) = (glimpse(bytes, one.0, one.1), glimpse(bytes, from, to));
+                let begins =
+                    has(&self.begins, begins_like(seen, next)) || alone && has(&self.begins, begins_like(seen, 0));
+                if begins && self.may_begin(bytes, one, (from, to), alone) {
+                    places.push(one.0 as u32);
+                }
             }
-            (one, seen) = (from, next);
+            let first = bytes.get(from).copied().unwrap_or(0);
+            one = (from, if initials >> (first % 32) & 1 == 1 { to } else { 0 });
             true
         });
-        if alone && self.may_begin(bytes, (one, seen), (0, 0), alone) {
-            places.push(one as u32);
+        if alone && one.1 != 0 && self.may_begin(bytes, one, (0, 0), alone) {
+            places.push(one.0 as u32);
         }
     }
 
-    /// Whether a run may begin with a word and the next one, or be the first alone, which are glimpsed where they stand.
+    /// Whether a run may begin with the word in one place and the next one, or be the first alone.
     #[inline(never)]
-    fn may_begin(&self, bytes: &[u8], one: (usize, u32), next: (usize, u32), alone: bool) -> bool {
-        let hash = |(at, seen): (usize, u32)| hash(bytes.get(at..).unwrap_or_default(), (seen >> 8) as usize);
+    fn may_begin(&self, bytes: &[u8], one: (usize, usize), next: (usize, usize), alone: bool) -> bool {
+        let hash = |(from, to): (usize, usize)| hash(bytes.get(from..).unwrap_or_default(), to - from);
         let first = chain(0, hash(one));
-        one.1 != 0 && (self.echo.may_begin(chain(first, hash(next))) || alone && self.echo.may_begin(first))
+        self.echo.may_begin(chain(first, hash(next))) || alone && self.echo.may_begin(first)
     }
 
     /// Where the word behind the longest remembered run stands that `text` begins with, or where the text ends.

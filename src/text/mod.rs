@@ -75,7 +75,7 @@ pub(crate) use goal::{Goal, Kinship, beside, figures, goal_words, named_things, 
 pub(crate) use late::Late;
 pub(crate) use left::Left;
 pub(crate) use lines::trimmed;
-pub(crate) use mask::{Strength, normalise};
+pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, Named, edit, keeps_notes, kind, kind_of, limit, mutates, quiet};
 pub(crate) use nature::{Nature, mistake, nature, told, transient};
@@ -91,7 +91,7 @@ pub(crate) use request::{
     request_goal, request_words, scrolls, waits, word_hashes,
 };
 pub(crate) use results::all_pass;
-pub(crate) use root::{Tokens, down, first_mark, is_unmarked, rejects, root_error, root_line, tells_trouble};
+pub(crate) use root::{Tokens, down, first_mark, rejects, root_place, tells_trouble};
 pub(crate) use safe::printable;
 pub(crate) use said::said;
 pub(crate) use signature::Signatures;

@@ -17,6 +17,7 @@ use super::mask::{
 use super::mutation::Names;
 use super::pattern::{self, Pattern, Steps};
 use super::refusal::{Refusal, refusal};
+use super::root::Marks;
 use super::scan::{each_number, may_mark_progress};
 use super::volatile_json::{Answer, Buffers, is_json};
 use crate::codec::codec;
@@ -59,6 +60,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) progress_mark: bool,
     /// A success that holds hardly a word but the call's own; told by whoever knows the call.
     pub(crate) echo: bool,
+    /// Of what failed.
+    pub(crate) marks: Option<Marks>,
 }
 
 /// Letters without which figures are all that a result says.
@@ -474,6 +477,7 @@ pub(crate) fn outcome(
         letters,
         progress_mark,
         echo: false,
+        marks: failed.then(|| Marks::of(&result.output)),
     };
     if let Some(key) = key {
         again.put(key, facts);

@@ -1,10 +1,9 @@
 //! The error at the root of a long output, and whether two programs are one.
 
 use super::canonical::canonical_json;
-use super::digest::Key;
 use super::late::{Reads, Said};
 use super::lines::{Lines, trimmed};
-use super::nature::mistake;
+use super::mask::Span;
 use super::ordered;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
 use super::words::{listed, runs};
@@ -52,13 +51,8 @@ const NOTHING: [&str; 7] = ["0", "false", "nil", "no", "none", "null", "~"];
 const TOKENS: usize = 256;
 const BYTES: usize = 4000;
 
-/// Key of the error at the root of an output: the last line that is marked as one, whatever line numbers, paths, values
-/// and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and `error` into every answer.
-pub(crate) fn root_error(output: &str, salt: u64) -> Option<Key> {
-    root_line(output).map(|line| mistake(line, salt))
-}
-
-/// The line that [`root_error`] is about.
+/// The error at the root of an output: the last line that is marked as one; two are the same [`mistake`] whatever line numbers, paths,
+/// values and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and `error` into every answer.
 pub(crate) fn root_line(output: &str) -> Option<&str> {
     if is_json(output) || is_plainly_unmarked(output.as_bytes()) { None } else { marked_line(output) }
 }
@@ -180,9 +174,27 @@ pub(crate) fn first_mark(output: &str) -> Option<&str> {
     holds_mark(head.as_bytes()).then(line).flatten()
 }
 
-/// Whether all of an output tells that there is neither [`root_error`] nor [`first_mark`] in it: cheaper than asking for both.
-pub(crate) fn is_unmarked(output: &str) -> bool {
-    output.len() <= END && !holds_mark(output.as_bytes())
+/// Where [`root_line`] is in an output.
+pub(crate) fn root_place(output: &str) -> Option<Span> {
+    let line = root_line(output)?;
+    let from = line.as_ptr().addr().checked_sub(output.as_ptr().addr())?;
+    Some((from, from + line.len()))
+}
+
+/// What is marked as an error in an output that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// All of it tells that there is neither [`root_line`] nor [`first_mark`]: cheaper than asking for both.
+    pub(crate) unmarked: bool,
+    /// Where [`root_line`] is.
+    pub(crate) root: Option<Span>,
+}
+
+impl Marks {
+    pub(super) fn of(output: &str) -> Self {
+        let unmarked = output.len() <= END && !holds_mark(output.as_bytes());
+        Self { unmarked, root: if unmarked { None } else { root_place(output) } }
+    }
 }
 
 /// Whether a line is a mark and hardly anything else, such as `ERROR:` and `Failed examples:`.
@@ -446,6 +458,7 @@ fn each_token(text: &str, mut take: impl FnMut(u32)) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::nature::mistake;
     use super::*;
     use serde_json::json;
 
@@ -455,7 +468,7 @@ mod tests {
 
     #[test]
     fn roots() {
-        let root = |text: &str| root_error(text, 0);
+        let root = |text: &str| root_line(text).map(|line| mistake(line, 0));
         let trace = "Traceback:\n  File \"/a/b.py\", line 3\nKeyError: 'region'";
         assert!(root(trace).is_some());
         assert_eq!(root(trace), root("log\nlog\nTraceback:\n  File \"/c/d.py\", line 71\nKeyError: 'shop'\n\n"));

@@ -7,8 +7,7 @@ use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Kin, Ring, Sees, Step, Time, head};
 use crate::text::{
-    Edit, Figures, Left, Words, combine, down, first_mark, frame, mark, mistake, printable, progress, root_line,
-    tells_trouble, told,
+    Edit, Figures, Left, Words, combine, down, frame, mark, mistake, printable, progress, tells_trouble, told,
 };
 use alloc::{boxed::Box, format};
 
@@ -137,7 +136,7 @@ impl Kind {
         seen.add(step.sighting, step.onset);
         let round = call.round.map_or(0, mark);
         let light = mark(step.facts.light);
-        let [first, last] = [first_mark(answer), root_line(answer)];
+        let [first, last] = [step.first_mark(result), step.root_line(result)];
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
         // What each of the two is asked for.
         let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
@@ -247,7 +246,7 @@ fn figures(heading: &str) -> u32 {
 /// more than that.
 pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
     let answer = result.output.as_str();
-    match root_line(answer) {
+    match step.root_line(result) {
         Some(line) => told(line, salt),
         None if trouble != 0 && !step.facts.failed && down(answer).is_some() => trouble,
         None => mark(step.facts.light),
@@ -257,8 +256,8 @@ pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) ->
 /// What is wrong with an answer; 0 where nothing is.
 pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
     let answer = result.output.as_str();
-    let first = || step.facts.class.and_then(|_| first_mark(answer));
-    let root = match root_line(answer).or_else(first).map(|line| mistake(line, salt)).or(step.facts.class) {
+    let first = || step.facts.class.and_then(|_| step.first_mark(result)).map(|line| mistake(line, salt));
+    let root = match step.root(result, salt).or_else(first).or(step.facts.class) {
         Some(root) => root,
         None if tells_trouble(answer) => frame(answer).into(),
         None => match down(answer) {

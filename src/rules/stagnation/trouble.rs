@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Edit, Key, combine, first_mark, frame, key, mark, progress, rejects, root_line, told};
+use crate::text::{Edit, Key, combine, frame, key, mark, progress, rejects, told};
 use alloc::{boxed::Box, format};
 
 /// Errors that may come by turns.
@@ -116,11 +116,11 @@ impl Trouble {
         // Without a root the first line alone tells: what begins with a figure is a count, and a tag holds one.
         let tells =
             |line: &&str| root.is_some() || !line.starts_with(|char: char| char == '<' || char.is_ascii_digit());
-        let first = first_mark(output).filter(tells).map_or(0, frame);
+        let first = step.first_mark(result).filter(tells).map_or(0, frame);
         if root.is_none() && first == 0 {
             return false;
         }
-        let line = root_line(output).map_or(0, |line| told(line, salt));
+        let line = step.root_line(result).map_or(0, |line| told(line, salt));
         let sign = mark(combine("stagnation/root", &[root.unwrap_or(0), first.into(), line.into()])).max(1);
         let round = call.round.map_or(0, |round| mark(round) as u16);
         let copy = round != 0 && round == self.round;
@@ -134,7 +134,7 @@ impl Trouble {
         let moved = core::mem::replace(&mut self.progress, progress) != progress && progress != 0;
         // Of what ran into its limit; a build that breaks tells how far it came.
         let limited = |line: &str| line.split(' ').any(|word| LIMITED.iter().any(|one| word.eq_ignore_ascii_case(one)));
-        let further = moved && before == sign && root_line(output).is_some_and(limited);
+        let further = moved && before == sign && step.root_line(result).is_some_and(limited);
         if step.fewer || next || further {
             self.again = None;
             return false;
