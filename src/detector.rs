@@ -13,8 +13,8 @@ use crate::rules::{
     max_turns, mismatch, ordered, task_name,
 };
 use crate::state::{
-    Asked, Call, Changes, Flow, Graph, Kin, Matched, Moment, Onset, Run, Sees, Sighting, Step, Store, Taken, Telling,
-    Whose, agent, is_of_a_workflow, open, seal, task_key,
+    Asked, Call, Changes, Flow, Graph, Kin, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Store, Taken,
+    Telling, Turn, Whose, agent, is_of_a_workflow, open, seal, task_key,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
@@ -35,6 +35,8 @@ const NO_NAME: &str = "expected a name";
 
 /// Letters from which the answer to a handover is what the other one has done, and no acknowledgement.
 const REPORT: u32 = 60;
+/// Bytes of the answer of a call that only lets time pass; a longer one shows what is there by then.
+const IDLE_ANSWER: usize = 200;
 
 /// The crate's version and [`RULES_VERSION`], as `0.1.0+rules.1`.
 #[must_use]
@@ -782,7 +784,7 @@ impl Judging<'_> {
         let frame = if happens { text::call_frame(said) } else { 0 };
         let echo = if happens { text::Late::of(said, json) } else { text::Late::default() };
         let edit = if mutates { text::edit(call, &named, said) } else { Edit::No };
-        let to = self.another(call);
+        let to = self.another(call).filter(|_| !named.looks_after());
         let asks = match text::asks(call, &named) {
             Asks::Nothing if to.is_some() => Asks::Handover,
             asks => asks,
@@ -796,7 +798,7 @@ impl Judging<'_> {
         };
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
-        let waits = text::waits(call, &named);
+        let (waits, length) = text::waits(call, &named);
         let (kind, watches) = text::kind(call, &named, tool);
         // Something is waited for, and this looks whether it is there.
         let awaited = self.run.ordered.waits && !mutates && matches!(asks, Asks::Nothing | Asks::Record | Asks::View);
@@ -816,6 +818,7 @@ impl Judging<'_> {
             idles: waits == Waits::Only,
             compare_answers: self.tool.compare_answers,
             onset: self.onset,
+            pause: self.run.counted.pause(self.context.at),
             echo,
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
             ..Call::new(&call.tool, tool, keys, call.call_id.as_deref(), context)
@@ -824,7 +827,7 @@ impl Judging<'_> {
         if !self.run.pairing.call(&call, telling) {
             return;
         }
-        self.run.counted.calls(call.agent, self.onset.own, waits != Waits::No);
+        self.run.counted.calls(call.agent, self.onset.own, if waits == Waits::No { 0 } else { length });
         self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
         if happens {
             self.run.pairing.wait(call);
@@ -889,7 +892,11 @@ impl Judging<'_> {
         facts.echo =
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
         let agent = call.as_ref().map_or(agent, |call| call.agent);
-        let (previous, slept, worker) = self.run.counted.step(agent);
+        let idles = call.as_ref().is_some_and(|call| call.idles) && result.output.len() <= IDLE_ANSWER;
+        let Turn { previous, slept, sleep, worker } = self.run.counted.step(agent, self.context.at, idles);
+        // A call that runs into its own limit has waited.
+        let waited = if facts.transient && facts.failed && text::waited(&result.output) { PAUSE } else { 0 };
+        let pause = call.as_ref().map_or(0, |call| call.pause).max(sleep).max(waited);
         self.run.standings.step();
         let hands_over = call.as_ref().is_some_and(|call| call.asks == Asks::Handover);
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
@@ -927,6 +934,7 @@ impl Judging<'_> {
             news: worker.news.into(),
             news_round: worker.round,
             slept,
+            pause,
             index: self.run.counted.steps,
             at: self.context.at,
             sighting: self.sighting(compared),
@@ -1006,6 +1014,7 @@ impl Judging<'_> {
             news: 0,
             news_round: 0,
             slept: false,
+            pause: 0,
             index: self.run.counted.customs.into(),
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),

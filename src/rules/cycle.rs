@@ -19,6 +19,9 @@ use long::Long;
 
 /// Longest lap that is followed step by step.
 const LONGEST: usize = 10;
+/// What thresholds are multiplied by where something is waited for, and where nothing is done meanwhile.
+const WAITS: u8 = 3;
+const PAUSED: u8 = 6;
 /// Lap lengths watched: 2 to [`LONGEST`].
 const PERIODS: usize = LONGEST - 1;
 /// Steps to a lap at least, where figures move in its outcomes.
@@ -125,7 +128,8 @@ struct Seen {
     shape: u32,
     /// Mark of the call; 0 for none.
     call: u32,
-    patient: bool,
+    /// What thresholds are multiplied by.
+    scale: u8,
     at: Occurrence,
 }
 
@@ -134,18 +138,18 @@ impl Codec for Seen {
     const SIZE: usize = 8 + 4 + 4 + 8 + Occurrence::SIZE;
 
     fn put(&self, to: &mut Vec<u8>) {
-        let Self { symbol, shape, call, patient, at } = self;
+        let Self { symbol, shape, call, scale, at } = self;
         symbol.put(to);
         (if *shape == mark(*symbol) { 0 } else { *shape }).put(to);
         call.put(to);
-        patient.put(to);
+        scale.put(to);
         at.put(to);
     }
 
     fn take(from: &mut Reader<'_>) -> Self {
         let (symbol, shape) = (Key::take(from), u32::take(from));
         let shape = if shape == 0 { mark(symbol) } else { shape };
-        Self { symbol, shape, call: u32::take(from), patient: bool::take(from), at: Occurrence::take(from) }
+        Self { symbol, shape, call: u32::take(from), scale: u8::take(from), at: Occurrence::take(from) }
     }
 }
 
@@ -205,8 +209,8 @@ impl Walk {
     fn laps(&self) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let lap = self.several(run, period, Seen::symbol)?;
-            let scale = if lap.clone().any(|seen| seen.patient) { 3 } else { 1 };
-            Some((period, run.laps(period), scale, run.onset))
+            let scale = lap.map(|seen| seen.scale).max()?;
+            Some((period, run.laps(period), scale.into(), run.onset))
         })
     }
 
@@ -229,7 +233,7 @@ impl Walk {
             let mut lap = self.several(run, period, Seen::call)?;
             let laps = run.laps(period);
             let whole = laps.saturating_sub(1).min(laps.saturating_mul(period) / STEPS);
-            (!lap.any(|seen| seen.patient)).then_some((period, whole, run.onset))
+            lap.all(|seen| seen.scale == 1).then_some((period, whole, run.onset))
         })
     }
 
@@ -243,11 +247,19 @@ impl Walk {
         let shape = mark(shape.map_or(symbol, symbol_of));
         self.runs.follow(&self.steps, changes, symbol, Seen::symbol);
         self.shapes.follow(&self.steps, changes, shape.into(), Seen::shape);
+        let facts = &step.facts;
+        let waits = facts.waiting || step.paused() && facts.transient || call.is_some_and(|call| call.polling);
         let seen = Seen {
             symbol,
             shape,
             call: call.map_or(0, |call| mark(call.key)),
-            patient: step.facts.waiting || step.slept && step.facts.transient || call.is_some_and(|call| call.polling),
+            scale: if waits && step.paused() {
+                PAUSED
+            } else if waits {
+                WAITS
+            } else {
+                1
+            },
             at: step.occurrence(),
         };
         self.steps.push(seen, LONGEST);
@@ -350,7 +362,7 @@ impl Rule for Cycle {
     }
 
     fn fits(state: &State) -> bool {
-        state.walks().all(|walk| walk.steps.len() <= LONGEST)
+        state.walks().all(|walk| walk.steps.len() <= LONGEST && walk.steps.iter().all(|seen| seen.scale <= PAUSED))
             && state.long.fits()
             && state.rare.iter().all(|rare| rare.own.len() <= AGENTS)
     }

@@ -159,7 +159,10 @@ fn see(
     let round = step.call.as_ref().and_then(|call| call.round);
     // Who looks through dates and places by their fields finds nothing in most of them.
     let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
-    let negative = step.facts.negative && !step.facts.waiting && !record;
+    // What changes by itself is waited for.
+    let looks_again = step.kin.is_same_call() && step.call.as_ref().is_some_and(|call| call.watches);
+    let waits = step.facts.waiting || step.watches() || looks_again;
+    let negative = step.facts.negative && !waits && !record;
     // Whoever changes something in between checks what it has become.
     if window.seen.last().is_some_and(|last| step.mutations_before() > last.mutations) {
         window.seen.clear();

@@ -88,7 +88,8 @@ fn acts(call: &Call) -> bool {
 
 fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
     let Fact::Step(step, result) = fact else { return None };
-    let call = step.call.as_ref().filter(|call| acts(call)).filter(|_| !step.facts.failed && !step.facts.waiting)?;
+    let waits = step.facts.waiting || step.watches();
+    let call = step.call.as_ref().filter(|call| acts(call)).filter(|_| !step.facts.failed && !waits)?;
     let mut state = step.effect(result).clone();
     // What is entered into another field is something else, however alike the answers are.
     if let Some(target) = call.target.filter(|_| enters(&call.name)) {

@@ -16,7 +16,7 @@
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
-use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
+use crate::state::{Call, LONG_PAUSE, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
 use crate::text::{
     Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
 };
@@ -33,7 +33,7 @@ const PATIENT: i64 = 60_000;
 /// The same where the answer says to wait, or the tool is there to be asked again: longer than most turns take.
 const PAUSE: i64 = 20_000;
 /// The same where waiting may end what failed.
-const HELD: u32 = 5_000;
+const HELD: u32 = 2_000;
 /// Bytes of an answer from which it is a page of its own.
 const PAGE: usize = 200;
 /// Letters and digits in a row that may be the digest of a picture.
@@ -155,12 +155,17 @@ codec!(struct Came(_));
 impl Came {
     /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago: that is a watch.
     fn of(step: &Step, call: &Call, result: Option<&ToolResult>, alone: bool, waited: bool) -> Self {
+        let failed = step.facts.failed;
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
-        let stays = result.filter(|_| call.watches && !step.facts.failed).and_then(|result| may_change(&result.output));
-        let waits = alone && stays == Some(true) || waited && !step.facts.failed && stays != Some(false);
+        let stays = result.filter(|_| call.watches && !failed).and_then(|result| may_change(&result.output));
+        let waits = if failed {
+            !call.mutates && step.pause >= LONG_PAUSE || step.facts.transient && step.waits_out()
+        } else {
+            (alone || step.paused()) && stays == Some(true) || (waited || step.watches()) && stays != Some(false)
+        };
         let patient = call.polling || step.facts.waiting || waits;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
-        let flags = u8::from(page) << 6 | u8::from(work) << 5 | u8::from(step.facts.failed) << 1 | u8::from(patient);
+        let flags = u8::from(page) << 6 | u8::from(work) << 5 | u8::from(failed) << 1 | u8::from(patient);
         Self((step.outcome as u8) << 2 | flags)
     }
 
@@ -307,6 +312,9 @@ impl Entry {
                 points = points.min(2);
             }
         }
+        if step.paused() && !call.mutates && !facts.failed && (says_wait || self.came.patient() || step.watches()) {
+            points = points.min(1);
+        }
         // Waiting is what load and a network ask for, and longer each time where it is short. Who only looks, and does nothing
         // else, waits by the clock as well.
         let gap = self.gap(step);
@@ -363,7 +371,10 @@ impl Entry {
 
     /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
-        let (gap, moves) = (self.gap(step), self.came.moves());
+        // So have those in which figures move while nothing is done for a while.
+        let figures =
+            step.paused() && !call.mutates && !step.facts.failed && self.marks.light != Marks::of(&step.facts).light;
+        let (gap, moves) = (self.gap(step), self.came.moves() || worth.is_some() && figures);
         match worth {
             Some(points) => {
                 if busy {

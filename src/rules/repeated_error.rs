@@ -7,20 +7,22 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere};
-use crate::state::{Call, Occurrence, Sighting, Step, Time};
+use crate::state::{Call, LONG_PAUSE, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable};
 use alloc::format;
 
 const EVIDENCE: usize = 5;
 /// What an ordinary error weighs; one that came again unchanged after a new change weighs half, as one does that names
-/// something else after the tool has worked, and one that was waited for as such errors ask a third.
+/// something else after the tool has worked, and one that was waited for as such errors ask a third; nothing where it was waited out
+/// ([`Step::waits_out`]), for which `repeated-call` has patience and an end.
 const WHOLE: u8 = 6;
 const HALF: u8 = 3;
 const THIRD: u8 = 2;
 /// Milliseconds between a failure and the same call again from which it was waited for.
 const PAUSE: i64 = 30_000;
 /// The same where it only looks.
-const GLANCE: i64 = 5_000;
+const GLANCE: i64 = 2_000;
+const TIMEOUT: i64 = 5_000;
 /// Milliseconds below which a growing wait is none.
 const SHORTEST: i64 = 1_000;
 
@@ -183,13 +185,16 @@ impl Window<Outing> {
         let round = call.and_then(|call| call.round);
         let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
         let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
-        let (own, obeyed) = match wait {
-            Some(Wait::Own(own)) => (Some(own), false),
-            Some(Wait::Asked(asked)) => (None, by_clock >= asked),
-            None => (None, false),
+        // As long as the answer asks for, or less.
+        let (own, obeyed, hasty) = match wait {
+            Some(Wait::Own(own)) => (Some(own), false, false),
+            Some(Wait::Asked(asked)) => (None, by_clock >= asked, by_clock < asked),
+            None => (None, false, false),
         };
         let waited = own.unwrap_or(0).max(by_clock);
         let mutates = call.is_some_and(|call| call.mutates);
+        // What ran into its limit has waited itself.
+        let glance = if step.outcome == Outcome::Timeout { TIMEOUT } else { GLANCE };
         let weight = match before {
             // The calls of a round were made before any of them was answered: one mistake.
             Some(before) if round.is_some() && before.round == round => 0,
@@ -209,13 +214,22 @@ impl Window<Outing> {
             {
                 HALF
             }
+            Some(before)
+                if before.call == key
+                    && !hasty
+                    && (!mutates && step.pause >= LONG_PAUSE
+                        || step.waits_out() && (facts.waiting || step.transient(result))) =>
+            {
+                0
+            }
             // It is there to be made again, or told to wait.
             Some(before) if before.call == key && (facts.waiting || call.is_some_and(|call| call.polling)) => THIRD,
             // Waiting before the same try again is what load and a network ask for, and nothing else does. Some count their tries.
             Some(before)
                 if ((before.call == key || target != 0 && before.target == target)
-                    && (by_clock >= if mutates { PAUSE } else { GLANCE }
+                    && (by_clock >= if mutates || hasty { PAUSE } else { glance }
                         || step.slept
+                        || step.paused()
                         || obeyed
                         || grows(before.waited.into(), waited))
                     || own.is_some_and(|own| own >= SHORTEST && own > before.waited.into()))
@@ -315,7 +329,16 @@ mod tests {
             "a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable @30 a!429_unavailable",
         )
         .expect(RULE, &[]);
-        play(&"a!429_unavailable @30 ".repeat(7)).last(RULE, Nudge);
+        // For half a minute each time it is waited out: another rule tells of the nineteenth.
+        let waits = |script: &str, times: usize| Script::new("{}").play(&script.repeat(times));
+        waits("a!429_unavailable @30 ", 30).expect(RULE, &[]);
+        waits("a!429_unavailable @30 ", 18).expect("repeated-call", &[]);
+        waits("a!429_unavailable @30 ", 19).last("repeated-call", Nudge);
+        // For a few seconds the seventh is told of.
+        waits("look/=a!429_unavailable @5 ", 6).expect(RULE, &[]);
+        waits("look/=a!429_unavailable @5 ", 7).last(RULE, Nudge);
+        // Who has changed something waits for what may have to come up.
+        play(&["*1 ", &"look/=a!429_unavailable @5 ".repeat(9)].concat()).expect(RULE, &[]);
         // Each time longer, by the clock.
         play("a!429_unavailable @2 a!429_unavailable @4 a!429_unavailable @8 a!429_unavailable").expect(RULE, &[]);
         // As long as the answer asks for.
@@ -326,7 +349,9 @@ mod tests {
         play("a!x @9 a!x a:1 a!x @9 a!x a:1 a!x a!x").expect(RULE, &[]);
         // Without a pause, for a failure that no waiting ends, or for another call.
         play("a!429_unavailable a!429_unavailable a!429_unavailable").last(RULE, Nudge);
-        play("a!x @30 a!x @60 a!x").last(RULE, Nudge);
+        play("a!x @30 a!x @40 a!x").last(RULE, Nudge);
+        // Whoever looks again after a minute waits, whatever the failure tells.
+        play("a!x @60 a!x @60 a!x @60 a!x").expect(RULE, &[]);
         play("a!429_unavailable @30 b!429_unavailable @60 c!429_unavailable").last(RULE, Nudge);
     }
 

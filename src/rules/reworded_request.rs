@@ -11,7 +11,7 @@ use crate::codec::codec;
 use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Call, Onset, Ring, Sees, Sighting};
+use crate::state::{Call, Onset, PAUSE, Ring, Sees, Sighting};
 use crate::text::{Asks, Goal, Key, beside, combine, printable, reads_as_prose, salted};
 use alloc::{boxed::Box, format};
 use chain::{Asking, Chain, Reworded};
@@ -159,7 +159,8 @@ impl Rule for RewordedRequest {
                 let goal = payload.goal()?;
                 // Another agent sees what all have changed.
                 let mutations = if call.sees == Sees::All { cx.run.new_mutations } else { cx.run.own_mutations };
-                let asking = Asking { goal, call: key, round, onset, untold: false, mutations };
+                let (paused, prose) = (call.watches || call.pause >= PAUSE, call.asks == Asks::Prose);
+                let asking = Asking { goal, call: key, round, onset, untold: false, mutations, paused, prose };
                 let chain = state.chain.get_or_insert_default();
                 chain.learns(payload.words());
                 let reworded = chain.asks(&asking, cx)?;
@@ -180,6 +181,8 @@ impl Rule for RewordedRequest {
                     onset: cx.onset,
                     untold: true,
                     mutations: cx.run.new_mutations,
+                    paused: false,
+                    prose: true,
                 };
                 let reworded = state.chain.get_or_insert_default().asks(&asking, cx)?;
                 cx.limits.reached(reworded.points, 1).then(|| told(&asked.to, reworded, cx))

@@ -13,13 +13,13 @@ use crate::text::{Key, combine, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 /// Mutations remembered, to tell a new change from one made before.
-const MUTATIONS: usize = 46;
+const MUTATIONS: usize = 44;
 /// Agents beside the one that acted last of which something is counted.
 const WORKERS: usize = 7;
 /// Lanes parked at once; the one that was heard of the longest ago goes first.
 const LANES: usize = 32;
 /// Bytes that the parked ones may take together, as a snapshot has them: 1 KB each of what rules know, and what is counted of an agent.
-const LANE_BYTES: usize = LANES * (1024 + 16);
+const LANE_BYTES: usize = LANES * (1024 + 24);
 /// Bytes that an event may add to a lane at most, and for each byte of a text that is kept for a while.
 const GROWTH: usize = 2 * 1024;
 const GROWTH_OF_TEXT: usize = 4;
@@ -77,13 +77,34 @@ pub(crate) struct Worker {
     /// Number of its latest call among its events, and how many were made in a row before it.
     called: u16,
     batch: u8,
-    /// [`ANSWERED`], and steps more that come of a call which sleeps, or follow it.
+    /// [`ANSWERED`], and steps more that come of a call which sleeps, or follow it, with [`LONG`] or [`LONGER`].
     state: u8,
+    /// By how much the number of its latest step is above that of the latest one that did more than let time pass.
+    idled: u16,
+    /// When any agent's call last got an outcome: the second, in its low half, and 0 where nobody tells.
+    answered: u16,
 }
-codec!(struct Worker { agent, mutations, unwritten, latest, news, round, called, batch, state });
+codec!(struct Worker { agent, mutations, unwritten, latest, news, round, called, batch, state, idled, answered });
+
+/// What is known of an agent when its call gets an outcome.
+pub(crate) struct Turn {
+    /// Number of its latest step before; of such as did more than let time pass, where this one does.
+    pub(crate) previous: u64,
+    pub(crate) slept: bool,
+    /// For how many milliseconds at least.
+    pub(crate) sleep: u32,
+    /// What was counted of it.
+    pub(crate) worker: Worker,
+}
 
 /// One of the calls was answered.
 const ANSWERED: u8 = 4;
+/// The call slept for [`PAUSE`], for [`LONG_PAUSE`].
+const LONG: u8 = 8;
+const LONGER: u8 = 16;
+/// Milliseconds of a pause that is longer than most turns take, and of one in which much may happen.
+pub(crate) const PAUSE: u32 = 10_000;
+pub(crate) const LONG_PAUSE: u32 = 60_000;
 
 impl Worker {
     /// The step of it at hand brought something new.
@@ -92,13 +113,18 @@ impl Worker {
         (self.news, self.round) = (low(step.index), round.map_or(0, short_mark));
     }
 
-    /// Makes its event of this number, a call; it may be one that sleeps.
-    fn calls(&mut self, own: u64, sleeps: bool) {
+    /// Makes its event of this number, a call; it may be one that sleeps, so many milliseconds.
+    fn calls(&mut self, own: u64, sleeps: i64) {
         let own = own as u16;
         let goes_on = self.state & ANSWERED == 0 && own == self.called.wrapping_add(1);
         self.batch = if goes_on { self.batch.saturating_add(1) } else { 0 };
         self.called = own;
-        self.state = if sleeps { 2 } else { self.state & !ANSWERED };
+        if sleeps == 0 {
+            self.state &= !ANSWERED;
+        } else {
+            let long = if sleeps >= PAUSE.into() { LONG } else { 0 };
+            self.state = 2 | long | if sleeps >= LONG_PAUSE.into() { LONGER } else { 0 };
+        }
     }
 
     /// The round of a call, by its number among the events of the agent: where hosts name none, calls in a row that were made before
@@ -115,6 +141,11 @@ pub(crate) fn short_mark(round: Key) -> u16 {
     mark(round) as u16
 }
 
+/// The low half of the second of a time, and never 0.
+fn second(at: i64) -> u16 {
+    (at.div_euclid(1000) as u16).max(1)
+}
+
 const fn low(number: u64) -> u32 {
     number as u32
 }
@@ -125,7 +156,8 @@ impl Counted {
         let agent = agent_mark(agent);
         if self.worker.agent != agent {
             let known = self.others.as_mut().and_then(|others| others.take(|other| other.agent == agent));
-            let next = known.unwrap_or(Worker { agent, ..Worker::default() });
+            let known = known.unwrap_or(Worker { agent, ..Worker::default() });
+            let next = Worker { answered: self.worker.answered, ..known };
             let before = core::mem::replace(&mut self.worker, next);
             if before.called != 0 || before.latest != 0 {
                 self.others.get_or_insert_default().push(before, WORKERS);
@@ -134,8 +166,8 @@ impl Counted {
         &mut self.worker
     }
 
-    /// An agent makes a call, as its event of that number; it may be one that sleeps.
-    pub(crate) fn calls(&mut self, agent: Key, own: u64, sleeps: bool) {
+    /// An agent makes a call, as its event of that number; it may be one that sleeps, so many milliseconds.
+    pub(crate) fn calls(&mut self, agent: Key, own: u64, sleeps: i64) {
         self.turn_to(agent).calls(own, sleeps);
     }
 
@@ -144,15 +176,37 @@ impl Counted {
         self.turn_to(agent).round_of(own)
     }
 
-    /// An agent's call got an outcome: the number of its latest one before, whether it slept, and what is counted of the agent.
-    pub(crate) fn step(&mut self, agent: Key) -> (u64, bool, Worker) {
+    /// Milliseconds in which no call got an outcome before this time, in whole seconds; 0 where nobody tells.
+    pub(crate) fn pause(&self, at: Option<i64>) -> u32 {
+        let Some(now) = at.map(second).filter(|_| self.worker.answered != 0) else { return 0 };
+        let pause = now.wrapping_sub(self.worker.answered);
+        // A clock that was put back tells nothing.
+        if pause > u16::MAX / 2 { 0 } else { u32::from(pause) * 1000 }
+    }
+
+    /// An agent's call got an outcome at a time; it may be one that only `idles`.
+    pub(crate) fn step(&mut self, agent: Key, at: Option<i64>, idles: bool) -> Turn {
         self.steps = self.steps.saturating_add(1);
-        let steps = self.steps;
+        let steps = low(self.steps);
         let worker = self.turn_to(agent);
         let before = *worker;
-        let slept = before.state & !ANSWERED;
-        (worker.latest, worker.state) = (low(steps), slept.saturating_sub(1) | ANSWERED);
-        (before.latest.into(), slept > 0, before)
+        let acted = before.latest.saturating_sub(before.idled.into());
+        let left = before.state & 3;
+        worker.latest = steps;
+        worker.state = left.saturating_sub(1) | before.state & (LONG | LONGER) | ANSWERED;
+        worker.idled = if idles { u16::try_from(steps.wrapping_sub(acted)).unwrap_or(u16::MAX) } else { 0 };
+        worker.answered = at.map_or(0, second);
+        Turn {
+            previous: if idles { before.latest } else { acted }.into(),
+            slept: left > 0,
+            sleep: match before.state & (LONG | LONGER) {
+                _ if left == 0 => 0,
+                0 => 1,
+                LONG => PAUSE,
+                _ => LONG_PAUSE,
+            },
+            worker: before,
+        }
     }
 
     /// Remembers a successful change; true when it was not made before among the latest ones.

@@ -3,7 +3,7 @@ use super::retold::{Known, Retold, Telling};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
-use crate::state::{Kin, Occurrence, Onset, Ring, Sighting, task_key};
+use crate::state::{Kin, LONG_PAUSE, Occurrence, Onset, PAUSE, Ring, Sighting, task_key};
 use crate::text::{
     Asks, CallKey, Echo, Edit, Effect, Empty, Key, Late, OutcomeFacts, Span, combine, first_mark, key, kind_of,
     mistake, root_place, transient, trimmed, word_hashes,
@@ -12,6 +12,8 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use core::cell::OnceCell;
 use smol_str::SmolStr;
 
+/// Milliseconds of a pause that is no haste.
+const MOMENT: u32 = 2_000;
 /// Words of a result that are looked at.
 const WORDS: usize = 256;
 /// Calls that may wait for their result at once.
@@ -81,6 +83,8 @@ pub(crate) struct Call {
     /// Whose changes may have changed what comes of it.
     pub(crate) sees: Sees,
     pub(crate) onset: Onset,
+    /// Milliseconds before it in which no call got an outcome; 0 where nobody tells the time.
+    pub(crate) pause: u32,
     /// What an error may repeat of the arguments.
     pub(crate) echo: Late<Echo>,
     pub(crate) id: Option<Key>,
@@ -95,7 +99,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, sees, onset, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, sees, onset, pause, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -150,6 +154,8 @@ pub(crate) struct Step {
     pub(crate) news_round: u16,
     /// The agent slept before it, in this call or in the one before.
     pub(crate) slept: bool,
+    /// Milliseconds before it in which nothing was done, by the clock or by a sleep; 0 where nobody tells.
+    pub(crate) pause: u32,
     /// Number of this step in the run, counted from 1.
     pub(crate) index: u64,
     pub(crate) at: Option<i64>,
@@ -184,6 +190,24 @@ impl Step {
     /// It as an occurrence, which many rules keep.
     pub(crate) fn occurrence(&self) -> Occurrence {
         self.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
+    }
+
+    /// Whether nothing was done for a while before it: whoever pauses waits for something.
+    pub(crate) const fn paused(&self) -> bool {
+        self.pause >= PAUSE
+    }
+
+    /// Whether it looks again at something after so long a pause, or after a sleep, that it is there for nothing but to wait.
+    pub(crate) fn watches(&self) -> bool {
+        let looks = self.call.as_ref().is_some_and(|call| !call.mutates);
+        looks && (self.slept && self.paused() || self.pause >= LONG_PAUSE)
+    }
+
+    /// Whether its agent lets time pass for what waiting may end: for a while, or for a moment where it has changed something itself,
+    /// which may have to come up first.
+    pub(crate) fn waits_out(&self) -> bool {
+        let short = || self.slept || self.pause >= MOMENT && self.call.as_ref().is_some_and(|call| !call.mutates);
+        self.paused() || self.own.before > 0 && short()
     }
 
     /// Where things stand after it: read where a rule asks, and once.
@@ -268,6 +292,7 @@ impl Call {
             limit: 0,
             edit: Edit::No,
             polling: false,
+            pause: 0,
             watches: false,
             idles: false,
             compare_answers: false,

@@ -4,7 +4,7 @@
 
 use super::lines::{Lines, trimmed};
 use super::scan::{BLOCK, any, parts};
-use super::words::{Lexicon, listed, listed_name, same};
+use super::words::{Lexicon, listed, listed_name, name_words, same};
 
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -271,11 +271,13 @@ pub(super) fn is_under_way(text: &str) -> bool {
         let ends = word.len().checked_sub(3).and_then(|at| word.get(at..)).is_some_and(|end| same(end, "ing"));
         word.len() >= UNDER_WAY && ends && !listed(&NOT_UNDER_WAY, word)
     };
+    // `JOB_STATE_RUNNING`
+    let last = || words().next_back().filter(|_| text.contains('_'));
     // `still warming up`, `Starting server`.
     let begins = || words().find(|word| !["still", "is", "now", "currently"].iter().any(|other| same(word, other)));
     let progress = || words().any(|word| same(word, "in")) && words().any(|word| same(word, "progress"));
     words().count() <= STATE_WORDS
-        && (begins().is_some_and(goes_on) || progress())
+        && (begins().is_some_and(goes_on) || last().is_some_and(goes_on) || progress())
         && plain()
         && !words().any(|word| listed(&ENDED, word))
 }
@@ -415,12 +417,17 @@ fn none_found(line: &str) -> bool {
 }
 
 /// Words of a state that nothing follows by itself.
-const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed complete completed crashed crashloopbackoff declined denied disabled \
-    done down error expired failed failure fault faulty finished imagepullbackoff invalid missing offline \
-    paused rejected required requires restarting stopped stuck succeeded success suspended unauthorized unavailable unknown unreachable";
+const FINAL: &str = "aborted backoff badconstraints blocked broken canceled cancelled closed complete completed crashed crashloopbackoff \
+    createcontainerconfigerror declined denied dependencyneversatisfied disabled done down errimagepull error evicted \
+    expired failed failure fault faulty finished imagepullbackoff invalid invalidimagename missing offline oomkilled \
+    paused rejected required requires restarting stopped stuck succeeded success suspended unauthorized unavailable \
+    unknown unreachable";
 /// Words of a state that something follows by itself, also where another part is over; not where there are none.
-const GOES_ON: &str = "enqueued inprogress pending progress queued";
+const GOES_ON: &str = "enqueued inprogress pending progress queued running";
 const NONE: &str = "0 no none not";
+/// Last words of fields of JSON that tell a state.
+const STATES: &str = "condition conclusion detail details error event hint info lastexit message msg note outcome phase reason result stage \
+    state status text verdict";
 /// Bytes of an answer that tells a state, at most.
 const STATE_ANSWER: usize = 1200;
 
@@ -431,12 +438,32 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
     if answer.len() > STATE_ANSWER {
         return None;
     }
-    let (mut before, mut over) = ("", false);
-    for word in answer.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
-        if listed(GOES_ON, word) && !listed(NONE, before) {
+    let bytes = answer.as_bytes();
+    let until = |at: usize, word: bool| {
+        let mut rest = bytes.iter().skip(at);
+        rest.position(|byte| byte.is_ascii_alphanumeric() != word).map_or(bytes.len(), |length| at + length)
+    };
+    // In JSON names say nothing, nor do values but of what is called a state or said in words.
+    let json = trimmed(answer).starts_with(['{', '[']);
+    let (mut before, mut at, mut told, mut over) = ("", 0, !json, false);
+    loop {
+        let from = until(at, false);
+        at = until(from, true);
+        let Some(word) = answer.get(from..at).filter(|word| !word.is_empty()) else { break };
+        let behind = answer.get(at..).unwrap_or_default().trim_start_matches('"').trim_start();
+        let value = behind.strip_prefix([':', '=']).map(str::trim_start);
+        let is = |said: &str| value.is_some_and(|value| value.starts_with(said));
+        // `"running": false`
+        if listed(GOES_ON, word) && !listed(NONE, before) && !(is("0") || is("false") || is("no") || is("null")) {
             return Some(true);
         }
-        over |= listed(FINAL, word);
+        if json && value.is_some() {
+            told = name_words(word).last().is_some_and(|last| listed(STATES, last));
+            // `"completed": true`
+            over |= listed(FINAL, word) && is("true");
+        } else {
+            over |= told && listed(FINAL, word);
+        }
         before = word;
     }
     Some(!over)
@@ -917,6 +944,23 @@ mod tests {
 
     #[test]
     fn states_that_may_change() {
+        for answer in ["jan | success\nfeb | running", "{\"running\":true,\"lastExit\":\"failed\"}"] {
+            assert_eq!(may_change(answer), Some(true), "{answer}");
+        }
+        for answer in
+            ["{\"dir\":\"down\",\"door\":\"closed\",\"floor\":4}", "{\"completed\":false,\"failed\":0,\"failures\":[]}"]
+        {
+            assert_eq!(may_change(answer), Some(true), "{answer}");
+        }
+        for answer in [
+            "{\"jobStatus\":\"FAILED\"}",
+            "{\"status\":{\"phase\":\"Succeeded\"}}",
+            "{\"Running\":false,\"Status\":\"stopped\"}",
+            "running: 0, failed: 3",
+            "0 running, 3 failed",
+        ] {
+            assert_eq!(may_change(answer), Some(false), "{answer}");
+        }
         for answer in ["players 3 of 4", "{\"turn\":\"black\"}", "", "Driver: on the way"] {
             assert_eq!(may_change(answer), Some(true), "{answer}");
         }

@@ -22,9 +22,10 @@ const VOLATILE_WORDS: [&str; 12] = [
 const VOLATILE_ENDS: [&str; 3] = ["at", "ms", "ns"];
 
 /// Whole names that do.
-const VOLATILE_NAMES: [&str; 29] = [
+const VOLATILE_NAMES: [&str; 31] = [
     "calculatedid",
     "callid",
+    "cfray",
     "correlationid",
     "cwd",
     "eventid",
@@ -42,6 +43,7 @@ const VOLATILE_NAMES: [&str; 29] = [
     "rev",
     "revision",
     "runid",
+    "servedby",
     "sessionid",
     "spanid",
     "systemfingerprint",

@@ -4,6 +4,7 @@
 
 use super::frame::frame;
 use super::mask::{end_of_digits, first_digit};
+use super::words::listed;
 use crate::codec::codec;
 
 /// Bytes at the end of an answer in which it tells so.
@@ -18,8 +19,12 @@ pub(crate) struct Left {
 codec!(struct Left { count, of });
 
 impl Left {
-    /// As the last line tells that counts anything.
+    /// As the last line tells that counts anything, or a field of JSON.
     pub(crate) fn of(answer: &str) -> Self {
+        if answer.starts_with('{') {
+            let head = answer.get(..answer.floor_char_boundary(END)).unwrap_or_default();
+            return fielded(head).unwrap_or_default();
+        }
         let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(END))..).unwrap_or_default();
         let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
         end.lines().rev().find_map(told).unwrap_or_default()
@@ -37,6 +42,44 @@ impl Left {
     /// The fewest that were left.
     pub(crate) fn fewest(&self, before: &Self) -> Self {
         Self { count: if self.of == before.of { self.count.min(before.count) } else { self.count }, ..*self }
+    }
+}
+
+/// Names of fields that count what is left.
+const NAMES: [&str; 16] = [
+    "errors",
+    "failed",
+    "failing",
+    "failures",
+    "invalid",
+    "issues",
+    "left",
+    "mismatches",
+    "missing",
+    "pending",
+    "problems",
+    "rejected",
+    "remaining",
+    "unresolved",
+    "violations",
+    "warnings",
+];
+
+/// What the first field of JSON counts that has such a name: `"rejected": 412`.
+fn fielded(json: &str) -> Option<Left> {
+    let mut rest = json;
+    loop {
+        let (_, behind) = rest.split_once('"')?;
+        let (name, behind) = behind.split_once('"')?;
+        rest = behind;
+        let Some(value) = behind.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
+        let digits = end_of_digits(value.as_bytes(), 0);
+        if digits > 0
+            && listed(&NAMES, name)
+            && let Some(count) = value.get(..digits).and_then(|number| number.parse().ok())
+        {
+            return Some(Left { count: small(count), of: frame(name) });
+        }
     }
 }
 
@@ -89,6 +132,10 @@ mod tests {
             ("a warning\n7 problems (7 errors)\n\n", "two warnings\n9 problems (9 errors)"),
             ("could not compile due to 2 previous errors", "could not compile due to 24 previous errors"),
             ("closed with 6981963612 bytes left", "closed with 7654923960 bytes left"),
+            (
+                r#"{"run":"9f","rows":58211,"rejected": 131,"by":{"zip":41}}"#,
+                r#"{"run":"1c","rows":58211,"rejected": 224,"by":{"iban":64}}"#,
+            ),
             ("closed with 9600 bytes left", "closed with 7654923960 bytes left"),
         ] {
             assert!(less(now, before), "{now}");
@@ -96,6 +143,7 @@ mod tests {
         }
         // Of something else, of nothing, a time.
         assert!(!less("2 warnings left", "9 errors left"));
+        assert!(!less(r#"{"errors":2}"#, r#"{"warnings":9}"#) && !less(r#"{"rows":2}"#, r#"{"rows":9}"#));
         assert!(!less("all is well", "9 errors"));
         assert!(!less("done in 2 s", "done in 9 s"));
         assert!(!less("failed in 2 seconds", "failed in 9 seconds"));

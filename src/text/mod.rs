@@ -78,7 +78,7 @@ pub(crate) use lines::trimmed;
 pub(crate) use mask::{Span, Strength, normalise};
 pub(crate) use money::{cost_of, millionths};
 pub(crate) use mutation::{Edit, Named, edit, keeps_notes, kind, kind_of, limit, mutates, quiet};
-pub(crate) use nature::{Nature, mistake, nature, told, transient};
+pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use order::{ordered, sort_few};

@@ -6,7 +6,7 @@
 
 use super::digest::{Key, combine, key, mark};
 use super::outcome::Empty;
-use super::request::{Asks, shows_state};
+use super::request::{Asks, asks_health, shows_state};
 use super::shell::{Lexer, Token};
 use super::target::{PREPARE, changes_table, does};
 use super::words::{any_listed, listed, name_words, same};
@@ -212,6 +212,11 @@ impl Action {
 }
 
 impl Named {
+    /// Whether it looks how something or somebody is getting on.
+    pub(crate) fn looks_after(&self) -> bool {
+        (self.checks || self.watches || self.sleeps) && self.says() != Some(true)
+    }
+
     pub(crate) fn of(tool: &str) -> Self {
         let own_name = tool.rsplit("__").next().unwrap_or_default();
         let last = own_name.rsplit(['.', '/', ':']).next().unwrap_or_default();
@@ -759,7 +764,10 @@ fn line_writes(line: &str) -> bool {
 pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> (u32, bool) {
     let line = if named.shell { command(call, named) } else { None };
     let (program, shows) = match line.as_deref().and_then(leading) {
-        Some((name, first)) => (key("program", name.as_bytes()), shows_state(name, first)),
+        Some((name, first)) => {
+            let asks = || line.as_deref().is_some_and(asks_health);
+            (key("program", name.as_bytes()), shows_state(name, first) || asks())
+        }
         None => (0, false),
     };
     (kind_of(tool, program), named.watches || shows)
@@ -867,7 +875,12 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
                     .is_some_and(|flags| !flags.starts_with(['-', 'M', 'e', 'f']) && flags.contains('i'))
             }) || runs_script(name, args)
         }
-        "ssh" => args.iter().any(|arg| arg.contains(' ') && nested_line_mutates(arg, nesting + 1)),
+        "ssh" => {
+            // `ssh host "systemctl restart x"`, `ssh host sudo systemctl restart x`
+            let behind = args.iter().position(|arg| !arg.starts_with('-')).and_then(|host| args.get(host + 1..));
+            args.iter().any(|arg| arg.contains(' ') && nested_line_mutates(arg, nesting + 1))
+                || behind.is_some_and(|words| words.len() > 1 && nested_line_mutates(&words.join(" "), nesting + 1))
+        }
         "tar" => {
             args.first().is_some_and(|flags| !flags.starts_with("--") && flags.contains(['c', 'x']))
                 || has(&["--extract", "--create"])
@@ -884,7 +897,11 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
         _ if name.starts_with("python") && after(&["-m"]).is_some_and(|module| matches!(module, "pip" | "venv")) => {
             has(&["install", "uninstall", "venv"])
         }
-        _ if listed(&SUPERVISORS, name) => plain().take(2).any(|arg| listed(&RUNS, arg)),
+        _ if listed(&SUPERVISORS, name) => {
+            // `docker compose -f a.yml -p quay up`
+            let composes = name == "docker-compose" || plain().next().is_some_and(|first| first == "compose");
+            plain().take(if composes { 4 } else { 2 }).any(|arg| listed(&RUNS, arg))
+        }
         _ if listed(&MANAGERS, name) => manager_mutates(name, args),
         _ if is_interpreter(&SCRIPT_PROGRAMS, name) => runs_script(name, args),
         // PowerShell's `Set-Item`, and `create-…-app`.
@@ -1130,8 +1147,11 @@ mod tests {
             "curl -X POST http://x",
             "curl -d a=1 http://x",
             "docker compose up -d",
+            "docker compose -f it/quay.yml -p quay up -d",
             "kubectl -n x apply -f a.yml",
             "systemctl restart x",
+            "ssh quay-2 sudo systemctl restart x",
+            "ssh -q quay-2 rm -rf a",
             "gh pr create --fill",
             "npx eslint --fix .",
             "tar -xzf a.tgz",

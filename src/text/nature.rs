@@ -58,8 +58,9 @@ const PERMANENT: [&str; 9] = [
 ];
 
 /// Pairs of words, one after the other.
-const PAIRS: [(&str, &str, Nature); 23] = [
+const PAIRS: [(&str, &str, Nature); 31] = [
     ("access", "token", Nature::Permanent),
+    ("acquire", "lock", Nature::Transient),
     ("api", "key", Nature::Permanent),
     ("authentication", "failed", Nature::Permanent),
     ("authentication", "error", Nature::Permanent),
@@ -70,14 +71,21 @@ const PAIRS: [(&str, &str, Nature); 23] = [
     ("connection", "reset", Nature::Transient),
     ("credit", "balance", Nature::Permanent),
     ("get", "lock", Nature::Transient),
+    ("held", "by", Nature::Transient),
     ("insufficient", "balance", Nature::Permanent),
     ("insufficient", "credits", Nature::Permanent),
     ("insufficient", "funds", Nature::Permanent),
+    ("is", "locked", Nature::Transient),
     ("monthly", "limit", Nature::Permanent),
+    ("no", "response", Nature::Transient),
+    ("no", "route", Nature::Transient),
+    ("packet", "loss", Nature::Transient),
     ("payment", "required", Nature::Permanent),
     ("rate", "limit", Nature::Transient),
     ("rate", "limited", Nature::Transient),
     ("spending", "limit", Nature::Permanent),
+    ("starting", "up", Nature::Transient),
+    ("state", "lock", Nature::Transient),
     ("timed", "out", Nature::Transient),
     ("token", "expired", Nature::Permanent),
     ("too", "many", Nature::Transient),
@@ -175,6 +183,11 @@ const READ: usize = 800;
 /// Whether waiting may end what a failed result tells.
 pub(crate) fn transient(result: &ToolResult) -> bool {
     of_message(beginning(&result.output)) == Nature::Transient
+}
+
+/// Whether a failed result tells that the call itself has waited, until its time was over: `timed out waiting for the condition`.
+pub(crate) fn waited(output: &str) -> bool {
+    beginning(output).contains("timed out waiting")
 }
 
 /// What is looked at for it.

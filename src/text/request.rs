@@ -3,7 +3,7 @@
 use super::goal::{Goal, beside, goal_words};
 use super::mutation::{Named, action, command, line_searches};
 use super::target::uncommented;
-use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed_name, same, spaced, words};
+use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed, listed_name, name_words, same, spaced, words};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
@@ -67,6 +67,8 @@ fn asked<'a>(call: &'a ToolCall, named: &Named) -> Option<&'a str> {
     (!is_query(text)).then_some(text)
 }
 
+/// Statements that show how a database stands, as they are written.
+const SHOWS: [&str; 4] = ["DESC", "DESCRIBE", "PRAGMA", "SHOW"];
 /// Ways to explain a statement.
 const PLAN: [&str; 6] = ["analyse", "analyze", "buffers", "costs", "query", "verbose"];
 
@@ -88,7 +90,9 @@ fn is_query(text: &str) -> bool {
             let plan = |word: &str| PLAN.iter().any(|way| same(way, word.trim_matches(['(', ')', ','])));
             spaced(inner).nth(1).is_some_and(plan) || says(select) && says(from)
         }
-        _ => false,
+        // `Show me how …` asks as well.
+        Some(first) => SHOWS.contains(&first),
+        None => false,
     };
     is_sql || is_code(text)
 }
@@ -263,10 +267,32 @@ const SHORT_WAIT: i64 = 1_000;
 /// Words of tools that do nothing but wait.
 pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
 
+/// Words that stand beside them where the tool does nothing else.
+const SPANS: [&str; 7] = ["for", "minutes", "ms", "seconds", "some", "time", "until"];
+
+/// Whether an argument of this name is how long a call waits before it answers: `wait_s`, `waitSeconds`.
+fn says_wait(name: &str) -> bool {
+    let begins = name.get(.."wait".len()).is_some_and(|begin| same(begin, "wait"));
+    begins && name_words(name).last().is_some_and(|last| length(last).is_some())
+}
+
+/// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`.
+fn only_waits(tool: &str) -> bool {
+    let waits = |word: &str| listed(&SLEEPERS, word) || listed(&SPANS, word) || same(word, "browser");
+    tool.ends_with("sleep") || name_words(tool).all(waits)
+}
+
 /// Words of tools that tell the state of something that changes by itself.
-pub(super) const WATCHERS: [&str; 16] = [
+pub(super) const WATCHERS: [&str; 24] = [
     "alive",
+    "email",
+    "gmail",
     "health",
+    "imap",
+    "inbox",
+    "kubectl",
+    "mail",
+    "mailbox",
     "monitor",
     "ping",
     "poll",
@@ -274,6 +300,7 @@ pub(super) const WATCHERS: [&str; 16] = [
     "queue",
     "readiness",
     "ready",
+    "sms",
     "state",
     "status",
     "track",
@@ -308,6 +335,15 @@ pub(super) fn shows_state(program: &str, first: Option<&str>) -> bool {
     does.is_some_and(|does| does.is_empty() || first.is_some_and(|first| does.split(' ').any(|one| one == first)))
 }
 
+/// Where services tell how they are.
+const HEALTH: [&str; 6] = ["/health", "/livez", "/ping", "/ready", "/readyz", "/status"];
+
+/// Whether a command line asks a service how it is: `curl -s localhost:8080/health`.
+pub(super) fn asks_health(line: &str) -> bool {
+    ["curl", "wget", "http "].iter().any(|program| line.contains(program))
+        && HEALTH.iter().any(|path| line.contains(path))
+}
+
 /// Bytes of a line that does nothing but wait, at most.
 const LINE_OF_WAIT: usize = 24;
 
@@ -323,10 +359,10 @@ pub(crate) enum Waits {
     Only,
 }
 
-/// Whether a call says that it waits: a tool that sleeps, or a command line with a `sleep` of its own.
-pub(crate) fn waits(call: &ToolCall, named: &Named) -> Waits {
+/// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, or a command line with a `sleep` of its own.
+pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
     if action_line(call).is_some_and(idles) {
-        return Waits::Only;
+        return (Waits::Only, SHORT_WAIT);
     }
     let (length, only) = if let Some(line) = command(call, named) {
         (
@@ -337,16 +373,19 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> Waits {
         let arguments = call.args.as_ref().and_then(Value::as_object);
         let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
         // Who waits may be shown what is there by then.
-        (lengths.max().unwrap_or(0), call.tool.ends_with("sleep"))
+        (lengths.max().unwrap_or(0), only_waits(&call.tool))
     } else {
-        return Waits::No;
+        let Some(map) = call.args.as_ref().and_then(Value::as_object) else { return (Waits::No, 0) };
+        let waits = |(name, value): &(&String, &Value)| value.is_u64() && says_wait(name);
+        (map.iter().find(waits).and_then(|(name, value)| milliseconds(name, value)).unwrap_or(0), false)
     };
-    match length {
+    let waits = match length {
         _ if only && length >= SHORT_WAIT => Waits::Only,
         _ if length >= LONG_WAIT => Waits::Long,
         _ if length >= SHORT_WAIT => Waits::Short,
         _ => Waits::No,
-    }
+    };
+    (waits, length)
 }
 
 /// What a call is told to do in one line, where its arguments say nothing else.
@@ -589,9 +628,16 @@ mod tests {
             ("sleep", json!({"seconds": 30}), true),
             ("sleep", json!({"seconds": 3}), true),
             ("browser_wait", json!({"timeMs": 30_000}), true),
-            ("browser_wait", json!({"timeMs": 3_000}), false),
-            ("wait", json!({"seconds": 2}), false),
+            ("browser_wait", json!({"timeMs": 3_000}), true),
+            ("wait", json!({"seconds": 2}), true),
+            ("wait_for_reply", json!({"seconds": 2}), false),
             ("wait", json!({}), false),
+            ("check_inbox", json!({"wait_s": 60}), true),
+            ("run_command", json!({"WaitMsBeforeAsync": 9000}), false),
+            ("run_command", json!({"wait": true}), false),
+            ("wait_seconds", json!({"seconds": 2}), true),
+            ("waitForTime", json!({"time": 2}), true),
+            ("wait_for_berth", json!({"seconds": 2}), false),
             ("await_review", json!({"id": 300}), false),
             ("get_job", json!({"job": 300}), false),
             ("remote", json!({"host": "quay-4", "cmd": "sleep 60"}), true),
@@ -603,7 +649,7 @@ mod tests {
             ("play", json!({"action": "wait", "who": "pilot"}), false),
         ] {
             let call = ToolCall { tool: tool.into(), args: Some(args), ..ToolCall::default() };
-            let waits = super::waits(&call, &Named::of(tool));
+            let (waits, _) = super::waits(&call, &Named::of(tool));
             assert_eq!(matches!(waits, super::Waits::Long | super::Waits::Only), expected, "{call:?}");
         }
     }
@@ -651,6 +697,8 @@ mod tests {
             ("db", json!({"query": "explain (analyze, buffers) select name from trams"}), None),
             ("db", json!({"query": "explain analyze \\i trams.sql"}), None),
             ("db", json!({"query": "explain select name from trams"}), None),
+            ("db", json!({"query": "SHOW REPLICA STATUS"}), None),
+            ("db", json!({"query": "Show me how trams are named"}), Some("Show me how trams are named")),
             ("ask", json!({"query": "explain how a tram gets its power"}), Some("explain how a tram gets its power")),
             ("db", json!({"query": "with t as (select 1) select * from t"}), None),
             ("db", json!({"query": "execute[SELECT name, colour FROM trams ORDER BY name]"}), None),

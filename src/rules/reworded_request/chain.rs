@@ -17,8 +17,6 @@ const STATES: usize = 16;
 const ANSWERS: usize = 16;
 /// Lighter requests say too little to be compared.
 const LIGHTEST: u32 = 6;
-/// Milliseconds from which the same question to the letter is asked in patience.
-const PATIENT: i64 = 300_000;
 /// What a rewording adds that nothing came of.
 pub(super) const WHOLE: u32 = 12;
 /// Requests of a chain that is one: to ask once more in other words is what everybody does.
@@ -149,6 +147,10 @@ pub(super) struct Asking<'a> {
     pub(super) untold: bool,
     /// New mutations before it that may have changed what is answered.
     pub(super) mutations: u64,
+    /// Nothing was done for a while before it, or it looks at what changes by itself.
+    pub(super) paused: bool,
+    /// It is put in natural language, to somebody who may say anything.
+    pub(super) prose: bool,
 }
 
 /// A request that others before it have made.
@@ -164,7 +166,7 @@ pub(super) struct Reworded {
 impl Chain {
     /// Takes a request in; what it adds up to, where it is a rewording of an earlier one.
     pub(super) fn asks(&mut self, asking: &Asking<'_>, cx: &Cx<'_>) -> Option<Reworded> {
-        let Asking { goal, call, round, onset, untold, mutations } = *asking;
+        let Asking { goal, call, round, onset, untold, mutations, paused, prose } = *asking;
         let came = if untold { Came::Untold } else { self.came };
         let leaves = if self.waiting && !untold { 3 } else { came.leaves() };
         // A list that gets shorter is worked off, and a search narrowed, where something came of the last request.
@@ -182,9 +184,8 @@ impl Chain {
                 continue;
             }
             let Some(kinship) = goal.shared(&before.goal) else { continue };
-            // Asked to the letter, and something else comes each time: somebody waits, as long as there is something to wait for.
-            let waited = before.at.zip(cx.run.now).is_some_and(|(then, now)| now.saturating_sub(then) >= PATIENT);
-            let polls = before.call == call && (came == Came::Counted || waited && came == Came::Text);
+            // Asked to the letter after a pause, or because it was to wait, or something else comes each time: somebody waits.
+            let polls = before.call == call && (paused || came == Came::Counted || came == Came::Waiting && !prose);
             let changed = before.mutations != mutations;
             // Who finds fewer each time narrows a search; a draft that grows is another one each time.
             let narrowed = self.fewer && before.call != call || untold && goal.grows(&before.goal);

@@ -27,11 +27,12 @@ struct Looks {
     /// The latest step was such a run: a test that is run over and over is measured.
     running: bool,
     passed: Streak,
-    /// What was said of what is over.
+    /// What was said of what is over, and a mark of the latest call with its answer.
     words: Vocabulary,
+    latest: u32,
     over: Streak,
 }
-codec!(struct Looks { changes, parts, running, passed, words, over });
+codec!(struct Looks { changes, parts, running, passed, words, latest, over });
 
 impl Done {
     /// Takes in a step with the number of changes made before it, and tells whether it looked at what had been done before.
@@ -42,7 +43,7 @@ impl Done {
             Sees::Own => None,
             _ => all_pass(output),
         };
-        let waited = step.slept && !call.idles;
+        let waited = (step.slept || step.paused()) && !call.idles;
         let over = waited && may_change(output) == Some(false) && progress(output) == 0;
         let goes_on = waited && (facts.transient || facts.waiting && !over);
         if goes_on || self.0.as_ref().is_some_and(|looks| looks.changes != changes) {
@@ -69,7 +70,11 @@ impl Done {
         }
         // What says it in other words may tell why.
         let words = step.words(result).iter().filter(|word| !has_digit(**word));
-        if words.fold(false, |new, word| looks.words.learn(*word) | new) {
+        let new = words.fold(false, |new, word| looks.words.learn(*word) | new);
+        let latest = mark(combine("stagnation/over", &[call.key, facts.light]));
+        // Who lets time pass and does not say so waits where nothing at all moves.
+        let moved = core::mem::replace(&mut looks.latest, latest) != latest;
+        if new || moved && !step.slept {
             return false;
         }
         looks.over.add(step.sighting, step.onset);

@@ -285,7 +285,12 @@ impl Kinds {
         // The user goes from one to the other.
         let ordered = heard && !listed;
         let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
-        let waits = facts.waiting || facts.transient || self.waited || right_after && paused;
+        let waits = facts.waiting
+            || facts.transient
+            || self.waited
+            || right_after && paused
+            || step.watches()
+            || step.paused() && call.watches;
         (self.at, self.waited) = (step.at.into(), call.polling);
         let known = self.again.as_mut().and_then(|again| again.kinds.take(|known| known.kind == kind));
         // What was forgotten as a kind is not followed either.

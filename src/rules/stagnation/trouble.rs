@@ -7,7 +7,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Step};
-use crate::text::{Edit, Key, combine, frame, key, mark, progress, rejects, told};
+use crate::text::{Edit, Key, combine, down, frame, key, mark, progress, rejects, told};
 use alloc::{boxed::Box, format};
 
 /// Errors that may come by turns.
@@ -42,6 +42,12 @@ fn rejection(answer: &str) -> Option<Key> {
     let figures =
         measures.fold(0, |figures, word| combine("stagnation/figures", &[figures, key("figure", word.as_bytes())]));
     Some(combine("stagnation/rejection", &[frame(answer).into(), figures]))
+}
+
+/// An answer that shows a cell without a value: `{"cell":"D4","shows":"#REF!"}`.
+fn valueless(answer: &str) -> Option<Key> {
+    let short = answer.len() <= VERDICT && answer.contains('#') && down(answer) == Some("#");
+    short.then(|| combine("stagnation/valueless", &[frame(answer).into()]))
 }
 
 /// The latest error of an agent, and how often it came while that agent met no other.
@@ -105,7 +111,7 @@ impl Trouble {
     ) -> bool {
         self.edited |= call.edit != Edit::No && !step.facts.failed;
         let output = result.output.as_str();
-        let root = step.root(result, salt).or_else(|| rejection(output));
+        let root = step.root(result, salt).or_else(|| rejection(output)).or_else(|| valueless(output));
         let thing = call.target.map_or(0, |target| (mark(target) as u8 & !MENDED).max(1));
         if root.is_none() && !step.facts.failed {
             if thing != 0 && thing == self.thing {
