@@ -16,7 +16,7 @@
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
-use crate::state::{Call, LONG_PAUSE, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
+use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
 use crate::text::{
     Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
 };
@@ -159,7 +159,7 @@ impl Came {
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
         let stays = result.filter(|_| call.watches && !failed).and_then(|result| may_change(&result.output));
         let waits = if failed {
-            !call.mutates && step.pause >= LONG_PAUSE || step.facts.transient && step.waits_out()
+            step.is_waited_out()
         } else {
             (alone || step.paused()) && stays == Some(true) || (waited || step.watches()) && stays != Some(false)
         };
@@ -830,6 +830,23 @@ mod tests {
         paced("@10", 3).expect(RULE, &[]);
         paced("@10", 4).last(RULE, Nudge);
         paced("@5", 3).last(RULE, Nudge);
+    }
+
+    #[test]
+    fn pauses() {
+        let times = |script: &str, times: usize| Script::new("{}").play(&script.repeat(times));
+        // A minute in which nothing was done, also before a look that fails or that finds nothing.
+        for look in ["a:x @60 ", "a!x @60 "] {
+            times(look, 18).expect(RULE, &[]);
+        }
+        times("a:x @60 ", 19).last(RULE, Nudge);
+        times("a!x @60 ", 19).last(RULE, Nudge);
+        // Ten seconds where waiting may end what failed, two where something was changed before.
+        times("a!503_unavailable @12 ", 18).expect(RULE, &[]);
+        let after = |count: usize| ["*1 ", &"a!503_unavailable @3 ".repeat(count)].concat();
+        Script::new("{}").play(&after(18)).expect(RULE, &[]);
+        Script::new("{}").play(&after(19)).last(RULE, Nudge);
+        Script::new(&alone(RULE)).play(&"a!503_unavailable @3 ".repeat(7)).last(RULE, Nudge);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::windows::{After, Row, Window, windows};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Signal, Told, elsewhere};
-use crate::state::{Call, LONG_PAUSE, Occurrence, Sighting, Step, Time};
+use crate::state::{Call, Occurrence, Sighting, Step, Time};
 use crate::text::{Asks, Key, asked_wait, backoff, combine, mark, printable};
 use alloc::format;
 
@@ -217,8 +217,7 @@ impl Window<Outing> {
             Some(before)
                 if before.call == key
                     && !hasty
-                    && (!mutates && step.pause >= LONG_PAUSE
-                        || step.waits_out() && (facts.waiting || step.transient(result))) =>
+                    && (step.is_waited_out() || step.waits_out() && (facts.waiting || step.transient(result))) =>
             {
                 0
             }

@@ -560,6 +560,38 @@ mod tests {
     use crate::model::Scope;
 
     #[test]
+    fn pauses_and_steps_that_only_let_time_pass() {
+        let at = |second: i64| Some(1_797_000_000_000 + second * 1000);
+        let mut counted = Counted::default();
+        assert_eq!(counted.pause(at(5)), 0);
+        counted.step(1, at(0), false);
+        // Also by another agent, and over hours; not where nobody tells, nor where a clock was put back.
+        for (second, pause) in [(0, 0), (7, 7), (60, 60), (30_000, 30_000), (-30, 0), (-7_200, 0)] {
+            counted.turn_to(2);
+            assert_eq!(counted.pause(at(second)), pause * 1000, "{second}");
+            counted.turn_to(1);
+        }
+        assert_eq!(counted.pause(None), 0);
+        counted.step(1, None, false);
+        assert_eq!(counted.pause(at(90)), 0);
+
+        // A sleep stands between two looks, and parts them not.
+        let mut counted = Counted::default();
+        let mut turn = |sleeps: i64, idles: bool| {
+            counted.calls(1, counted.steps, sleeps);
+            let Turn { previous, slept, sleep, .. } = counted.step(1, None, idles);
+            (previous, slept, sleep)
+        };
+        assert_eq!(turn(0, false), (0, false, 0));
+        assert_eq!(turn(30_000, true), (1, true, PAUSE));
+        assert_eq!(turn(0, false), (1, true, PAUSE));
+        assert_eq!(turn(0, false), (3, false, 0));
+        assert_eq!(turn(90_000, true), (4, true, LONG_PAUSE));
+        assert_eq!(turn(2_000, true), (5, true, 1));
+        assert_eq!(turn(0, false), (4, true, 1));
+    }
+
+    #[test]
     fn lanes_weigh_no_less_than_they_take() {
         for kind in [Run::Busy, Run::Full] {
             let mut detector = json::detector(adversary::CONFIG).unwrap();

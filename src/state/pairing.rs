@@ -210,6 +210,12 @@ impl Step {
         self.paused() || self.own.before > 0 && short()
     }
 
+    /// The same of one that failed; nobody asks what it tells after so long a pause that it is there for nothing but to wait.
+    pub(crate) fn is_waited_out(&self) -> bool {
+        let looks = self.call.as_ref().is_some_and(|call| !call.mutates);
+        looks && self.pause >= LONG_PAUSE || self.facts.transient && self.waits_out()
+    }
+
     /// Where things stand after it: read where a rule asks, and once.
     pub(crate) fn effect(&self, result: &ToolResult) -> &Effect {
         self.effect.get_or_init(|| Effect::of(&result.output))

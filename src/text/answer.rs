@@ -418,10 +418,12 @@ fn none_found(line: &str) -> bool {
 
 /// Words of a state that nothing follows by itself.
 const FINAL: &str = "aborted backoff badconstraints blocked broken canceled cancelled closed complete completed crashed crashloopbackoff \
-    createcontainerconfigerror declined denied dependencyneversatisfied disabled done down errimagepull error evicted \
-    expired failed failure fault faulty finished imagepullbackoff invalid invalidimagename missing offline oomkilled \
-    paused rejected required requires restarting stopped stuck succeeded success suspended unauthorized unavailable \
-    unknown unreachable";
+    createcontainerconfigerror declined denied dependencyneversatisfied disabled done down ended errimagepull error \
+    evicted exited expired failed failure fault faulty finished imagepullbackoff invalid invalidimagename killed missing \
+    offline oomkilled paused rejected required requires restarting stopped stuck succeeded success suspended terminated \
+    unauthorized unavailable unknown unreachable";
+/// Of these, such as tell that something is wrong with what was ordered: nothing comes of it, whatever else goes on.
+const HOPELESS: &str = "badconstraints crashloopbackoff createcontainerconfigerror dependencyneversatisfied errimagepull imagepullbackoff invalidimagename";
 /// Words of a state that something follows by itself, also where another part is over; not where there are none.
 const GOES_ON: &str = "enqueued inprogress pending progress queued running";
 const NONE: &str = "0 no none not";
@@ -431,12 +433,21 @@ const STATES: &str = "condition conclusion detail details error event hint info 
 /// Bytes of an answer that tells a state, at most.
 const STATE_ANSWER: usize = 1200;
 
+/// Whether an answer about the state of something tells that nothing will come of it.
+pub(crate) fn is_hopeless(answer: &str) -> bool {
+    let listed = |word: &str| HOPELESS.split(' ').any(|listed| same(listed, word));
+    answer.len() <= STATE_ANSWER && answer.split(|char: char| !char.is_ascii_alphanumeric()).any(listed)
+}
+
 /// Whether an answer about the state of something leaves open whether it changes by itself, or tells that it does not; neither where
 /// it is too long to tell.
 pub(crate) fn may_change(answer: &str) -> Option<bool> {
     let listed = |list: &str, word| list.split(' ').any(|listed| same(listed, word));
     if answer.len() > STATE_ANSWER {
         return None;
+    }
+    if is_hopeless(answer) {
+        return Some(false);
     }
     let bytes = answer.as_bytes();
     let until = |at: usize, word: bool| {
@@ -953,6 +964,7 @@ mod tests {
             assert_eq!(may_change(answer), Some(true), "{answer}");
         }
         for answer in [
+            "a-1 Running\na-2 ImagePullBackOff",
             "{\"jobStatus\":\"FAILED\"}",
             "{\"status\":{\"phase\":\"Succeeded\"}}",
             "{\"Running\":false,\"Status\":\"stopped\"}",

@@ -87,16 +87,31 @@ fn listed(list: &str, word: &str) -> bool {
 }
 
 /// What tells that many things are to be gone through.
-const SWEEPS: [&str; 9] = [
+const SWEEPS: [&str; 24] = [
     "einer nach dem anderen",
     "eins nach dem anderen",
+    "en efter en",
+    "jeden po drugim",
     "nacheinander",
     "one after another",
     "one after the other",
     "one by one",
+    "um a um",
+    "um por um",
     "un par un",
+    "un à un",
+    "una por una",
+    "une par une",
+    "uno a uno",
     "uno por uno",
     "which of these",
+    "één voor één",
+    "один за другим",
+    "по одному",
+    "一つずつ",
+    "逐一",
+    "逐个",
+    "하나씩",
 ];
 
 /// Whether a text orders to go through many things, one after the other, or to see that they fail.

@@ -23,11 +23,20 @@ impl Left {
     pub(crate) fn of(answer: &str) -> Self {
         if answer.starts_with('{') {
             let head = answer.get(..answer.floor_char_boundary(END)).unwrap_or_default();
-            return fielded(head).unwrap_or_default();
+            return fielded(head, &NAMES).unwrap_or_default();
         }
         let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(END))..).unwrap_or_default();
         let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
         end.lines().rev().find_map(told).unwrap_or_default()
+    }
+
+    /// How many a search found, as its first line tells or a field of JSON.
+    pub(crate) fn found(answer: &str) -> Self {
+        if answer.starts_with('{') {
+            let head = answer.get(..answer.floor_char_boundary(END)).unwrap_or_default();
+            return fielded(head, &FOUND).unwrap_or_default();
+        }
+        Self::of(answer.lines().next().unwrap_or_default())
     }
 
     pub(crate) const fn count(&self) -> u32 {
@@ -65,8 +74,11 @@ const NAMES: [&str; 16] = [
     "warnings",
 ];
 
-/// What the first field of JSON counts that has such a name: `"rejected": 412`.
-fn fielded(json: &str) -> Option<Left> {
+/// The same of what was found.
+const FOUND: [&str; 7] = ["count", "hits", "matches", "numfound", "total", "totalcount", "totalhits"];
+
+/// What the first field of JSON counts that has one of these names: `"rejected": 412`.
+fn fielded(json: &str, names: &[&str]) -> Option<Left> {
     let mut rest = json;
     loop {
         let (_, behind) = rest.split_once('"')?;
@@ -75,7 +87,7 @@ fn fielded(json: &str) -> Option<Left> {
         let Some(value) = behind.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
         let digits = end_of_digits(value.as_bytes(), 0);
         if digits > 0
-            && listed(&NAMES, name)
+            && listed(names, name)
             && let Some(count) = value.get(..digits).and_then(|number| number.parse().ok())
         {
             return Some(Left { count: small(count), of: frame(name) });
@@ -117,10 +129,13 @@ fn counted(line: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Left;
+    use super::super::words::assert_sorted;
+    use super::{FOUND, Left, NAMES};
 
     #[test]
     fn fewer_of_the_same() {
+        assert_sorted(&NAMES);
+        assert_sorted(&FOUND);
         let less = |now: &str, before: &str| Left::of(now).is_less(&Left::of(before));
         for (now, before) in [
             ("Found 12 errors in 3 files.", "Found 40 errors in 3 files."),
@@ -141,6 +156,8 @@ mod tests {
             assert!(less(now, before), "{now}");
             assert!(!less(before, now) && !less(now, now), "{now}");
         }
+        let found = |now: &str, before: &str| Left::found(now).is_less(&Left::found(before));
+        assert!(found(r#"{"total": 118, "hits": []}"#, r#"{"total": 301, "hits": []}"#) && found("3 hits", "9 hits"));
         // Of something else, of nothing, a time.
         assert!(!less("2 warnings left", "9 errors left"));
         assert!(!less(r#"{"errors":2}"#, r#"{"warnings":9}"#) && !less(r#"{"rows":2}"#, r#"{"rows":9}"#));

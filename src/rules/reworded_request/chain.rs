@@ -250,7 +250,7 @@ impl Chain {
         if !known {
             self.answers.push(answer, ANSWERS);
         }
-        let hits = Left::of(result.output.lines().next().unwrap_or_default());
+        let hits = Left::found(&result.output);
         self.fewer = hits.is_less(&self.hits) && hits.count().saturating_mul(4) <= self.hits.count().saturating_mul(3);
         self.hits = hits;
         let state = step.effect(result);

@@ -7,7 +7,9 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Recent, Sees, Step};
-use crate::text::{Vocabulary, all_pass, combine, has_digit, mark, may_change, number, printable, progress};
+use crate::text::{
+    Vocabulary, all_pass, combine, has_digit, is_hopeless, mark, may_change, number, printable, progress,
+};
 use alloc::boxed::Box;
 
 /// Parts of a suite that are known to pass.
@@ -43,8 +45,9 @@ impl Done {
             Sees::Own => None,
             _ => all_pass(output),
         };
-        let waited = (step.slept || step.paused()) && !call.idles;
-        let over = waited && may_change(output) == Some(false) && progress(output) == 0;
+        let waited = (step.slept || step.paused() && !facts.failed) && !call.idles;
+        let hopeless = waited && is_hopeless(output);
+        let over = hopeless || waited && may_change(output) == Some(false) && progress(output) == 0;
         let goes_on = waited && (facts.transient || facts.waiting && !over);
         if goes_on || self.0.as_ref().is_some_and(|looks| looks.changes != changes) {
             self.0 = None;
@@ -74,7 +77,7 @@ impl Done {
         let latest = mark(combine("stagnation/over", &[call.key, facts.light]));
         // Who lets time pass and does not say so waits where nothing at all moves.
         let moved = core::mem::replace(&mut looks.latest, latest) != latest;
-        if new || moved && !step.slept {
+        if new || moved && !step.slept && !hopeless {
             return false;
         }
         looks.over.add(step.sighting, step.onset);

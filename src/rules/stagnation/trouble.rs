@@ -145,7 +145,7 @@ impl Trouble {
             self.again = None;
             return false;
         }
-        let counts = !(listed || copy || step.slept || call.polling);
+        let counts = !(listed || copy || step.slept || call.polling || step.is_waited_out());
         if before == sign {
             if counts {
                 self.again.get_or_insert_default().back.again(step, edited);

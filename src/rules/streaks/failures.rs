@@ -48,7 +48,7 @@ const FAILURE_STREAK: Row = Row {
         let (part, counts) = match step.facts.class {
             Some(_) if at_once => (0, true),
             // What is waited for is still under way.
-            Some(class) => (mark(class), !(step.facts.waiting || step.paused() && step.facts.transient)),
+            Some(class) => (mark(class), !(step.facts.waiting || step.is_waited_out())),
             None => (0, false),
         };
         let (sighting, onset) = (step.sighting, step.onset);
