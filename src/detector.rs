@@ -818,7 +818,11 @@ impl Judging<'_> {
             idles: waits == Waits::Only,
             compare_answers: self.tool.compare_answers,
             onset: self.onset,
-            pause: self.run.counted.pause(self.context.at),
+            pause: self
+                .run
+                .counted
+                .pause(agent(self.context), self.context.at)
+                .max(u32::try_from(length).unwrap_or(u32::MAX)),
             echo,
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
             ..Call::new(&call.tool, tool, keys, call.call_id.as_deref(), context)
@@ -827,7 +831,7 @@ impl Judging<'_> {
         if !self.run.pairing.call(&call, telling) {
             return;
         }
-        self.run.counted.calls(call.agent, self.onset.own, if waits == Waits::No { 0 } else { length });
+        self.run.counted.calls(call.agent, self.onset.own, length);
         self.show(&Fact::Call(&call, &Payload::new(payload, named, to)));
         if happens {
             self.run.pairing.wait(call);
@@ -893,10 +897,12 @@ impl Judging<'_> {
             !facts.failed && call.as_ref().is_some_and(|call| !call.mutates && call.echo.holds(&result.output));
         let agent = call.as_ref().map_or(agent, |call| call.agent);
         let idles = call.as_ref().is_some_and(|call| call.idles) && result.output.len() <= IDLE_ANSWER;
-        let Turn { previous, slept, sleep, worker } = self.run.counted.step(agent, self.context.at, idles);
-        // A call that runs into its own limit has waited.
-        let waited = if facts.transient && facts.failed && text::waited(&result.output) { PAUSE } else { 0 };
-        let pause = call.as_ref().map_or(0, |call| call.pause).max(sleep).max(waited);
+        let Turn { previous, slept, worker } = self.run.counted.step(agent, self.context.at, idles);
+        // A call that runs into its own limit has waited, as long as the clock does not tell otherwise.
+        let onset = call.as_ref().and_then(|call| call.onset.at.get());
+        let lasted = onset.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
+        let waited = facts.transient && lasted && text::waited(&result.output);
+        let pause = call.as_ref().map_or(0, |call| call.pause).max(if waited { PAUSE } else { 0 });
         self.run.standings.step();
         let hands_over = call.as_ref().is_some_and(|call| call.asks == Asks::Handover);
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
@@ -935,6 +941,7 @@ impl Judging<'_> {
             news_round: worker.round,
             slept,
             pause,
+            idles,
             index: self.run.counted.steps,
             at: self.context.at,
             sighting: self.sighting(compared),
@@ -1015,6 +1022,7 @@ impl Judging<'_> {
             news_round: 0,
             slept: false,
             pause: 0,
+            idles: false,
             index: self.run.counted.customs.into(),
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),

@@ -1,7 +1,7 @@
 //! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or by
 //! several together; one of more than ten steps also where a few of them are new.
 //! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
-//! new change was made: each takes one lap off.
+//! new change was made: each takes one lap off. Laps of looks at what is awaited have more time.
 //! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several;
 //! a longer lap is a stretch in which hardly a step is new ([`long`]), and only told; so are steps in a row that were all made shortly
 //! before, whatever their order ([`row`]).
@@ -209,7 +209,10 @@ impl Walk {
     fn laps(&self) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let lap = self.several(run, period, Seen::symbol)?;
-            let scale = lap.map(|seen| seen.scale).max()?;
+            // Somebody waits in it; and hardly does anything else.
+            let waits = lap.clone().filter(|seen| seen.scale > 1).count();
+            let most = if waits * 2 >= period as usize { PAUSED } else { WAITS };
+            let scale = lap.map(|seen| seen.scale).max()?.min(most);
             Some((period, run.laps(period), scale.into(), run.onset))
         })
     }
@@ -248,7 +251,10 @@ impl Walk {
         self.runs.follow(&self.steps, changes, symbol, Seen::symbol);
         self.shapes.follow(&self.steps, changes, shape.into(), Seen::shape);
         let facts = &step.facts;
-        let waits = facts.waiting || step.paused() && facts.transient || call.is_some_and(|call| call.polling);
+        let waits = facts.waiting
+            || step.watches()
+            || step.paused() && facts.transient
+            || call.is_some_and(|call| call.polling);
         let seen = Seen {
             symbol,
             shape,
@@ -362,8 +368,9 @@ impl Rule for Cycle {
     }
 
     fn fits(state: &State) -> bool {
-        state.walks().all(|walk| walk.steps.len() <= LONGEST && walk.steps.iter().all(|seen| seen.scale <= PAUSED))
-            && state.long.fits()
+        state.walks().all(|walk| {
+            walk.steps.len() <= LONGEST && walk.steps.iter().all(|seen| matches!(seen.scale, 1 | WAITS | PAUSED))
+        }) && state.long.fits()
             && state.rare.iter().all(|rare| rare.own.len() <= AGENTS)
     }
 }

@@ -1,5 +1,6 @@
 //! Catches: a tool asked one thing after another that finds nothing nearly every time.
-//! Must not catch: two or three empty searches on the way, one question put to one document after the other, commands whose success is silent, a check after each change.
+//! Must not catch: two or three empty searches on the way, one question put to one document after the other, commands whose success is silent, a check after each change,
+//! a mailbox that is still empty.
 //! Idea: an empty answer is a fact about the world, and agents read it as an invitation to try again. Three that deny one
 //! and the same thing, by its name, say as much as five about anything.
 
@@ -159,10 +160,12 @@ fn see(
     let round = step.call.as_ref().and_then(|call| call.round);
     // Who looks through dates and places by their fields finds nothing in most of them.
     let record = step.call.as_ref().is_some_and(|call| call.asks == Asks::Record);
-    // What changes by itself is waited for.
-    let looks_again = step.kin.is_same_call() && step.call.as_ref().is_some_and(|call| call.watches);
-    let waits = step.facts.waiting || step.watches() || looks_again;
-    let negative = step.facts.negative && !waits && !record;
+    let negative = step.facts.negative && !step.facts.waiting && !record;
+    // What may come is waited for.
+    let looks_again = step.kin.is_same_call() && step.call.as_ref().is_some_and(|call| call.watches || step.watches());
+    if negative && looks_again {
+        return None;
+    }
     // Whoever changes something in between checks what it has become.
     if window.seen.last().is_some_and(|last| step.mutations_before() > last.mutations) {
         window.seen.clear();

@@ -1,6 +1,7 @@
 //! Catches: an action that is done again and again although the place and the figures that its result tells stay as they
 //! were: a click that opens nothing, an item that does not get into the cart.
-//! Must not catch: pages that are turned, counts that grow, results that tell no state, looking at one thing in between.
+//! Must not catch: pages that are turned, counts that grow, results that tell no state, looking at one thing in between,
+//! a page that is looked at again after a pause.
 //! Idea: whether an action had an effect is told by the state after it, not by the text around it, which other people
 //! write anew every time. Which figures are the state is told by those that come back with every result of the tool.
 
@@ -88,7 +89,7 @@ fn acts(call: &Call) -> bool {
 
 fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {
     let Fact::Step(step, result) = fact else { return None };
-    let waits = step.facts.waiting || step.watches();
+    let waits = step.facts.waiting || step.watches() && step.kin.is_same_call();
     let call = step.call.as_ref().filter(|call| acts(call)).filter(|_| !step.facts.failed && !waits)?;
     let mut state = step.effect(result).clone();
     // What is entered into another field is something else, however alike the answers are.

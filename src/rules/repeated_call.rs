@@ -7,7 +7,8 @@
 //! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
 //! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
 //! 1 after a minute's wait, or ten seconds' of what is waited for (2 after five), or five seconds' where the answer says to wait (2 before that), or
-//! five seconds' or a sleep's where waiting ends what failed, or when long outcomes differ in digits alone. The
+//! two seconds' or a sleep's where waiting ends what failed, or after a pause of what is waited for, or when long outcomes differ in
+//! digits alone. The
 //! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
 //! and never refused. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
@@ -270,7 +271,7 @@ impl Entry {
             return None;
         }
         // Who waits between two looks at something else waits for what he looks at.
-        if call.idles && !facts.failed && step.previous > self.index {
+        if step.idles && !facts.failed && step.previous > self.index {
             return Some(0);
         }
         let lasted = step.at.zip(step.onset.at.get()).map_or(0, |(now, called)| now.saturating_sub(called));
@@ -312,7 +313,9 @@ impl Entry {
                 points = points.min(2);
             }
         }
-        if step.paused() && !call.mutates && !facts.failed && (says_wait || self.came.patient() || step.watches()) {
+        let excused =
+            if facts.failed { step.is_waited_out() } else { says_wait || self.came.patient() || step.watches() };
+        if step.paused() && !call.mutates && excused {
             points = points.min(1);
         }
         // Waiting is what load and a network ask for, and longer each time where it is short. Who only looks, and does nothing
@@ -371,7 +374,7 @@ impl Entry {
 
     /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
-        // So have those in which figures move while nothing is done for a while.
+        // Answers in which figures move while nothing is done for a while have been seen to move.
         let figures =
             step.paused() && !call.mutates && !step.facts.failed && self.marks.light != Marks::of(&step.facts).light;
         let (gap, moves) = (self.gap(step), self.came.moves() || worth.is_some() && figures);
@@ -462,7 +465,7 @@ impl Entry {
             message,
             instead: if custom {
                 "Find out what keeps it as it is and change that, or reach the goal in another way."
-            } else if scale > 1 && !self.came.failed() {
+            } else if scale > 1 {
                 "Wait longer between looks, or find out whether what is waited for is still alive."
             } else if self.came.failed() {
                 "Read what the outcome says and change what it complains about, or reach the goal with another tool."

@@ -1,6 +1,7 @@
 //! Catches: one tool failing in the same way again and again although its arguments change.
 //! Must not catch: different errors of one tool, an edit-and-test rhythm whose error moves on, searches that find
-//! nothing (a negative answer is no error), calls that were turned away (other rules).
+//! nothing (a negative answer is no error), calls that were turned away (other rules),
+//! what is waited for.
 //! Idea: errors are compared by class, not by arguments: the loop people suffer most. Shared by all agents of a run.
 
 use crate::codec::codec;
@@ -14,7 +15,7 @@ use alloc::format;
 const EVIDENCE: usize = 5;
 /// What an ordinary error weighs; one that came again unchanged after a new change weighs half, as one does that names
 /// something else after the tool has worked, and one that was waited for as such errors ask a third; nothing where it was waited out
-/// ([`Step::waits_out`]), for which `repeated-call` has patience and an end.
+/// ([`Step::is_waited_out`]), for which `repeated-call` has patience and an end.
 const WHOLE: u8 = 6;
 const HALF: u8 = 3;
 const THIRD: u8 = 2;
@@ -22,6 +23,7 @@ const THIRD: u8 = 2;
 const PAUSE: i64 = 30_000;
 /// The same where it only looks.
 const GLANCE: i64 = 2_000;
+/// The same of what ran into its limit.
 const TIMEOUT: i64 = 5_000;
 /// Milliseconds below which a growing wait is none.
 const SHORTEST: i64 = 1_000;
@@ -185,10 +187,13 @@ impl Window<Outing> {
         let round = call.and_then(|call| call.round);
         let clock = before.and_then(|before| before.at.zip(step.onset.at.get()));
         let by_clock = clock.map_or(0, |(failed, called)| called.saturating_sub(failed));
+        // The call has waited, and tells how far things are by then.
+        let itself = call.is_some_and(|call| call.pause < step.pause);
         // As long as the answer asks for, or less.
+        let lasted = by_clock.max(step.pause.into());
         let (own, obeyed, hasty) = match wait {
             Some(Wait::Own(own)) => (Some(own), false, false),
-            Some(Wait::Asked(asked)) => (None, by_clock >= asked, by_clock < asked),
+            Some(Wait::Asked(asked)) => (None, lasted >= asked, clock.is_some() && lasted < asked),
             None => (None, false, false),
         };
         let waited = own.unwrap_or(0).max(by_clock);
@@ -216,8 +221,9 @@ impl Window<Outing> {
             }
             Some(before)
                 if before.call == key
+                    && (before.light == light || itself)
                     && !hasty
-                    && (step.is_waited_out() || step.waits_out() && (facts.waiting || step.transient(result))) =>
+                    && (step.is_waited_out() || step.waits_out() && facts.waiting) =>
             {
                 0
             }

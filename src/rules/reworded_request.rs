@@ -1,6 +1,7 @@
 //! Catches: one question put to a search or a model again and again in other words; the same where it is put to nobody,
 //! by a program that prints what it was given.
-//! Must not catch: a batch that fills one template with new names, the next page of a search, a question that moves on.
+//! Must not catch: a batch that fills one template with new names, the next page of a search, a question that moves on,
+//! the same one to the letter after a pause.
 //! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds them. What the
 //! requests are *about* is compared, and what came of each: another object in the same frame, a list that gets shorter
 //! and a page that moves are honest work, a fixed object and nothing new is not.

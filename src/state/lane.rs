@@ -13,7 +13,7 @@ use crate::text::{Key, combine, mark};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 /// Mutations remembered, to tell a new change from one made before.
-const MUTATIONS: usize = 44;
+const MUTATIONS: usize = 42;
 /// Agents beside the one that acted last of which something is counted.
 const WORKERS: usize = 7;
 /// Lanes parked at once; the one that was heard of the longest ago goes first.
@@ -81,8 +81,8 @@ pub(crate) struct Worker {
     state: u8,
     /// By how much the number of its latest step is above that of the latest one that did more than let time pass.
     idled: u16,
-    /// When any agent's call last got an outcome: the second, in its low half, and 0 where nobody tells.
-    answered: u16,
+    /// When any agent's call last got an outcome: the low half of its milliseconds, and 0 where nobody tells.
+    answered: u32,
 }
 codec!(struct Worker { agent, mutations, unwritten, latest, news, round, called, batch, state, idled, answered });
 
@@ -91,8 +91,6 @@ pub(crate) struct Turn {
     /// Number of its latest step before; of such as did more than let time pass, where this one does.
     pub(crate) previous: u64,
     pub(crate) slept: bool,
-    /// For how many milliseconds at least.
-    pub(crate) sleep: u32,
     /// What was counted of it.
     pub(crate) worker: Worker,
 }
@@ -141,9 +139,9 @@ pub(crate) fn short_mark(round: Key) -> u16 {
     mark(round) as u16
 }
 
-/// The low half of the second of a time, and never 0.
-fn second(at: i64) -> u16 {
-    (at.div_euclid(1000) as u16).max(1)
+/// The low half of the milliseconds of a time, and never 0.
+fn half(at: i64) -> u32 {
+    (at as u32).max(1)
 }
 
 const fn low(number: u64) -> u32 {
@@ -176,12 +174,26 @@ impl Counted {
         self.turn_to(agent).round_of(own)
     }
 
-    /// Milliseconds in which no call got an outcome before this time, in whole seconds; 0 where nobody tells.
-    pub(crate) fn pause(&self, at: Option<i64>) -> u32 {
-        let Some(now) = at.map(second).filter(|_| self.worker.answered != 0) else { return 0 };
-        let pause = now.wrapping_sub(self.worker.answered);
+    /// Milliseconds in which no call of the task got an outcome before this time, or for which the agent slept before; 0 where nobody
+    /// tells.
+    pub(crate) fn pause(&self, agent: Key, at: Option<i64>) -> u32 {
+        let answered = self.worker.answered;
+        let clock = at.filter(|_| answered != 0).map_or(0, |at| half(at).wrapping_sub(answered));
         // A clock that was put back tells nothing.
-        if pause > u16::MAX / 2 { 0 } else { u32::from(pause) * 1000 }
+        let clock = if clock > u32::MAX / 2 { 0 } else { clock };
+        let state = self.of(agent).map_or(0, |worker| worker.state);
+        clock.max(match state & (LONG | LONGER) {
+            long if long == 0 || state & 3 == 0 => 0,
+            LONG => PAUSE,
+            _ => LONG_PAUSE,
+        })
+    }
+
+    /// What is counted of an agent, unless it was forgotten.
+    fn of(&self, agent: Key) -> Option<&Worker> {
+        let agent = agent_mark(agent);
+        let others = self.others.iter().flat_map(|others| others.iter());
+        core::iter::once(&self.worker).chain(others).find(|worker| worker.agent == agent)
     }
 
     /// An agent's call got an outcome at a time; it may be one that only `idles`.
@@ -195,18 +207,8 @@ impl Counted {
         worker.latest = steps;
         worker.state = left.saturating_sub(1) | before.state & (LONG | LONGER) | ANSWERED;
         worker.idled = if idles { u16::try_from(steps.wrapping_sub(acted)).unwrap_or(u16::MAX) } else { 0 };
-        worker.answered = at.map_or(0, second);
-        Turn {
-            previous: if idles { before.latest } else { acted }.into(),
-            slept: left > 0,
-            sleep: match before.state & (LONG | LONGER) {
-                _ if left == 0 => 0,
-                0 => 1,
-                LONG => PAUSE,
-                _ => LONG_PAUSE,
-            },
-            worker: before,
-        }
+        worker.answered = at.map_or(0, half);
+        Turn { previous: if idles { before.latest } else { acted }.into(), slept: left > 0, worker: before }
     }
 
     /// Remembers a successful change; true when it was not made before among the latest ones.
@@ -239,10 +241,7 @@ impl Counted {
 
     /// New mutations that an agent made itself.
     pub(crate) fn mutations_of(&self, agent: Key) -> u64 {
-        let agent = agent_mark(agent);
-        let others = self.others.iter().flat_map(|others| others.iter());
-        let own = core::iter::once(&self.worker).chain(others).find(|worker| worker.agent == agent);
-        own.map_or(0, |worker| worker.mutations.into())
+        self.of(agent).map_or(0, |worker| worker.mutations.into())
     }
 
     /// Whether a change was made before, and another one since.
@@ -561,34 +560,34 @@ mod tests {
 
     #[test]
     fn pauses_and_steps_that_only_let_time_pass() {
-        let at = |second: i64| Some(1_797_000_000_000 + second * 1000);
+        let at = |ms: i64| Some(1_797_000_000_000 + ms);
         let mut counted = Counted::default();
-        assert_eq!(counted.pause(at(5)), 0);
+        assert_eq!(counted.pause(1, at(5)), 0);
         counted.step(1, at(0), false);
-        // Also by another agent, and over hours; not where nobody tells, nor where a clock was put back.
-        for (second, pause) in [(0, 0), (7, 7), (60, 60), (30_000, 30_000), (-30, 0), (-7_200, 0)] {
-            counted.turn_to(2);
-            assert_eq!(counted.pause(at(second)), pause * 1000, "{second}");
-            counted.turn_to(1);
+        // Also by another agent, and over days; not where nobody tells, nor where a clock was put back.
+        for (ms, pause) in [(0, 0), (1_999, 1_999), (60_000, 60_000), (900_000_000, 900_000_000), (-30_000, 0)] {
+            assert_eq!(counted.pause(2, at(ms)), pause, "{ms}");
+            assert_eq!(counted.pause(1, at(ms)), pause, "{ms}");
         }
-        assert_eq!(counted.pause(None), 0);
+        assert_eq!(counted.pause(1, None), 0);
         counted.step(1, None, false);
-        assert_eq!(counted.pause(at(90)), 0);
+        assert_eq!(counted.pause(1, at(90)), 0);
 
         // A sleep stands between two looks, and parts them not.
         let mut counted = Counted::default();
         let mut turn = |sleeps: i64, idles: bool| {
+            let pause = counted.pause(1, None);
             counted.calls(1, counted.steps, sleeps);
-            let Turn { previous, slept, sleep, .. } = counted.step(1, None, idles);
-            (previous, slept, sleep)
+            let Turn { previous, slept, .. } = counted.step(1, None, idles);
+            (previous, slept, pause)
         };
         assert_eq!(turn(0, false), (0, false, 0));
-        assert_eq!(turn(30_000, true), (1, true, PAUSE));
+        assert_eq!(turn(30_000, true), (1, true, 0));
         assert_eq!(turn(0, false), (1, true, PAUSE));
         assert_eq!(turn(0, false), (3, false, 0));
-        assert_eq!(turn(90_000, true), (4, true, LONG_PAUSE));
-        assert_eq!(turn(2_000, true), (5, true, 1));
-        assert_eq!(turn(0, false), (4, true, 1));
+        assert_eq!(turn(90_000, true), (4, true, 0));
+        assert_eq!(turn(2_000, true), (5, true, LONG_PAUSE));
+        assert_eq!(turn(0, false), (4, true, 0));
     }
 
     #[test]

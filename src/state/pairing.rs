@@ -83,7 +83,8 @@ pub(crate) struct Call {
     /// Whose changes may have changed what comes of it.
     pub(crate) sees: Sees,
     pub(crate) onset: Onset,
-    /// Milliseconds before it in which no call got an outcome; 0 where nobody tells the time.
+    /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, in it as well; 0 where nobody
+    /// tells.
     pub(crate) pause: u32,
     /// What an error may repeat of the arguments.
     pub(crate) echo: Late<Echo>,
@@ -154,8 +155,10 @@ pub(crate) struct Step {
     pub(crate) news_round: u16,
     /// The agent slept before it, in this call or in the one before.
     pub(crate) slept: bool,
-    /// Milliseconds before it in which nothing was done, by the clock or by a sleep; 0 where nobody tells.
+    /// [`Call::pause`], or the time for which the call itself has waited.
     pub(crate) pause: u32,
+    /// It let time pass and told nothing else.
+    pub(crate) idles: bool,
     /// Number of this step in the run, counted from 1.
     pub(crate) index: u64,
     pub(crate) at: Option<i64>,

@@ -272,7 +272,8 @@ pub(super) fn is_under_way(text: &str) -> bool {
         word.len() >= UNDER_WAY && ends && !listed(&NOT_UNDER_WAY, word)
     };
     // `JOB_STATE_RUNNING`
-    let last = || words().next_back().filter(|_| text.contains('_'));
+    let constant = text.contains('_') && !text.bytes().any(|byte| byte.is_ascii_lowercase());
+    let last = || words().next_back().filter(|_| constant);
     // `still warming up`, `Starting server`.
     let begins = || words().find(|word| !["still", "is", "now", "currently"].iter().any(|other| same(word, other)));
     let progress = || words().any(|word| same(word, "in")) && words().any(|word| same(word, "progress"));
@@ -417,19 +418,18 @@ fn none_found(line: &str) -> bool {
 }
 
 /// Words of a state that nothing follows by itself.
-const FINAL: &str = "aborted backoff badconstraints blocked broken canceled cancelled closed complete completed crashed crashloopbackoff \
-    createcontainerconfigerror declined denied dependencyneversatisfied disabled done down ended errimagepull error \
-    evicted exited expired failed failure fault faulty finished imagepullbackoff invalid invalidimagename killed missing \
-    offline oomkilled paused rejected required requires restarting stopped stuck succeeded success suspended terminated \
-    unauthorized unavailable unknown unreachable";
-/// Of these, such as tell that something is wrong with what was ordered: nothing comes of it, whatever else goes on.
+const FINAL: &str = "aborted backoff blocked broken canceled cancelled closed complete completed crashed declined denied disabled done down \
+    ended error evicted exited expired failed failure fault faulty finished invalid killed missing offline oomkilled \
+    paused rejected required requires restarting stopped stuck succeeded success suspended terminated unauthorized \
+    unavailable unknown unreachable";
+/// Such as tell that something is wrong with what was ordered: nothing comes of it, whatever else goes on.
 const HOPELESS: &str = "badconstraints crashloopbackoff createcontainerconfigerror dependencyneversatisfied errimagepull imagepullbackoff invalidimagename";
 /// Words of a state that something follows by itself, also where another part is over; not where there are none.
 const GOES_ON: &str = "enqueued inprogress pending progress queued running";
 const NONE: &str = "0 no none not";
 /// Last words of fields of JSON that tell a state.
-const STATES: &str = "condition conclusion detail details error event hint info lastexit message msg note outcome phase reason result stage \
-    state status text verdict";
+const STATES: &str = "condition conclusion detail details error event exit hint info message msg note outcome phase reason result stage \
+    state states status text verdict";
 /// Bytes of an answer that tells a state, at most.
 const STATE_ANSWER: usize = 1200;
 
@@ -454,21 +454,28 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
         let mut rest = bytes.iter().skip(at);
         rest.position(|byte| byte.is_ascii_alphanumeric() != word).map_or(bytes.len(), |length| at + length)
     };
-    // In JSON names say nothing, nor do values but of what is called a state or said in words.
-    let json = trimmed(answer).starts_with(['{', '[']);
-    let (mut before, mut at, mut told, mut over) = ("", 0, !json, false);
+    // In objects names say nothing, nor do values but of what is called a state or said in words.
+    let start = trimmed(answer);
+    let objects = start.starts_with(['{', '[']) && start.contains(['"', '\'']);
+    let (mut before, mut at, mut told, mut over) = ("", 0, !start.starts_with('{') || !objects, false);
     loop {
         let from = until(at, false);
         at = until(from, true);
         let Some(word) = answer.get(from..at).filter(|word| !word.is_empty()) else { break };
-        let behind = answer.get(at..).unwrap_or_default().trim_start_matches('"').trim_start();
-        let value = behind.strip_prefix([':', '=']).map(str::trim_start);
-        let is = |said: &str| value.is_some_and(|value| value.starts_with(said));
+        let behind = answer.get(at..).unwrap_or_default();
+        let closed = behind.trim_start_matches(['"', '\'']).trim_start();
+        let value = closed.strip_prefix([':', '=']).map(|value| value.trim_start().trim_start_matches(['"', '\'']));
+        let is = |said: &str| {
+            let rest = value.and_then(|value| value.strip_prefix(said));
+            rest.is_some_and(|rest| {
+                !rest.starts_with(|char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-'))
+            })
+        };
         // `"running": false`
         if listed(GOES_ON, word) && !listed(NONE, before) && !(is("0") || is("false") || is("no") || is("null")) {
             return Some(true);
         }
-        if json && value.is_some() {
+        if objects && value.is_some() && behind.starts_with(['"', '\'']) {
             told = name_words(word).last().is_some_and(|last| listed(STATES, last));
             // `"completed": true`
             over |= listed(FINAL, word) && is("true");

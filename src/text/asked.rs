@@ -87,10 +87,9 @@ fn listed(list: &str, word: &str) -> bool {
 }
 
 /// What tells that many things are to be gone through.
-const SWEEPS: [&str; 24] = [
+const SWEEPS: [&str; 22] = [
     "einer nach dem anderen",
     "eins nach dem anderen",
-    "en efter en",
     "jeden po drugim",
     "nacheinander",
     "one after another",
@@ -107,7 +106,6 @@ const SWEEPS: [&str; 24] = [
     "which of these",
     "één voor één",
     "один за другим",
-    "по одному",
     "一つずつ",
     "逐一",
     "逐个",

@@ -21,9 +21,8 @@ codec!(struct Left { count, of });
 impl Left {
     /// As the last line tells that counts anything, or a field of JSON.
     pub(crate) fn of(answer: &str) -> Self {
-        if answer.starts_with('{') {
-            let head = answer.get(..answer.floor_char_boundary(END)).unwrap_or_default();
-            return fielded(head, &NAMES).unwrap_or_default();
+        if let Some(told) = fielded(answer, &NAMES) {
+            return told;
         }
         let end = answer.get(answer.ceil_char_boundary(answer.len().saturating_sub(END))..).unwrap_or_default();
         let told = |line| Some(Self { count: counted(line)?, of: frame(line) });
@@ -32,11 +31,7 @@ impl Left {
 
     /// How many a search found, as its first line tells or a field of JSON.
     pub(crate) fn found(answer: &str) -> Self {
-        if answer.starts_with('{') {
-            let head = answer.get(..answer.floor_char_boundary(END)).unwrap_or_default();
-            return fielded(head, &FOUND).unwrap_or_default();
-        }
-        Self::of(answer.lines().next().unwrap_or_default())
+        fielded(answer, &FOUND).unwrap_or_else(|| Self::of(answer.lines().next().unwrap_or_default()))
     }
 
     pub(crate) const fn count(&self) -> u32 {
@@ -79,7 +74,7 @@ const FOUND: [&str; 7] = ["count", "hits", "matches", "numfound", "total", "tota
 
 /// What the first field of JSON counts that has one of these names: `"rejected": 412`.
 fn fielded(json: &str, names: &[&str]) -> Option<Left> {
-    let mut rest = json;
+    let mut rest = json.get(..json.floor_char_boundary(END)).filter(|json| json.trim_start().starts_with('{'))?;
     loop {
         let (_, behind) = rest.split_once('"')?;
         let (name, behind) = behind.split_once('"')?;

@@ -188,7 +188,7 @@ pub(crate) struct Named {
     pub(super) delegates: bool,
     /// It hands over control, and says no more than to whom.
     pub(crate) hands_over: bool,
-    /// It does nothing but wait.
+    /// It waits.
     pub(super) sleeps: bool,
     /// It tells the state of something that changes by itself.
     watches: bool,
@@ -235,7 +235,10 @@ impl Named {
             seeks: any(&super::request::SEEKS),
             hands_over: hands_over(tool),
             sleeps: any(&super::request::SLEEPERS),
-            watches: any(&super::request::WATCHERS) && !any(&["git"]),
+            watches: any(&super::request::WATCHERS) && !any(&["git"])
+                || any(&super::request::ARRIVES)
+                    && !any(&["by"])
+                    && (verb(tool) == Some(false) || any(&super::request::SEARCHES)),
             action: Action::default(),
             delegates: same(tool, "task") || any(&super::request::DELEGATES),
         }
@@ -248,7 +251,7 @@ impl Named {
     }
 
     /// Whether the call changes something, as its action says or else its tool's name.
-    fn says(&self) -> Option<bool> {
+    pub(super) fn says(&self) -> Option<bool> {
         self.action.verb.or(self.last_verb).or(self.verb)
     }
 
@@ -877,7 +880,18 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
         }
         "ssh" => {
             // `ssh host "systemctl restart x"`, `ssh host sudo systemctl restart x`
-            let behind = args.iter().position(|arg| !arg.starts_with('-')).and_then(|host| args.get(host + 1..));
+            // Options of one letter that take a value.
+            let takes = |at: usize| {
+                args.get(at).is_some_and(|arg| {
+                    arg.len() == 2
+                        && b"BbcDEeFIiJLlmOopQRSWw".iter().any(|letter| arg.as_bytes().last() == Some(letter))
+                })
+            };
+            let host = (0..args.len()).find(|at| {
+                let option = |at: usize| args.get(at).is_some_and(|arg| arg.starts_with('-'));
+                !option(*at) && !at.checked_sub(1).is_some_and(|before| option(before) && takes(before))
+            });
+            let behind = host.and_then(|host| args.get(host + 1..));
             args.iter().any(|arg| arg.contains(' ') && nested_line_mutates(arg, nesting + 1))
                 || behind.is_some_and(|words| words.len() > 1 && nested_line_mutates(&words.join(" "), nesting + 1))
         }
@@ -1152,6 +1166,7 @@ mod tests {
             "systemctl restart x",
             "ssh quay-2 sudo systemctl restart x",
             "ssh -q quay-2 rm -rf a",
+            "ssh -i key.pem -p 2222 quay-2 sudo systemctl restart x",
             "gh pr create --fill",
             "npx eslint --fix .",
             "tar -xzf a.tgz",

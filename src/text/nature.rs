@@ -58,27 +58,28 @@ const PERMANENT: [&str; 9] = [
 ];
 
 /// Pairs of words, one after the other.
-const PAIRS: [(&str, &str, Nature); 31] = [
+const PAIRS: [(&str, &str, Nature); 33] = [
     ("access", "token", Nature::Permanent),
     ("acquire", "lock", Nature::Transient),
     ("api", "key", Nature::Permanent),
     ("authentication", "failed", Nature::Permanent),
     ("authentication", "error", Nature::Permanent),
+    ("cannot", "connect", Nature::Transient),
     ("connection", "aborted", Nature::Transient),
     ("connection", "closed", Nature::Transient),
     ("connection", "error", Nature::Transient),
     ("connection", "refused", Nature::Transient),
     ("connection", "reset", Nature::Transient),
     ("credit", "balance", Nature::Permanent),
+    ("empty", "reply", Nature::Transient),
     ("get", "lock", Nature::Transient),
-    ("held", "by", Nature::Transient),
     ("insufficient", "balance", Nature::Permanent),
     ("insufficient", "credits", Nature::Permanent),
     ("insufficient", "funds", Nature::Permanent),
-    ("is", "locked", Nature::Transient),
     ("monthly", "limit", Nature::Permanent),
     ("no", "response", Nature::Transient),
     ("no", "route", Nature::Transient),
+    ("not", "connect", Nature::Transient),
     ("packet", "loss", Nature::Transient),
     ("payment", "required", Nature::Permanent),
     ("rate", "limit", Nature::Transient),
@@ -86,6 +87,7 @@ const PAIRS: [(&str, &str, Nature); 31] = [
     ("spending", "limit", Nature::Permanent),
     ("starting", "up", Nature::Transient),
     ("state", "lock", Nature::Transient),
+    ("t", "connect", Nature::Transient),
     ("timed", "out", Nature::Transient),
     ("token", "expired", Nature::Permanent),
     ("too", "many", Nature::Transient),
@@ -187,7 +189,7 @@ pub(crate) fn transient(result: &ToolResult) -> bool {
 
 /// Whether a failed result tells that the call itself has waited, until its time was over: `timed out waiting for the condition`.
 pub(crate) fn waited(output: &str) -> bool {
-    beginning(output).contains("timed out waiting")
+    beginning(output).contains("imed out waiting")
 }
 
 /// What is looked at for it.

@@ -262,9 +262,11 @@ fn milliseconds(name: &str, value: &Value) -> Option<i64> {
 
 /// Milliseconds from which a call that waits by its own words is there to be made again.
 const LONG_WAIT: i64 = 4_000;
+/// The same where an argument says so, which pages are loaded with as well.
+const LONG_WAIT_OF_A_LOOK: i64 = 10_000;
 /// The same of a call after which an error that waiting may end is met on purpose.
 const SHORT_WAIT: i64 = 1_000;
-/// Words of tools that do nothing but wait.
+/// Words of tools that wait.
 pub(super) const SLEEPERS: [&str; 4] = ["delay", "pause", "sleep", "wait"];
 
 /// Words that stand beside them where the tool does nothing else.
@@ -278,20 +280,21 @@ fn says_wait(name: &str) -> bool {
 
 /// Whether a tool of this name does nothing but wait: `sleep`, `wait_seconds`, `browser_wait_for`.
 fn only_waits(tool: &str) -> bool {
+    let own = tool.rsplit("__").next().unwrap_or_default();
     let waits = |word: &str| listed(&SLEEPERS, word) || listed(&SPANS, word) || same(word, "browser");
-    tool.ends_with("sleep") || name_words(tool).all(waits)
+    own.ends_with("sleep") || name_words(own).all(waits)
 }
 
+/// Words of tools that look for what arrives, where they read.
+pub(super) const ARRIVES: [&str; 4] = ["email", "mail", "mails", "sms"];
 /// Words of tools that tell the state of something that changes by itself.
-pub(super) const WATCHERS: [&str; 24] = [
+pub(super) const WATCHERS: [&str; 21] = [
     "alive",
-    "email",
     "gmail",
     "health",
     "imap",
     "inbox",
     "kubectl",
-    "mail",
     "mailbox",
     "monitor",
     "ping",
@@ -300,7 +303,6 @@ pub(super) const WATCHERS: [&str; 24] = [
     "queue",
     "readiness",
     "ready",
-    "sms",
     "state",
     "status",
     "track",
@@ -336,7 +338,7 @@ pub(super) fn shows_state(program: &str, first: Option<&str>) -> bool {
 }
 
 /// Where services tell how they are.
-const HEALTH: [&str; 6] = ["/health", "/livez", "/ping", "/ready", "/readyz", "/status"];
+const HEALTH: [&str; 5] = ["/health", "/livez", "/ping", "/ready", "/status"];
 
 /// Whether a command line asks a service how it is: `curl -s localhost:8080/health`.
 pub(super) fn asks_health(line: &str) -> bool {
@@ -359,7 +361,8 @@ pub(crate) enum Waits {
     Only,
 }
 
-/// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, or a command line with a `sleep` of its own.
+/// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, a command line with a `sleep` of its own, or a
+/// look that is to wait for long (`wait_s: 60`).
 pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
     if action_line(call).is_some_and(idles) {
         return (Waits::Only, SHORT_WAIT);
@@ -373,19 +376,22 @@ pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
         let arguments = call.args.as_ref().and_then(Value::as_object);
         let lengths = arguments.into_iter().flatten().filter_map(|(name, value)| milliseconds(name, value));
         // Who waits may be shown what is there by then.
-        (lengths.max().unwrap_or(0), only_waits(&call.tool))
+        let plain = arguments.is_none_or(|arguments| arguments.values().all(Value::is_number));
+        (lengths.max().unwrap_or(0), plain && only_waits(&call.tool))
     } else {
         let Some(map) = call.args.as_ref().and_then(Value::as_object) else { return (Waits::No, 0) };
         let waits = |(name, value): &(&String, &Value)| value.is_u64() && says_wait(name);
-        (map.iter().find(waits).and_then(|(name, value)| milliseconds(name, value)).unwrap_or(0), false)
+        let length = map.iter().filter(waits).filter_map(|(name, value)| milliseconds(name, value)).max();
+        // A page is waited for as well, and less.
+        let awaits = !named.interface && named.says() != Some(true);
+        (length.filter(|length| awaits && *length >= LONG_WAIT_OF_A_LOOK).unwrap_or(0), false)
     };
-    let waits = match length {
-        _ if only && length >= SHORT_WAIT => Waits::Only,
-        _ if length >= LONG_WAIT => Waits::Long,
-        _ if length >= SHORT_WAIT => Waits::Short,
-        _ => Waits::No,
-    };
-    (waits, length)
+    match length {
+        _ if only && length >= if named.interface { LONG_WAIT_OF_A_LOOK } else { SHORT_WAIT } => (Waits::Only, length),
+        _ if length >= LONG_WAIT => (Waits::Long, length),
+        _ if length >= SHORT_WAIT => (Waits::Short, length),
+        _ => (Waits::No, 0),
+    }
 }
 
 /// What a call is told to do in one line, where its arguments say nothing else.
@@ -628,7 +634,9 @@ mod tests {
             ("sleep", json!({"seconds": 30}), true),
             ("sleep", json!({"seconds": 3}), true),
             ("browser_wait", json!({"timeMs": 30_000}), true),
-            ("browser_wait", json!({"timeMs": 3_000}), true),
+            ("browser_wait", json!({"timeMs": 3_000}), false),
+            ("mcp__playwright__browser_wait_for", json!({"time": 30}), true),
+            ("wait", json!({"ids": ["a", "b"], "timeout_ms": 900}), false),
             ("wait", json!({"seconds": 2}), true),
             ("wait_for_reply", json!({"seconds": 2}), false),
             ("wait", json!({}), false),

@@ -51,7 +51,7 @@ const NOTHING: [&str; 7] = ["0", "false", "nil", "no", "none", "null", "~"];
 const TOKENS: usize = 256;
 const BYTES: usize = 4000;
 
-/// The error at the root of an output: the last line that is marked as one; two are the same [`mistake`] whatever line numbers, paths,
+/// The error at the root of an output: the last line that is marked as one; two are the same whatever line numbers, paths,
 /// values and logs stand around it. In JSON the names of fields mark nothing: harnesses write `isError` and `error` into every answer.
 pub(crate) fn root_line(output: &str) -> Option<&str> {
     if is_json(output) || is_plainly_unmarked(output.as_bytes()) { None } else { marked_line(output) }

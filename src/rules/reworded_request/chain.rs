@@ -6,7 +6,7 @@
 use crate::codec::codec;
 use crate::model::ToolResult;
 use crate::rules::Cx;
-use crate::state::{Onset, Ring, Sighting, Step, Time};
+use crate::state::{Onset, Ring, Sighting, Step};
 use crate::text::{Asks, Effect, Goal, Key, Kinship, Left, Moved, Vocabulary, has_digit};
 use crate::tuned;
 use alloc::vec::Vec;
@@ -54,11 +54,10 @@ struct Asked {
     round: Option<Key>,
     /// Sequence number of the chain's first request.
     chain: u64,
-    at: Time,
     sighting: Sighting,
     onset: Onset,
 }
-codec!(struct Asked { goal, call, points, times, mutations, round, chain, at, sighting, onset });
+codec!(struct Asked { goal, call, points, times, mutations, round, chain, sighting, onset });
 
 #[derive(Clone, Debug)]
 struct Known {
@@ -201,18 +200,8 @@ impl Chain {
             .map_or((0, 1, cx.here.seq, Kinship::default()), |(points, before, kinship)| {
                 (points, before.times.saturating_add(1), before.chain, kinship)
             });
-        let asked = Asked {
-            goal: goal.clone(),
-            call,
-            points,
-            times,
-            mutations,
-            round,
-            chain,
-            at: cx.run.now.into(),
-            sighting: cx.here,
-            onset,
-        };
+        let asked =
+            Asked { goal: goal.clone(), call, points, times, mutations, round, chain, sighting: cx.here, onset };
         self.requests.push(asked, tuned::REQUESTS_KEPT.get() as usize);
         (times >= FEWEST).then(|| Reworded {
             points,

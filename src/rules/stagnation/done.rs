@@ -45,7 +45,8 @@ impl Done {
             Sees::Own => None,
             _ => all_pass(output),
         };
-        let waited = (step.slept || step.paused() && !facts.failed) && !call.idles;
+        let watched = !facts.failed && (step.watches() || step.paused() && call.watches);
+        let waited = (step.slept || watched) && !step.idles;
         let hopeless = waited && is_hopeless(output);
         let over = hopeless || waited && may_change(output) == Some(false) && progress(output) == 0;
         let goes_on = waited && (facts.transient || facts.waiting && !over);

@@ -48,7 +48,12 @@ const FAILURE_STREAK: Row = Row {
         let (part, counts) = match step.facts.class {
             Some(_) if at_once => (0, true),
             // What is waited for is still under way.
-            Some(class) => (mark(class), !(step.facts.waiting || step.is_waited_out())),
+            Some(class) => (
+                mark(class),
+                !(step.facts.waiting
+                    || step.slept && step.facts.transient
+                    || step.is_waited_out() && step.kin.is_same_call()),
+            ),
             None => (0, false),
         };
         let (sighting, onset) = (step.sighting, step.onset);
