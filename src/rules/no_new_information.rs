@@ -84,7 +84,7 @@ impl Rule for NoNewInformation {
     fn heeds(_: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
         match fact {
             Fact::Call(call, _) => is_question(call),
-            Fact::Step(step, _) => step.call.as_ref().is_some_and(|call| !call.mutates),
+            Fact::Step(step, _) => step.looks(),
             _ => false,
         }
     }

@@ -6,7 +6,7 @@ use super::pairing::{Call, Step};
 use super::ring::Ring;
 use crate::codec::codec;
 use crate::model::ToolResult;
-use crate::text::{Figures, Left, combine, frame, heading, mark, mistake, trimmed};
+use crate::text::{Figures, Left, combine, frame, heading, mark, trimmed};
 
 /// Kinds of calls that are known.
 const KINDS: usize = 12;
@@ -68,10 +68,7 @@ impl Came {
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
         let answer = result.output.as_str();
         let start = head(answer);
-        let error = step.facts.class.map(|class| {
-            let first = || step.first_mark(result).map(|line| mistake(line, salt));
-            if step.is_unmarked() { class } else { step.root(result, salt).or_else(first).unwrap_or(class) }
-        });
+        let error = step.facts.class.and_then(|_| step.error(result, salt));
         let head = heading(start, HEAD);
         let (sign, sum) = match error {
             Some(root) => (mark(root) | 1, 0),

@@ -200,23 +200,26 @@ impl Step {
         self.pause >= PAUSE
     }
 
+    /// Whether it answers a call that changes nothing.
+    pub(crate) fn looks(&self) -> bool {
+        self.call.as_ref().is_some_and(|call| !call.mutates)
+    }
+
     /// Whether it looks again at something after so long a pause, or after a sleep, that it is there for nothing but to wait.
     pub(crate) fn watches(&self) -> bool {
-        let looks = self.call.as_ref().is_some_and(|call| !call.mutates);
-        looks && (self.slept && self.paused() || self.pause >= LONG_PAUSE)
+        self.looks() && (self.slept && self.paused() || self.pause >= LONG_PAUSE)
     }
 
     /// Whether its agent lets time pass for what waiting may end: for a while, or for a moment where it has changed something itself,
     /// which may have to come up first.
     pub(crate) fn waits_out(&self) -> bool {
-        let short = || self.slept || self.pause >= MOMENT && self.call.as_ref().is_some_and(|call| !call.mutates);
+        let short = || self.slept || self.pause >= MOMENT && self.looks();
         self.paused() || self.own.before > 0 && short()
     }
 
     /// The same of one that failed; nobody asks what it tells after so long a pause that it is there for nothing but to wait.
     pub(crate) fn is_waited_out(&self) -> bool {
-        let looks = self.call.as_ref().is_some_and(|call| !call.mutates);
-        looks && self.pause >= LONG_PAUSE || self.facts.transient && self.waits_out()
+        self.looks() && self.pause >= LONG_PAUSE || self.facts.transient && self.waits_out()
     }
 
     /// Where things stand after it: read where a rule asks, and once.
@@ -249,12 +252,13 @@ impl Step {
 
     /// The first line of its result that is marked as an error.
     pub(crate) fn first_mark<'a>(&self, result: &'a ToolResult) -> Option<&'a str> {
-        if self.is_unmarked() { None } else { first_mark(&result.output) }
+        if self.facts.marks.is_some_and(|marks| marks.unmarked) { None } else { first_mark(&result.output) }
     }
 
-    /// Whether it failed and no line of its result is marked as an error.
-    pub(crate) fn is_unmarked(&self) -> bool {
-        self.facts.marks.is_some_and(|marks| marks.unmarked)
+    /// What is wrong, as its result tells: the error at its root; of one that failed its first mark or, where there is none, its class.
+    pub(crate) fn error(&self, result: &ToolResult, salt: u64) -> Option<Key> {
+        let first = |class| self.first_mark(result).map_or(class, |line| mistake(line, salt));
+        self.root(result, salt).or_else(|| self.facts.class.map(first))
     }
 
     /// Whether a statement has changed as many as it was allowed to, so that there are more.

@@ -879,7 +879,6 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
             }) || runs_script(name, args)
         }
         "ssh" => {
-            // `ssh host "systemctl restart x"`, `ssh host sudo systemctl restart x`
             // Options of one letter that take a value.
             let takes = |at: usize| {
                 args.get(at).is_some_and(|arg| {
@@ -892,6 +891,7 @@ fn program_mutates(name: &str, args: &[&str], nesting: usize) -> bool {
                 !option(*at) && !at.checked_sub(1).is_some_and(|before| option(before) && takes(before))
             });
             let behind = host.and_then(|host| args.get(host + 1..));
+            // `ssh host "systemctl restart x"`, `ssh host sudo systemctl restart x`
             args.iter().any(|arg| arg.contains(' ') && nested_line_mutates(arg, nesting + 1))
                 || behind.is_some_and(|words| words.len() > 1 && nested_line_mutates(&words.join(" "), nesting + 1))
         }

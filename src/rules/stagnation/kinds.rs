@@ -6,9 +6,7 @@ use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
 use crate::state::{Call, Kin, Ring, Sees, Step, Time, head};
-use crate::text::{
-    Edit, Figures, Left, Words, combine, down, frame, mark, mistake, printable, progress, tells_trouble, told,
-};
+use crate::text::{Edit, Figures, Left, Words, combine, down, frame, mark, printable, progress, tells_trouble, told};
 use alloc::{boxed::Box, format};
 
 /// Kinds of calls that came again, and are followed.
@@ -256,8 +254,7 @@ pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) ->
 /// What is wrong with an answer; 0 where nothing is.
 pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
     let answer = result.output.as_str();
-    let first = || step.facts.class.and_then(|_| step.first_mark(result)).map(|line| mistake(line, salt));
-    let root = match step.root(result, salt).or_else(first).or(step.facts.class) {
+    let root = match step.error(result, salt) {
         Some(root) => root,
         None if tells_trouble(answer) => frame(answer).into(),
         None => match down(answer) {
