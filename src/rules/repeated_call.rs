@@ -12,7 +12,7 @@
 //! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
 //! and never refused. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
-//! well, and never refused.
+//! well, and never refused, and what is more than a look counts 1 then. Nor is a look refused that comes a minute after the last at what is still under way.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
@@ -419,6 +419,10 @@ impl Entry {
     /// by repeats between which the agent did something new.
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
         let block = limits.block.saturating_mul(self.scale());
+        // Who looks once in a minute at what tells that it is still under way does what waiting is: he is told of, no more.
+        if self.came.patient() && !self.came.failed() && i64::from(self.gap) >= PATIENT {
+            return limits.nudge != 0;
+        }
         // Something new at first does not excuse the same laps ever after.
         let busy = u32::from(self.points.busy);
         let soft = loose.saturating_add(if busy * 2 > self.points.all { busy } else { 0 });
@@ -567,6 +571,8 @@ impl Rule for RepeatedCall {
                         let gets_on = entry.sees_news(step) && (moves || acts(call, result));
                         let full = result.is_some_and(|result| step.leaves_more(result));
                         let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
+                        let worth = worth
+                            .map(|points| if busy && call.quiet != Empty::Nothing { points.min(1) } else { points });
                         is_another = worth.is_none();
                         entry.again(step, call, result, worth, busy);
                         entry

@@ -110,6 +110,9 @@ impl News {
         // By turns with another one.
         let swings = before.is_some_and(|before| before.other != 0 && before.other == half(now.sign));
         now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
+        if before.is_some() && !now.is_error() {
+            now.sum = Left::to_do(&result.output).unwrap_or(now.sum);
+        }
         if let Some(before) = alike {
             if now.is_error() {
                 now.sum = Left::of(&result.output).count();

@@ -562,11 +562,12 @@ const SUPERVISORS: [&str; 9] =
     ["docker", "docker-compose", "initctl", "launchctl", "pm2", "podman", "service", "supervisorctl", "systemctl"];
 
 /// What managers are asked to do when something is to change.
-const CHANGES: [&str; 52] = [
+const CHANGES: [&str; 53] = [
     "add",
     "am",
     "annotate",
     "apply",
+    "bisect",
     "checkout",
     "cherry-pick",
     "ci",
@@ -1142,6 +1143,7 @@ mod tests {
             "timeout 60 chmod +x a",
             "git apply x.patch",
             "git -C repo commit -m 'a > b'",
+            "git bisect bad",
             "git stash",
             "git add . && git status",
             "pip install x",

@@ -10,7 +10,8 @@
 //! first and goes up to 1,024 characters, counted in a script of three bytes a character. A long unit made of very few
 //! different characters may be seen some copies late, and its onset then lies as much later.
 //!
-//! The digits that a line begins with, before any blank, are all the same: a list whose items come again is numbered on.
+//! The digits that a line begins with, before any blank, are all the same: a list whose items come again is numbered on. So are
+//! the blanks behind so many in a row that no layout has them: a model that never ends its answer mixes ends of lines and indents.
 
 use crate::codec::codec;
 use crate::text::scan::each_line_end;
@@ -40,6 +41,8 @@ const SPAN: usize = STRIDE as usize + GRAM - 1;
 const CREDIT: u64 = 4;
 /// Digits of a number that a line begins with which are the same as any others.
 const NUMBER: usize = 9;
+/// Blanks in a row after which they are the same as any others.
+const BLANKS: usize = 64;
 /// Characters in structured text are this much less evidence.
 const STRUCTURED: u64 = 4;
 
@@ -307,6 +310,24 @@ fn characters(bytes: &[u8]) -> usize {
     bytes.chunks(128).map(|few| few.iter().map(|byte| u8::from(starts_character(*byte))).sum::<u8>() as usize).sum()
 }
 
+fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+#[inline(never)]
+fn blank_alike(before: &[u8], text: &mut [u8]) {
+    let mut row = before.iter().rev().take(BLANKS).take_while(|byte| is_blank(byte)).count();
+    for byte in text {
+        if !is_blank(byte) {
+            row = 0;
+        } else if row < BLANKS {
+            row += 1;
+        } else {
+            *byte = b'\n';
+        }
+    }
+}
+
 /// The bytes before the first end of a line.
 fn line_length(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<16>();
@@ -379,6 +400,7 @@ impl Periods {
             }
             let from = self.tail.len();
             self.tail.extend_from_slice(chunk);
+            self.blank_alike(from);
             self.number_alike(from);
             self.scan(from, floor, &mut found);
         }
@@ -421,6 +443,18 @@ impl Periods {
             } else {
                 left = 0;
             }
+        }
+    }
+
+    /// Makes all blanks after [`BLANKS`] in a row the same, from `from` on.
+    #[inline]
+    fn blank_alike(&mut self, from: usize) {
+        let (before, text) = self.tail.split_at_mut(from);
+        // So many in a row hold one of every so many bytes.
+        let holds = text.iter().skip(BLANKS - 1).step_by(BLANKS).any(is_blank);
+        let goes_on = || text.first().is_some_and(is_blank) && before.last().is_some_and(is_blank);
+        if holds || goes_on() {
+            blank_alike(before, text);
         }
     }
 
@@ -661,7 +695,7 @@ fn gram_hash(gram: &[u8; GRAM]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONG_PERIOD, Layout, MOST_MATCH, Periods, Repetition, WINDOW, least_rotation};
+    use super::{BLANKS, GRAM, LONG_PERIOD, Layout, MOST_MATCH, Periods, Repetition, WINDOW, least_rotation};
     use alloc::{format, string::String, vec::Vec};
     use proptest::prelude::*;
 
@@ -744,6 +778,19 @@ mod tests {
     }
 
     #[test]
+    fn blanks_without_end() {
+        // Ends of lines and indents in no order.
+        let blanks = |count: usize| -> String {
+            (0..count).map(|n| ["\n", "  ", "\n    ", "\t", "\r\n"][n * n % 11 % 5]).collect()
+        };
+        let long = blanks(400);
+        let found = strongest(&["{\"tide\": \"low\"", &long]).unwrap();
+        assert!(found.period == 1 && found.covered as usize + BLANKS + GRAM >= long.len(), "{found:?}");
+        // What a layout has of them.
+        assert_eq!(strongest(&["tide", &blanks(20), "low"]), None);
+    }
+
+    #[test]
     fn memory_and_looking_back_are_bounded() {
         // Many overlapping repetitions: the words of Fibonacci.
         let (mut word, mut next) = (String::from("a"), String::from("ab"));
@@ -768,6 +815,7 @@ mod tests {
             Just(String::from("| a | b |\n")),
             Just(String::from("17. fir\n")),
             "[0-9]{1,14}[ .)\n]",
+            "[ \n\t]{1,90}",
         ];
         let part = (unit, 1..60usize).prop_map(|(unit, times)| unit.repeat(times));
         prop::collection::vec(part, 1..5).prop_map(|parts| parts.concat())
