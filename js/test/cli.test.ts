@@ -510,6 +510,17 @@ test("results that stand before their calls are told of as that, apart from thos
   );
 });
 
+test("times that look like seconds are told of", async () => {
+  const timed = (start: number) => pair(0, { step: 0 }, "none").map((event, n) => ({ ...event, at: start + n }));
+  const name = await file("seconds.jsonl", jsonLines(timed(1_797_000_000)));
+  const said =
+    'seconds.jsonl:1: "at": 1797000000 looks like seconds and counts milliseconds: pauses would be a thousandth of what they were\n';
+  for (const command of ["replay", "explain"])
+    assert.ok((await loopwarden(command, name)).stderr.startsWith(said), command);
+  for (const start of [0, 86_400_000, 1_797_000_000_000])
+    assert.doesNotMatch((await loopwarden("replay", await file("times.jsonl", jsonLines(timed(start))))).stderr, /at/);
+});
+
 test("loopwarden.json of the folder is used and said, --no-config does without", async () => {
   const own = await mkdtemp(join(folder, "own-"));
   await writeFile(join(own, "loopwarden.json"), '{ "enabled": false } // quiet');

@@ -253,6 +253,9 @@ export const transcriptFormat = (name: string | undefined): TranscriptFormat | u
 /** How many complaints about one file are printed; the rest is counted. */
 const COMPLAINTS = 20;
 
+/** Times that are of this century as seconds since 1970, and of the early seventies as milliseconds. */
+const SECONDS = { from: 1e9, to: 1e11 } as const;
+
 /** What is said about the lines of a file. */
 export class Complaints {
   /** How many lines or events could not be read. */
@@ -263,6 +266,8 @@ export class Complaints {
   /** Results whose call was not there, by scenario, run and id of the call, and those of them whose call came later. */
   readonly #strays = new Map<string, string[]>();
   readonly #early: string[] = [];
+  /** The first event whose time looks like seconds, and its line. */
+  #seconds: { line: number; at: number } | undefined;
 
   constructor(file: string) {
     this.#file = file;
@@ -273,6 +278,8 @@ export class Complaints {
 
   /** Takes note of an event that was read: of results whose call nobody has seen little can be said. */
   read({ stray, event, line, index }: Recorded): void {
+    const { at } = event ?? {};
+    if (typeof at === "number" && at >= SECONDS.from && at < SECONDS.to) this.#seconds ??= { line, at };
     // What is no event is refused elsewhere.
     if (event?.type !== "tool-result" && event?.type !== "tool-call") return;
     // The events of a scenario are those of one line.
@@ -288,6 +295,12 @@ export class Complaints {
   end(): void {
     const more = this.count - COMPLAINTS;
     if (more > 0) tell(`${shown(this.#file)}: ${more} more like that`);
+    if (this.#seconds !== undefined) {
+      const { line, at } = this.#seconds;
+      tell(
+        `${shown(this.#file)}:${line}: "at": ${at} looks like seconds and counts milliseconds: pauses would be a thousandth of what they were`,
+      );
+    }
     this.#tell(this.#early, ["stands before its call", "stand before their calls"], "write each behind its call");
     this.#tell([...this.#strays.values()].flat(), ["fits no call", "fit no call"], "no call before has the callId");
   }
