@@ -39,7 +39,7 @@ interface Explanation {
     times: number;
     rungs: { level: string; threshold: number; missing: number }[];
     onlyTold?: true;
-    sightings: { seq: number; points?: number; total?: number; outcome?: string }[];
+    sightings: { seq: number; points?: number; total?: number; outcome?: string; since?: number }[];
     compared?: {
       first: number;
       second: number;
@@ -101,6 +101,24 @@ test("points are told as they came together, and what is missing to the next run
   ]);
   assert.deepEqual(lead.compared?.outcomes, [{ first: "12:01:02,", second: "12:01:03,", masked: "always" }]);
   assert.deepEqual(lead.compared?.arguments, []);
+});
+
+test("how much later each occurrence was is told where it was a while", async () => {
+  const start = 1_797_000_000_000;
+  const pauses = [0, 400, 3_000, 4_000];
+  let now = start;
+  const calls = pauses.flatMap((pause) => {
+    now += pause;
+    return pair("ls", { path: "quay" }, "crane.md").map((event) => ({ ...event, at: now }));
+  });
+  const name = await file("clock.jsonl", calls);
+  const [{ sightings }] = (await explained(name, "--at", "7")).findings as [Explanation["findings"][number]];
+  assert.deepEqual(
+    sightings.map(({ since }) => since),
+    [undefined, ...pauses.slice(1)],
+  );
+  const { stdout } = await loopwarden("explain", name, "--at", "7");
+  assert.match(stdout, /crane\.md\n.*#5 .*  3 s later\n.*#7 .*  4 s later\n/);
 });
 
 test("every change that is told is what a replay gives", async () => {

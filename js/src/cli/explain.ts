@@ -8,7 +8,7 @@ import { given, RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { type Recorded, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, rulesOf, scale, written } from "../replay/settings.ts";
-import { listed, outcome as outcomeOf, said, short } from "../replay/summarise.ts";
+import { duration, listed, outcome as outcomeOf, said, short } from "../replay/summarise.ts";
 import { WORTH } from "../replay/worth.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
@@ -44,6 +44,8 @@ const WIDTH = 96;
 const DIFFERENCES = 8;
 /** How many of the other rules are told. */
 const OTHERS = 5;
+/** Milliseconds from which it is told how much later a sighting was. */
+const LATER = 1000;
 /** How many sightings are told: the first one and the latest. */
 const SIGHTINGS = 8;
 
@@ -54,6 +56,8 @@ interface Sighting {
   step?: number;
   call?: string;
   outcome?: string;
+  /** Milliseconds since the one before it, of a run with times. */
+  since?: number;
   /** What it added; absent where the evidence cannot be seen growing. */
   points?: number;
   total?: number;
@@ -389,6 +393,7 @@ class Explanation {
     }
     for (const { seq } of finding.evidence) seen.add(seq);
     let before: number | undefined;
+    let latest: number | undefined;
     const rounds = new Map<string, number>();
     return [...seen]
       .filter((seq) => this.#places.has(seq))
@@ -409,13 +414,16 @@ class Explanation {
           : points === undefined || points > 0
             ? undefined
             : nothingOf(finding, points, sibling);
-        const step = this.#trace.events[place]?.event.step;
+        const { step, at } = this.#trace.events[place]?.event ?? {};
+        const since = at == null || latest === undefined ? undefined : at - latest;
+        latest = at ?? undefined;
         return {
           seq,
           line: this.#trace.events[place]?.line ?? 0,
           ...(step == null ? {} : { step }),
           ...(call === undefined ? {} : { call }),
           ...(outcome === undefined ? {} : { outcome }),
+          ...(since === undefined ? {} : { since }),
           ...(points === undefined ? {} : { points }),
           ...(total === undefined ? {} : { total }),
           ...(why === undefined ? {} : { why }),
@@ -766,7 +774,7 @@ class Explanation {
     const skipped = sightings.length - SIGHTINGS;
     const shown = skipped > 0 ? [...sightings.slice(0, 1), ...sightings.slice(1 - SIGHTINGS)] : sightings;
     const width = Math.max(...shown.map(({ seq }) => `#${seq}`.length), 0);
-    for (const [index, { seq, call, outcome, points, total, why }] of shown.entries()) {
+    for (const [index, { seq, call, outcome, since = 0, points, total, why }] of shown.entries()) {
       if (skipped > 0 && index === 1) yield paint("dim", `  … ${skipped} more`);
       const added =
         points === undefined
@@ -780,7 +788,9 @@ class Explanation {
         .join(" → ");
       const quote = told.has(`#${seq}`) && text !== "" ? paint("dim", "as above") : text;
       told.add(`#${seq}`);
-      yield `  ${`#${seq}`.padEnd(width)}  ${added.padEnd(9)}  ${quote}`;
+      const later =
+        since < LATER || index === 0 || (skipped > 0 && index === 1) ? "" : paint("dim", `  ${duration(since)} later`);
+      yield `  ${`#${seq}`.padEnd(width)}  ${added.padEnd(9)}  ${quote}${later}`;
       if (why !== undefined) yield paint("dim", `  ${"".padEnd(width)}  ${"".padEnd(9)}  ${why}`);
     }
     if (goals !== undefined) yield* toldGoals(goals);
