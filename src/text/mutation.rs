@@ -16,7 +16,7 @@ use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
 
 /// Verbs that change something, as words of a tool's name or as its action.
-const WRITES: [&str; 69] = [
+const WRITES: [&str; 70] = [
     "add",
     "append",
     "apply",
@@ -35,6 +35,7 @@ const WRITES: [&str; 69] = [
     "create",
     "delete",
     "deploy",
+    "dial",
     "disable",
     "drop",
     "edit",
