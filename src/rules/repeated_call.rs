@@ -12,7 +12,8 @@
 //! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
 //! and never refused. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
-//! well, and never refused, and what is more than a look counts 1 then. Nor is a look refused that comes a minute after the last at what is still under way.
+//! well, and never refused, and what is more than a look counts 1 then. Nor are looks refused that come a minute apart, at what
+//! tells that it is still under way.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
@@ -416,13 +417,13 @@ impl Entry {
     }
 
     /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its points, or
-    /// by repeats between which the agent did something new.
+    /// by repeats between which the agent did something new; or somebody waits by the minute.
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
-        let block = limits.block.saturating_mul(self.scale());
-        // Who looks once in a minute at what tells that it is still under way does what waiting is: he is told of, no more.
+        // A look a minute at what tells that it is still under way is what waiting is.
         if self.came.patient() && !self.came.failed() && i64::from(self.gap) >= PATIENT {
             return limits.nudge != 0;
         }
+        let block = limits.block.saturating_mul(self.scale());
         // Something new at first does not excuse the same laps ever after.
         let busy = u32::from(self.points.busy);
         let soft = loose.saturating_add(if busy * 2 > self.points.all { busy } else { 0 });

@@ -35,7 +35,8 @@ pub(crate) struct Came {
     pub(crate) sign: u32,
     /// Half of the same of the latest that was another one.
     other: u16,
-    /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
+    /// The sum of the whole numbers in its first lines, of an answer that came before what a field of it tells to be left, and by
+    /// how much it has fallen; of an error the fewest that were left.
     pub(crate) sum: u32,
     /// How often in a row it has fallen, and behind that a digest of by how much.
     fell: u16,
