@@ -12,8 +12,7 @@
 //! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
 //! and never refused. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
-//! well, and never refused, and what is more than a look counts 1 then. Nor are looks refused that come a minute apart, at what
-//! tells that it is still under way.
+//! well, and never refused. Nor are looks refused that come a minute apart, at what tells that it is still under way.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
@@ -572,8 +571,6 @@ impl Rule for RepeatedCall {
                         let gets_on = entry.sees_news(step) && (moves || acts(call, result));
                         let full = result.is_some_and(|result| step.leaves_more(result));
                         let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
-                        let worth = worth
-                            .map(|points| if busy && call.quiet != Empty::Nothing { points.min(1) } else { points });
                         is_another = worth.is_none();
                         entry.again(step, call, result, worth, busy);
                         entry

@@ -128,7 +128,7 @@ impl Rule for Stagnation {
                 let revisited = again && own.revisits.took(step, call, result, [listed, waits], edited);
                 let idle = waits || listed && !call.asks.shows();
                 let seen = own.views.took(step, call, result, Beside { changes, idle }, cx.salt);
-                let done = own.done.took(step, call, result, changes, cx.salt);
+                let done = own.done.took(step, call, result, changes);
                 if let Some(thing) = thing.filter(|thing| reached(thing.points())) {
                     return Some(thing.told(call, cx));
                 }

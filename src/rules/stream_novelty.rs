@@ -1,7 +1,9 @@
 //! Catches: text that goes round in circles without repeating itself exactly: the same thoughts in slightly other
-//! words, on end.
-//! Must not catch: lists with a common beginning, tables, markup and code (their words count a quarter), long reports, counting.
-//! Idea: what separates a drifting loop from honest text is how many of its word triples were never said before.
+//! words, on end; the same rows of a list or table under ever other numbers.
+//! Must not catch: lists with a common beginning, tables, markup and code (their words count a quarter), long reports, counting,
+//! what names something new in the same frame (songs, notes on each of a class), rows with other figures.
+//! Idea: what separates a drifting loop from honest text is how many of its word triples were never said before, and whether
+//! it names anything new; and whether all of its rows were there before, also those that came since the first of them.
 
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streams::{Listener, Streams, WHOLE, channel_words};
@@ -24,9 +26,9 @@ impl Listener for Novelty {
 
 impl Rule for StreamNovelty {
     const ID: &'static str = "stream-novelty";
-    const ABOUT: &'static str = "Text that goes round in circles in slightly other words, judged while it streams.";
-    const UNIT: &'static str =
-        "blocks of 64 words in a row, those that say least twice, those of prose without a new word five times";
+    const ABOUT: &'static str =
+        "Text that goes round in circles in slightly other words or under other numbers, judged while it streams.";
+    const UNIT: &'static str = "blocks of 64 words in a row, those that say least twice, those of prose without a new word five times; or sixes of words in lines that come round";
     const LIMITS: Limits = Limits::ladder(10, 20, 40, 0);
     const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Novelty>::SEES;
@@ -46,16 +48,31 @@ impl Rule for StreamNovelty {
         // No two texts drift alike: a loop is known by where in its task it began.
         let began = key("stream", &heard.onset.events.to_le_bytes());
         let identity = combine("stream-novelty", &[began, heard.agent, key("channel", channel.as_bytes())]);
-        let words = drift.blocks.saturating_mul(BLOCK_WORDS);
-        let message = format!("The last {words} words of the {channel} say little that was not said in it before");
+        let (kind, message) = if drift.rows > 0 {
+            let rows = drift.rows;
+            (
+                "known-rows",
+                format!("The last {rows} lines of the {channel} were all in it before, but for numbers that count on"),
+            )
+        } else {
+            let words = drift.blocks.saturating_mul(BLOCK_WORDS);
+            (
+                "few-new-words",
+                format!("The last {words} words of the {channel} say little that was not said in it before"),
+            )
+        };
         let told = Told {
-            kind: "few-new-words",
+            kind,
             identity,
             count: drift.points,
             confidence: u16::try_from(700 + drift.points.min(40) * 5).unwrap_or(1000),
             signature: cx.named(channel, '%', began),
             message,
-            instead: "Write down in one sentence what is decided and what is open, and act on the first open point.",
+            instead: if drift.rows > 0 {
+                "End the list, and say how many different entries there are."
+            } else {
+                "Write down in one sentence what is decided and what is open, and act on the first open point."
+            },
             recommendation: Recommendation::ChangeApproach,
             halt_reason: HaltReason::Stalled,
         };

@@ -35,8 +35,7 @@ pub(crate) struct Came {
     pub(crate) sign: u32,
     /// Half of the same of the latest that was another one.
     other: u16,
-    /// The sum of the whole numbers in its first lines, of an answer that came before what a field of it tells to be left, and by
-    /// how much it has fallen; of an error the fewest that were left.
+    /// The sum of the whole numbers in its first lines, and by how much it has fallen; of an error the fewest that were left.
     pub(crate) sum: u32,
     /// How often in a row it has fallen, and behind that a digest of by how much.
     fell: u16,
@@ -111,9 +110,6 @@ impl News {
         // By turns with another one.
         let swings = before.is_some_and(|before| before.other != 0 && before.other == half(now.sign));
         now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
-        if before.is_some() && !now.is_error() {
-            now.sum = Left::to_do(&result.output).unwrap_or(now.sum);
-        }
         if let Some(before) = alike {
             if now.is_error() {
                 now.sum = Left::of(&result.output).count();

@@ -458,6 +458,8 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
     let start = trimmed(answer);
     let objects = start.starts_with(['{', '[']) && start.contains(['"', '\'']);
     let (mut before, mut at, mut told, mut over) = ("", 0, !start.starts_with('{') || !objects, false);
+    // `"status": "success"` beside what was asked for tells of the request.
+    let (mut served, mut data) = (false, false);
     loop {
         let from = until(at, false);
         at = until(from, true);
@@ -479,12 +481,15 @@ pub(crate) fn may_change(answer: &str) -> Option<bool> {
             told = name_words(word).last().is_some_and(|last| listed(STATES, last));
             // `"completed": true`
             over |= listed(FINAL, word) && is("true");
+            data |= word == "data";
+        } else if told && before == "status" && word == "success" {
+            served = true;
         } else {
             over |= told && listed(FINAL, word);
         }
         before = word;
     }
-    Some(!over)
+    Some(!(over || served && !data))
 }
 
 /// What `text`, with single blanks, says.
@@ -987,6 +992,12 @@ mod tests {
             ["job 7: failed", "CrashLoopBackOff", "{\"state\":\"FAILED\"}", "needs a signature, which is required"]
         {
             assert_eq!(may_change(answer), Some(false), "{answer}");
+        }
+        // A request that was served says nothing about what it asks for.
+        let served = |more: &str| may_change(&["{\"status\":\"success\"", more, "}"].concat());
+        assert_eq!(served(r#","data":{"flow":["4.1"]}"#), Some(true));
+        for more in ["", r#","job":7"#, r#","data":{"state":"failed"}"#, r#","data":{"done":true}"#] {
+            assert_eq!(served(more), Some(false), "{more}");
         }
         assert_eq!(may_change(&"word ".repeat(300)), None);
     }

@@ -21,10 +21,6 @@ const VOLATILE_WORDS: [&str; 12] = [
 /// Last words that do, after another: `created_at`, `tookMs`.
 const VOLATILE_ENDS: [&str; 3] = ["at", "ms", "ns"];
 
-/// First words of a name that do where the last one is `version`: it counts how often something was written.
-const WRITTEN: [&str; 10] =
-    ["doc", "document", "entity", "lock", "object", "plan", "record", "resource", "row", "sheet"];
-
 /// Whole names that do.
 const VOLATILE_NAMES: [&str; 31] = [
     "calculatedid",
@@ -142,8 +138,7 @@ pub(super) fn named(name: &str) -> Named {
         last = word;
     }
     let limits_rate = first.eq_ignore_ascii_case("rate") && second.to_ascii_lowercase().starts_with("limit");
-    let counts_writes = last.eq_ignore_ascii_case("version") && listed(&WRITTEN, first);
-    if limits_rate || counts_writes || listed(&VOLATILE_ENDS, last) {
+    if limits_rate || listed(&VOLATILE_ENDS, last) {
         Named::Volatile
     } else if last.eq_ignore_ascii_case("id") {
         Named::Id
@@ -201,7 +196,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [&VOLATILE_WORDS[..], &VOLATILE_ENDS, &WRITTEN, &VOLATILE_NAMES, &DOINGS] {
+        for list in [&VOLATILE_WORDS[..], &VOLATILE_ENDS, &VOLATILE_NAMES, &DOINGS] {
             assert_sorted(list);
         }
     }

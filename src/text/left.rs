@@ -34,11 +34,6 @@ impl Left {
         fielded(answer, &FOUND).unwrap_or_else(|| Self::of(answer.lines().next().unwrap_or_default()))
     }
 
-    /// How many are still to be done, as a field of JSON tells.
-    pub(crate) fn to_do(answer: &str) -> Option<u32> {
-        fielded(answer, &TO_DO).map(|left| left.count)
-    }
-
     pub(crate) const fn count(&self) -> u32 {
         self.count
     }
@@ -73,9 +68,6 @@ const NAMES: [&str; 16] = [
     "violations",
     "warnings",
 ];
-
-/// The same of what is still to be done.
-const TO_DO: [&str; 3] = ["left", "pending", "remaining"];
 
 /// The same of what was found.
 const FOUND: [&str; 7] = ["count", "hits", "matches", "numfound", "total", "totalcount", "totalhits"];
@@ -133,13 +125,12 @@ fn counted(line: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::super::words::assert_sorted;
-    use super::{FOUND, Left, NAMES, TO_DO};
+    use super::{FOUND, Left, NAMES};
 
     #[test]
     fn fewer_of_the_same() {
         assert_sorted(&NAMES);
         assert_sorted(&FOUND);
-        assert_sorted(&TO_DO);
         let less = |now: &str, before: &str| Left::of(now).is_less(&Left::of(before));
         for (now, before) in [
             ("Found 12 errors in 3 files.", "Found 40 errors in 3 files."),

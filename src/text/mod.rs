@@ -38,6 +38,7 @@ mod refusal;
 mod request;
 mod results;
 mod root;
+mod rows;
 mod safe;
 mod said;
 mod scan;

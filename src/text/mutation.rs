@@ -16,7 +16,7 @@ use alloc::{borrow::Cow, vec::Vec};
 use serde_json::Value;
 
 /// Verbs that change something, as words of a tool's name or as its action.
-const WRITES: [&str; 70] = [
+const WRITES: [&str; 69] = [
     "add",
     "append",
     "apply",
@@ -35,7 +35,6 @@ const WRITES: [&str; 70] = [
     "create",
     "delete",
     "deploy",
-    "dial",
     "disable",
     "drop",
     "edit",

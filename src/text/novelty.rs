@@ -5,8 +5,9 @@
 //! itself exactly. Where not even a word is new in as many words of prose, that is worth much more: the same few things are
 //! said in ever other orders. As everywhere with streams, how the text was cut into pieces makes no difference.
 
+use super::rows::Rows;
+use super::stream::Layout;
 use crate::codec::codec;
-use crate::text::stream::Layout;
 use alloc::vec::Vec;
 
 /// Fingerprints remembered, one per slot: the newest of those that share it.
@@ -18,6 +19,9 @@ const PLAIN: u32 = 4;
 /// New words below which a block says little, and below which it says so little that it counts twice, in per cent.
 const LITTLE: u32 = 40;
 const LEAST: u32 = 25;
+
+/// Words that were never heard before, beyond which a block says something all the same: whose list it is, what befell this time.
+const NAMED: u32 = 1;
 
 /// What a block of prose is worth in which at most one word is new; as many blocks as all the words that were said are worth
 /// nothing, for in a long text such come by chance.
@@ -31,8 +35,10 @@ pub(crate) struct Drift {
     pub(crate) points: u32,
     /// Characters before the first of them.
     pub(crate) offset: u64,
+    /// Rows that come round, where that is what drifts.
+    pub(crate) rows: u32,
 }
-codec!(struct Drift { blocks, points, offset });
+codec!(struct Drift { blocks, points, offset, rows });
 
 /// Where the stream is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,17 +47,16 @@ struct Cursor {
     characters: u64,
     /// Hash of the word that is being said; 0 between words.
     word: u32,
-    /// It begins with a digit.
+    /// It has a digit; and the one before had.
     number: bool,
+    follows: bool,
 }
-codec!(struct Cursor { layout, characters, word, number });
+codec!(struct Cursor { layout, characters, word, number, follows });
 
 impl Cursor {
     #[inline]
     fn letter(&mut self, letter: u32) {
-        if self.word == 0 {
-            self.number = letter.wrapping_sub(u32::from(b'0')) < 10;
-        }
+        self.number = letter.wrapping_sub(u32::from(b'0')) < 10 || self.word != 0 && self.number;
         self.word = next(self.word, letter);
     }
 }
@@ -59,11 +64,12 @@ impl Cursor {
 /// The words of a text's prose, as far as a table remembers them, and whether any was new of late.
 #[derive(Clone, Debug, Default)]
 struct Prose {
-    /// Fingerprints of a byte each, the one that was entered last first; 0 is none.
-    seen: Vec<[u8; WAYS]>,
+    heard: Heard,
     /// Words of this block, and the new ones among them.
     words: u32,
     new: u32,
+    /// Words that were new since it was last asked, numbers aside.
+    named: u32,
     /// Words that were new in all.
     distinct: u32,
     /// Characters before this block.
@@ -71,33 +77,57 @@ struct Prose {
     /// Blocks in a row without a new word.
     barren: Drift,
 }
-codec!(struct Prose { seen, words, new, distinct, block, barren });
+codec!(struct Prose { heard, words, new, named, distinct, block, barren });
 
 /// Places in the table of words, and how many words each holds.
 const PLACES: usize = 128;
 const WAYS: usize = 4;
 
-impl Prose {
-    /// Takes a word in, and tells whether it ends a block. A number that was said before is none: those of a table come again.
+/// Words that were heard, in places of which there are always as many: fingerprints of a byte each, the one that was entered last first; 0 is none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heard(Vec<[u8; WAYS]>);
+codec!(struct Heard(_));
+
+impl Heard {
+    /// Whether a word was not heard before, as far as is known.
     #[inline]
-    fn take(&mut self, word: u32, number: bool, characters: u64) -> bool {
+    pub(super) fn learn(&mut self, word: u32, places: usize) -> bool {
+        if self.0.len() != places {
+            self.0.resize(places, [0; WAYS]);
+        }
         let hash = word.wrapping_mul(0x9e37_79b1);
         let fingerprint = (hash >> 16 & 0xff).max(1);
-        let Some(place) = self.seen.get_mut((hash >> 25) as usize % PLACES) else { return false };
+        let Some(place) = self.0.get_mut((hash >> 25) as usize % places) else { return false };
         let known = u32::from_le_bytes(*place);
         // A byte that is the fingerprint leaves its high bit.
         let other = known ^ fingerprint.wrapping_mul(0x0101_0101);
-        if other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080 == 0 {
+        let new = other.wrapping_sub(0x0101_0101) & !other & 0x8080_8080 == 0;
+        if new {
             *place = (known << 8 | fingerprint).to_le_bytes();
+        }
+        new
+    }
+
+    pub(super) fn fits(&self, places: usize) -> bool {
+        self.0.is_empty() || self.0.len() == places
+    }
+}
+
+impl Prose {
+    /// Takes a word in, and tells whether it ends a block. A number that was said before is none: those of a table come again.
+    #[inline]
+    fn take(&mut self, word: u32, cursor: &Cursor, names: bool) -> bool {
+        if self.heard.learn(word, PLACES) {
             self.new += 1;
-        } else if number {
+            self.named += u32::from(names);
+        } else if cursor.number {
             return false;
         }
         self.words += 1;
         if self.words < BLOCK_WORDS {
             return false;
         }
-        self.ends(characters);
+        self.ends(cursor.characters);
         true
     }
 
@@ -119,7 +149,7 @@ impl Prose {
     }
 
     fn fits(&self) -> bool {
-        (self.seen.is_empty() || self.seen.len() == PLACES) && self.words < BLOCK_WORDS && self.new <= self.words
+        self.heard.fits(PLACES) && self.words < BLOCK_WORDS && self.new <= self.words && self.named <= BLOCK_WORDS
     }
 }
 
@@ -150,15 +180,15 @@ pub(crate) struct Novelty {
     block: u64,
     drift: Drift,
     prose: Prose,
+    pub(super) rows: Rows,
 }
-codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift, prose });
+codec!(struct Novelty { seen, cursor, before, sum, weight, new, block, drift, prose, rows });
 
 impl Novelty {
     /// Goes on by a piece of text; the drift in it that weighs most.
     pub(crate) fn feed(&mut self, text: &str) -> Drift {
         if self.seen.len() != SLOTS {
             self.seen.resize(SLOTS, 0);
-            self.prose.seen.resize(PLACES, [0; WAYS]);
         }
         let mut heaviest = self.drift();
         // Kept apart from the rest of the state, so that they stay in registers.
@@ -170,14 +200,13 @@ impl Novelty {
             if letter != 0 && cursor.layout.is_settled() {
                 // Within a word nothing else can happen.
                 let (before, mut word) = (at, cursor.word);
-                if word == 0 {
-                    cursor.number = letter.is_ascii_digit();
-                }
+                let mut letters = if word == 0 || !cursor.number { LETTER } else { 0 };
                 while let Some(letter) = bytes.get(at).map(|byte| self::letter(*byte)).filter(|letter| *letter != 0) {
                     word = next(word, u32::from(letter));
+                    letters &= letter;
                     at += 1;
                 }
-                cursor.word = word;
+                (cursor.word, cursor.number) = (word, letters & LETTER == 0);
                 cursor.characters = cursor.characters.saturating_add((at - before) as u64);
                 continue;
             }
@@ -199,6 +228,10 @@ impl Novelty {
             cursor.layout.byte(byte);
             cursor.characters = cursor.characters.saturating_add(1);
             at += 1;
+            if byte == b'\n' {
+                let round = self.rows.ends(cursor.characters);
+                heaviest = round.filter(|round| round.points > heaviest.points).unwrap_or(heaviest);
+            }
         }
         self.cursor = cursor;
         heaviest
@@ -229,10 +262,13 @@ impl Novelty {
         // Of a script without blanks two characters are what a word is elsewhere, so that half of the pairs are enough.
         if !(alone && word & 1 == 0) && cursor.layout.is_prose() {
             let said = if alone { word ^ second.rotate_left(13) } else { word };
-            if self.prose.take(said, cursor.number, cursor.characters) && self.prose.barren.points > heaviest.points {
+            let names = !(cursor.number || alone && cursor.follows);
+            if self.prose.take(said, cursor, names) && self.prose.barren.points > heaviest.points {
                 *heaviest = self.prose.barren;
             }
         }
+        self.rows.word(word, cursor.number, alone && word & 1 == 0);
+        cursor.follows = cursor.number;
         let hash = mix(mix(mix(0, first), second), word).wrapping_mul(0xd6e8_feb8_6659_fd93);
         self.sum = mix(self.sum, word);
         self.before = [second, word];
@@ -244,13 +280,15 @@ impl Novelty {
         }
         self.weight += weight;
         if self.weight >= BLOCK {
+            let named = core::mem::take(&mut self.prose.named);
             if self.new * 100 < self.weight * LITTLE {
                 if self.drift.blocks == 0 {
                     self.drift.offset = self.block;
                 }
                 let least = self.new * 100 < self.weight * LEAST;
                 self.drift.blocks = self.drift.blocks.saturating_add(1);
-                self.drift.points = self.drift.points.saturating_add(1 + u32::from(least));
+                let points = 1 + u32::from(least);
+                self.drift.points = self.drift.points.saturating_add(if named > NAMED { 0 } else { points });
                 if self.drift.points > heaviest.points {
                     *heaviest = self.drift;
                 }
@@ -263,7 +301,9 @@ impl Novelty {
 
     /// The drift that goes on.
     pub(crate) fn drift(&self) -> Drift {
-        if self.prose.barren.points > self.drift.points { self.prose.barren } else { self.drift }
+        let drift = if self.prose.barren.points > self.drift.points { self.prose.barren } else { self.drift };
+        let round = self.rows.drift();
+        if round.points > drift.points { round } else { drift }
     }
 
     /// Whether two streams have been told the same words.
@@ -274,9 +314,12 @@ impl Novelty {
     /// Whether a restored state is within its caps.
     pub(crate) fn fits(&self) -> bool {
         let table = self.seen.is_empty() || self.seen.len() == SLOTS;
-        table && self.weight < BLOCK && self.new <= self.weight && self.prose.fits()
+        table && self.weight < BLOCK && self.new <= self.weight && self.prose.fits() && self.rows.fits()
     }
 }
+
+/// The bit that all of [`LETTERS`] have but the digits.
+const LETTER: u8 = 0x40;
 
 /// ASCII letters, digits and `_` in lower case; 0 for every other byte.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time: an index out of range would not build")]
@@ -378,6 +421,23 @@ mod tests {
         let pairs = (0..30).flat_map(|one| (0..30).flat_map(move |other| [one, other]));
         let pairs: String = pairs.filter_map(|n| char::from_u32(0x4e00 + n)).take(700).collect();
         assert_eq!(barren(&pairs), 0);
+    }
+
+    #[test]
+    fn whose_turn_it_is() {
+        let turn = |who: &str| {
+            format!("{who} rows well this week and helps the others where it can, and is to oil the locks. ")
+        };
+        let name = |n: u8| format!("{}o{}a", char::from(b'b' + n / 9), char::from(b'b' + n % 9));
+        let turns = |who: &dyn Fn(u8) -> String| drift(&(0..60).map(|n| turn(&who(n))).collect::<String>()).points;
+        assert!(turns(&name) <= 1);
+        // Numbers, and few names over and over, are nobody's turn.
+        for who in [&(|n: u8| format!("{n}")) as &dyn Fn(u8) -> String, &|n| format!("crew{n}"), &|n| name(n % 5)] {
+            assert!(turns(who) >= 15);
+        }
+        // A number beside a sign of a script without blanks makes no word.
+        let lap = |n: u8| format!("所以阀门必须先打开再关闭，然后第{n}号苗床必须浇水，");
+        assert!(drift(&(0..90).map(lap).collect::<String>()).points >= 30);
     }
 
     #[test]

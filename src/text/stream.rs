@@ -314,6 +314,16 @@ fn is_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// Whether so many blanks in a row are in a text that a further one is as any other.
+fn holds_blanks(text: &[u8]) -> bool {
+    let mut from = 0;
+    while let Some(row) = text.get(from..from + BLANKS) {
+        let Some(last) = row.iter().rposition(|byte| !is_blank(byte)) else { return true };
+        from += last + 1;
+    }
+    false
+}
+
 #[inline(never)]
 fn blank_alike(before: &[u8], text: &mut [u8]) {
     let mut row = before.iter().rev().take(BLANKS).take_while(|byte| is_blank(byte)).count();
@@ -450,10 +460,8 @@ impl Periods {
     #[inline]
     fn blank_alike(&mut self, from: usize) {
         let (before, text) = self.tail.split_at_mut(from);
-        // So many in a row hold one of every so many bytes.
-        let holds = text.iter().skip(BLANKS - 1).step_by(BLANKS).any(is_blank);
-        let goes_on = || text.first().is_some_and(is_blank) && before.last().is_some_and(is_blank);
-        if holds || goes_on() {
+        let goes_on = text.first().is_some_and(is_blank) && before.last().is_some_and(is_blank);
+        if goes_on || holds_blanks(text) {
             blank_alike(before, text);
         }
     }

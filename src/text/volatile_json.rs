@@ -336,8 +336,6 @@ mod tests {
             ),
             // An id of the answer itself goes where it is drawn.
             (r#"{"ok":true,"rid":"88e56fc1","op":"3edd62","run":"60a5b73e","rev":7}"#, r#"{"ok":true}"#),
-            (r#"{"ok":true,"planVersion":107,"resource_version":"88121"}"#, r#"{"ok":true}"#),
-            (r#"{"app_version":"2.1","version":7}"#, r#"{"app_version":"2.1","version":7}"#),
             (r#"{"op":"add","run":"r-17","ref":"main"}"#, r#"{"op":"add","ref":"main","run":"r-17"}"#),
             (r#"[{"a":1,"in":{"pid":4,"execution_count":7,"b":2}}]"#, r#"[{"a":1,"in":{"b":2}}]"#),
             (

@@ -1,7 +1,7 @@
 //! What is done, and looked at again although nothing was changed since: a suite of tests that pass, in ever other spellings and
 //! with looks at the change in between; a job that is over, after one pause and the next, in one form or another.
 
-use super::{FULL, Found, trouble};
+use super::{FULL, Found};
 use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
@@ -14,8 +14,6 @@ use alloc::boxed::Box;
 
 /// Parts of a suite that are known to pass.
 const PARTS: usize = 8;
-/// Calls and what they came to that are known.
-const LOOKED: usize = 8;
 /// Looks after the first one that are told of.
 const LOOKS: u32 = 3;
 
@@ -34,15 +32,13 @@ struct Looks {
     /// What was said of what is over, and a mark of the latest call with its answer.
     words: Vocabulary,
     latest: u32,
-    /// Calls by which somebody looked, and what each of them came to.
-    looked: Recent<LOOKED>,
     over: Streak,
 }
-codec!(struct Looks { changes, parts, running, passed, words, latest, looked, over });
+codec!(struct Looks { changes, parts, running, passed, words, latest, over });
 
 impl Done {
     /// Takes in a step with the number of changes made before it, and tells whether it looked at what had been done before.
-    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, changes: u32, salt: u64) -> bool {
+    pub(super) fn took(&mut self, step: &Step, call: &Call, result: &ToolResult, changes: u32) -> bool {
         let (facts, output) = (&step.facts, result.output.as_str());
         let pass = match call.sees {
             _ if facts.failed => Some(false),
@@ -82,9 +78,7 @@ impl Done {
         let latest = mark(combine("stagnation/over", &[call.key, facts.light]));
         // Who lets time pass and does not say so waits where nothing at all moves.
         let moved = core::mem::replace(&mut looks.latest, latest) != latest;
-        // Figures that move under the same call are what it looks for.
-        let measures = looks.looked.met(mark(call.key)) & !looks.looked.met(latest) && trouble(step, result, salt) == 0;
-        if new || (measures || moved && !step.slept) && !hopeless {
+        if new || moved && !step.slept && !hopeless {
             return false;
         }
         looks.over.add(step.sighting, step.onset);
@@ -189,15 +183,6 @@ mod tests {
         let again =
             ["failed after 41s", "running", "failed after 38s", "pending", "failed after 40s", "queued", "failed"];
         looks(again).expect(RULE, &[]);
-        // Somebody measures what is well.
-        let measure = |flow: &str| {
-            let answer = format!(r#"{{"status":"success","flow":{flow}}}"#);
-            let sleep = step("ann", "bash", r#"{"command":"sleep 240"}"#, "");
-            sleep.into_iter().chain(step("ann", "weir_query", r#"{"of":"flow"}"#, &answer)).collect::<Vec<_>>()
-        };
-        let measured = |flows: [&'static str; 8]| events("{}", flows.map(measure).concat());
-        measured(["6.11", "7.24", "5.90", "6.48", "9.02", "6.75", "7.31", "5.57"]).expect(RULE, &[]);
-        measured(["6.11"; 8]).strongest(RULE, Nudge);
         // Each tells something else.
         let parts =
             ["crane failed", "hold failed, too", "pilot succeeded", "tug finished", "customs failed", "gate expired"];
