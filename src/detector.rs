@@ -810,6 +810,7 @@ impl Judging<'_> {
             edit,
             quiet: text::quiet(call, &named, mutates, asks),
             asks,
+            pages: !mutates && text::pages(call),
             kind,
             frame,
             sees,

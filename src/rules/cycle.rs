@@ -305,7 +305,11 @@ impl Walk {
                 confidence: u16::try_from(650 + laps.min(7) * 50).unwrap_or(1000),
                 signature: cx.named(&format!("cycle:{period}"), '#', shown),
                 message,
-                instead: "Decide which of the steps should have had another outcome, and change what feeds it.",
+                instead: if scale > 1 {
+                    "Find out whether what is waited for is still alive, or end the wait."
+                } else {
+                    "Decide which of the steps should have had another outcome, and change what feeds it."
+                },
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Oscillating,
             }

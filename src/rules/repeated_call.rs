@@ -469,6 +469,8 @@ impl Entry {
             message,
             instead: if custom {
                 "Find out what keeps it as it is and change that, or reach the goal in another way."
+            } else if scale > 1 && i64::from(self.gap) >= PATIENT {
+                "Find out whether what is waited for is still alive, or end the wait."
             } else if scale > 1 {
                 "Wait longer between looks, or find out whether what is waited for is still alive."
             } else if self.came.failed() {

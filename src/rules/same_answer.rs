@@ -9,11 +9,11 @@
 //! told of twice as many.
 
 use crate::codec::codec;
-use crate::model::{HaltReason, Level, Recommendation};
+use crate::model::{HaltReason, Level, Recommendation, ToolResult};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View};
 use crate::state::{Call, Onset, Ring, Sighting, Step};
-use crate::text::{Asks, Key, combine, enters, printable};
+use crate::text::{Asks, Key, combine, enters, printable, records, salted};
 use alloc::format;
 
 /// Steps looked back at, at most.
@@ -51,11 +51,15 @@ struct Seen {
 codec!(struct Seen { answer, call, asks, of_batch, target, round, step, mutations, sighting, onset });
 
 /// Whether an answer says enough to be compared.
-fn substantial(step: &Step, call: &Call, length: usize) -> bool {
+fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> bool {
     let Call { asks, mutates, compare_answers, .. } = *call;
     let facts = &step.facts;
     if facts.failed || facts.negative || facts.waiting {
         return false;
+    }
+    // The same list on the next page is no next page.
+    if page {
+        return true;
     }
     if compare_answers {
         return facts.letters > 0;
@@ -66,7 +70,7 @@ fn substantial(step: &Step, call: &Call, length: usize) -> bool {
         Asks::Nothing | Asks::Handover | Asks::Plan => false,
     };
     // A form shows the same while its fields are filled, one after the other.
-    (telling || length >= LONG && !mutates) && !enters(&call.name)
+    (telling || result.output.len() >= LONG && !mutates) && !enters(&call.name)
 }
 
 impl State {
@@ -121,15 +125,17 @@ impl Rule for SameAnswer {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         let Fact::Step(step, result) = fact else { return None };
         let call = step.call.as_ref()?;
-        if call.polling || !substantial(step, call, result.output.len()) {
+        let records = if call.pages { records(&result.output) } else { None };
+        if call.polling || !substantial(step, call, result, records.is_some()) {
             return None;
         }
-        let answer = combine("same-answer", &[step.tool, step.agent, step.facts.light]);
+        let said = records.map_or(step.facts.light, |records| salted("same-answer", cx.salt, records.as_bytes()));
+        let answer = combine("same-answer", &[step.tool, step.agent, said]);
         let newest = Seen {
             answer,
             call: call.key,
-            asks: call.asks,
-            of_batch: call.asks == Asks::Nothing && call.target.is_none() && !call.compare_answers,
+            asks: if records.is_some() { Asks::Search } else { call.asks },
+            of_batch: records.is_none() && call.asks == Asks::Nothing && call.target.is_none() && !call.compare_answers,
             target: call.target,
             round: call.round,
             step: step.index,
@@ -153,7 +159,7 @@ impl Rule for SameAnswer {
                 identity: answer,
                 count,
                 confidence: confidence(400, 50, count),
-                signature: cx.named(&name, '=', combine("same-answer", &[step.tool, step.facts.light])),
+                signature: cx.named(&name, '=', combine("same-answer", &[step.tool, said])),
                 message: format!("`{name}` gave the same answer to {count} different calls"),
                 instead: "Take the answer as it is and change what it depends on, or look somewhere else.",
                 recommendation: Recommendation::ChangeApproach,
@@ -162,7 +168,7 @@ impl Rule for SameAnswer {
             let mut same: alloc::vec::Vec<_> = state.same(&newest).map(|seen| (seen.sighting, seen.onset)).collect();
             same.reverse();
             let mut signal = Streak::of(same.into_iter()).signal(told);
-            let seldom = call.asks == Asks::Record || newest.of_batch;
+            let seldom = newest.asks == Asks::Record || newest.of_batch;
             let elsewhere = seldom || state.elsewhere(&newest);
             let nudge = if seldom { limits.nudge } else { cx.limits.nudge };
             signal.extra.only_told = elsewhere;
@@ -194,8 +200,12 @@ impl Rule for SameAnswer {
 #[cfg(test)]
 mod tests {
     use crate::model::Level::{Block, Halt, Nudge};
-    use crate::rules::testing::Script;
-    use alloc::{format, string::String};
+    use crate::rules::testing::{Script, events, step};
+    use alloc::{
+        format,
+        string::{String, ToString},
+        vec::Vec,
+    };
 
     const RULE: &str = "same-answer";
 
@@ -236,6 +246,20 @@ mod tests {
         };
         Script::new("{}").play(&about(7)).expect(RULE, &[]);
         Script::new("{}").play(&about(8)).expect(RULE, &[(15, Block)]);
+        // A page that shows what the one before it did, whatever it tells about itself; and pages that are only worked on.
+        let pages = |tool: &str, args: &str, answer: &dyn Fn(usize) -> String| {
+            let page = |n: usize| step("ann", tool, &args.replace('#', &n.to_string()), &answer(n));
+            events("{}", (1..=9).flat_map(page).collect::<Vec<_>>())
+        };
+        let gulls = r#"[{"id":1,"gull":"Ann"},{"id":2,"gull":"Bo"}]"#;
+        let numbered = |n: usize| format!(r#"{{"page":{n},"gulls":{gulls},"next":{}}}"#, n + 1);
+        for args in [r#"{"page":#}"#, r#"{"url":"https://gulls.example/all?page=#"}"#, r#"{"cursor":"c#"}"#] {
+            assert_eq!(pages("list_gulls", args, &numbered).findings(RULE).first().unwrap().count, 4, "{args}");
+        }
+        pages("list_gulls", r#"{"page":#}"#, &numbered).last(RULE, Block);
+        pages("list_gulls", r#"{"page":#}"#, &|n| gulls.replace("Bo", &n.to_string())).expect(RULE, &[]);
+        pages("print", r#"{"page":#}"#, &|_| String::from(r#"{"ok":true,"message":"the page is at the printer"}"#))
+            .expect(RULE, &[]);
         // The same call is another rule's.
         Script::new("{}").play(&"web_search/one:the_very_same_list ".repeat(6)).expect(RULE, &[]);
     }

@@ -80,6 +80,8 @@ pub(crate) struct Call {
     /// A success that holds no more than this says that all went well, not that nothing was found.
     pub(crate) quiet: Empty,
     pub(crate) asks: Asks,
+    /// It asks for one page of a list.
+    pub(crate) pages: bool,
     /// Whose changes may have changed what comes of it.
     pub(crate) sees: Sees,
     pub(crate) onset: Onset,
@@ -100,7 +102,7 @@ pub(crate) struct Call {
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
-    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, sees, onset, pause, echo, id, task,
+    name, tool, kind, frame, key, raw, agent, round, target, mutates, writes, limit, edit, polling, watches, idles, compare_answers, quiet, asks, pages, sees, onset, pause, echo, id, task,
     named, vetoed, asked, refused,
 } raw);
 
@@ -311,6 +313,7 @@ impl Call {
             compare_answers: false,
             quiet: Empty::Nothing,
             asks: Asks::Nothing,
+            pages: false,
             sees: Sees::Own,
             onset: Onset::default(),
             echo: Late::default(),

@@ -538,6 +538,45 @@ pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
     }
 }
 
+/// Names of arguments and parameters that tell which page of a list is asked for.
+const PAGES: [&str; 13] = [
+    "after",
+    "cursor",
+    "nextpagetoken",
+    "offset",
+    "page",
+    "pageindex",
+    "pageno",
+    "pagenum",
+    "pagenumber",
+    "pagetoken",
+    "skip",
+    "startat",
+    "startindex",
+];
+
+/// Whether one page of a list is asked for, by an argument or a parameter of a URL.
+pub(crate) fn pages(call: &ToolCall) -> bool {
+    let fields = call.args.as_ref().and_then(Value::as_object);
+    let named = |name: &str| listed_name(&PAGES, name);
+    let parameters = |url: &str| {
+        let mut query = url.split_once('?').into_iter().flat_map(|(_, query)| query.split('&'));
+        query.any(|parameter| parameter.split_once('=').is_some_and(|(name, _)| named(name)))
+    };
+    fields.into_iter().flatten().any(|(name, value)| match value {
+        Value::Number(_) => named(name),
+        // A name is no place in a list.
+        Value::String(text) => parameters(text) || text.bytes().any(|byte| byte.is_ascii_digit()) && named(name),
+        _ => false,
+    })
+}
+
+/// The records of JSON that an answer lists, without what it tells about their page.
+pub(crate) fn records(answer: &str) -> Option<&str> {
+    let list = answer.find('[').zip(answer.rfind(']')).and_then(|(from, to)| answer.get(from..to))?;
+    list.get(1..)?.trim_start().starts_with('{').then_some(list)
+}
+
 /// Words that say nothing about what is asked.
 const FILLERS: [&str; 24] = [
     "a", "about", "an", "and", "are", "at", "by", "for", "from", "how", "in", "is", "me", "of", "on", "or", "please",
@@ -610,6 +649,7 @@ mod tests {
         assert_sorted(&ASKED);
         assert_sorted(&SOUGHT);
         assert_sorted(&SEEKS);
+        assert_sorted(&PAGES);
         for list in
             [&DELEGATES[..], &SEARCHES, &INTERFACES, &PICTURES, &FILLERS, &WAITS, &MILLISECONDS, &SLEEPERS, &LATER]
         {
