@@ -914,13 +914,15 @@ impl Judging<'_> {
         let sees = call.as_ref().map_or(Sees::All, |call| call.sees);
         let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
         let mut remade = false;
+        // Each step of a bisection is another one, in the same words.
+        let narrows = !facts.failed && text::narrows(&result.output);
         if let Some(call) = &call
             && call.mutates
             && result.outcome == Outcome::Ok
             && !facts.failed
         {
             remade = self.run.counted.remakes(call.key);
-            self.run.mutation(call);
+            self.run.mutation(call, if narrows { facts.light } else { 0 });
         }
         changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
         let [own, seen_changes, all] = changes;
@@ -937,6 +939,7 @@ impl Judging<'_> {
             kin: Kin::default(),
             is_news: false,
             fewer: false,
+            narrows,
             previous: if handed { self.run.counted.steps.saturating_sub(1) } else { previous },
             news: worker.news.into(),
             news_round: worker.round,
@@ -1018,6 +1021,7 @@ impl Judging<'_> {
             kin: Kin::default(),
             is_news: false,
             fewer: false,
+            narrows: false,
             previous: self.run.counted.customs.saturating_sub(1).into(),
             news: 0,
             news_round: 0,

@@ -102,6 +102,10 @@ impl Rule for Stagnation {
                 let thought = call.is_thought(step, result);
                 let reached = |points: u32| cx.limits.reached(points, 1);
                 let own = state.agents.of(step.agent);
+                if step.narrows {
+                    own.begins_anew();
+                    return None;
+                }
                 if own.plans.took(step, call, thought) && reached(own.plans.points()) {
                     return own.plans.told(cx);
                 }
@@ -208,6 +212,26 @@ mod tests {
     fn log(at: usize, says: &str) -> (&'static str, String, &'static str, String) {
         let line = format!(r#"{{"command":"berthctl log crane-{at}f8-x{at}m"}}"#);
         ("bash", line, "ok", format!("started {at}00 ms ago\nloading the plan of berth\n{says}"))
+    }
+
+    #[test]
+    fn a_bisection() {
+        let check = |at: usize| {
+            (
+                "bash",
+                String::from(r#"{"command":"make check"}"#),
+                "error",
+                format!("berth {at}: error: the tide table is upside down"),
+            )
+        };
+        let step = |said: &'static str| {
+            move |at: usize| {
+                let left = format!("{said}{} revisions left to test after this\n[{at}f09] quay", 4096 >> at);
+                ("bash", String::from(r#"{"command":"git bisect bad"}"#), "ok", left)
+            }
+        };
+        play((0..12).flat_map(|at| [check(at), step("Bisecting: ")(at)])).expect(RULE, &[]);
+        play((0..12).flat_map(|at| [check(at), step("Left: ")(at)])).strongest(RULE, Nudge);
     }
 
     #[test]

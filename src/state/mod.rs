@@ -442,9 +442,9 @@ impl Run {
         }
     }
 
-    /// Remembers a successful change.
-    pub(crate) fn mutation(&mut self, call: &Call) {
-        if self.counted.mutation(call.key, call.agent, call.writes) {
+    /// Remembers a successful change, and what tells it from others in the same words.
+    pub(crate) fn mutation(&mut self, call: &Call, apart: Key) {
+        if self.counted.mutation(call.key ^ apart, call.agent, call.writes) {
             self.lanes.changed();
         }
     }

@@ -110,17 +110,15 @@ impl News {
         // By turns with another one.
         let swings = before.is_some_and(|before| before.other != 0 && before.other == half(now.sign));
         now.other = before.map_or(0, |before| if alike.is_some() { before.other } else { half(before.sign) });
-        if let Some(before) = alike {
-            if now.is_error() {
-                now.sum = Left::of(&result.output).count();
-                step.fewer = now.sum != 0 && now.sum < before.sum;
-                now.sum =
-                    if before.sum == 0 || now.sum == 0 { now.sum.max(before.sum) } else { now.sum.min(before.sum) };
-            } else {
-                let by = before.sum.saturating_sub(now.sum);
-                let short = ((by ^ by >> AMOUNT) as u16) << OFTEN.count_ones();
-                now.fell = if by == 0 { 0 } else { short | ((before.fell & OFTEN) + 1).min(OFTEN) };
-            }
+        // Fewer errors are fewer, whatever the first of them is.
+        if let Some(before) = before.filter(|before| before.is_error() && now.is_error()) {
+            now.sum = Left::of(&result.output).count();
+            step.fewer = now.sum != 0 && now.sum < before.sum;
+            now.sum = if before.sum == 0 || now.sum == 0 { now.sum.max(before.sum) } else { now.sum.min(before.sum) };
+        } else if let Some(before) = alike {
+            let by = before.sum.saturating_sub(now.sum);
+            let short = ((by ^ by >> AMOUNT) as u16) << OFTEN.count_ones();
+            now.fell = if by == 0 { 0 } else { short | ((before.fell & OFTEN) + 1).min(OFTEN) };
         }
         // By the same again, or for the third time in a row.
         let falls = alike.is_some_and(|before| {

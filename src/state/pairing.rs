@@ -151,6 +151,8 @@ pub(crate) struct Step {
     /// It brought something new; it failed as the one before it, and fewer are left of what it complains about.
     pub(crate) is_news: bool,
     pub(crate) fewer: bool,
+    /// It went well, and took out another part of what is searched for by halves.
+    pub(crate) narrows: bool,
     /// Number of its agent's latest step before it, and of the latest that brought something new, with a mark of the round; 0 for none.
     pub(crate) previous: u64,
     pub(crate) news: u64,

@@ -433,6 +433,11 @@ const STATES: &str = "condition conclusion detail details error event exit hint 
 /// Bytes of an answer that tells a state, at most.
 const STATE_ANSWER: usize = 1200;
 
+/// Whether an answer tells that a part of what is searched by halves was taken out.
+pub(crate) fn narrows(answer: &str) -> bool {
+    ["Bisecting: ", "Testing changeset "].iter().any(|said| answer.starts_with(said))
+}
+
 /// Whether an answer about the state of something tells that nothing will come of it.
 pub(crate) fn is_hopeless(answer: &str) -> bool {
     let listed = |word: &str| HOPELESS.split(' ').any(|listed| same(listed, word));

@@ -58,7 +58,7 @@ mod vocabulary;
 mod volatile_json;
 mod words;
 
-pub(crate) use answer::{is_hopeless, may_change};
+pub(crate) use answer::{is_hopeless, may_change, narrows};
 pub(crate) use artifact::{document, failing_tests, patch};
 pub(crate) use asked::{ordered_times, orders_sweep, orders_wait};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};

@@ -37,6 +37,12 @@ pub(super) struct Agent {
 }
 codec!(struct Agent { mark, last, kinds, things, rederived, trouble, views, revisits, plans, done });
 
+impl Agent {
+    pub(super) fn begins_anew(&mut self) {
+        *self = Self { mark: self.mark, last: self.last, ..Self::default() };
+    }
+}
+
 impl Agents {
     /// The one whose step is taken in; where it is none of the two, one that has done nothing.
     pub(super) fn of(&mut self, agent: Key) -> &mut Agent {
