@@ -110,11 +110,16 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["explain", "a", "--lvl", "halt"], /unknown option --lvl$/m],
     [["replay", "a", "--level", "stop"], /--level stop: expected one of observe, nudge, block, gate, halt/],
     [["replay", "a", "--format", "xml"], /--format xml: expected one of trace, claude-code, openai, .*opentelemetry/],
-    [["replay", "a", "--format", "antropic"], /--format antropic, did you mean anthropic\?/],
+    [
+      ["replay", "a", "--format", "antropic"],
+      /--format antropic: expected one of trace, .*, opentelemetry; did you mean anthropic\?/,
+    ],
     [["replay", "a", "--reporter", "xml"], /--reporter xml: expected one of junit, sarif, github/],
     [["eval"], /which files or folders\?/],
     [["config", "chek", "a"], /expected `check FILE`/],
-    [["schema", "evnt"], /did you mean event\?/],
+    [["schema", "evnt"], /none for evnt: expected one of event, verdict, .*, error; did you mean event\?/],
+    [["replay", "a", "--level", "hallt"], /--level hallt: expected one of observe, .*, halt; did you mean halt\?/],
+    [["tune", "a", "--unlabelled", "foo"], /--unlabelled foo: expected one of honest, loop, skip/],
     [["schema", "foo"], /there is none for foo: expected one of event, verdict, config, .*, error/],
     [["completion", "tcsh"], /completion tcsh: expected one of bash, zsh, fish$/m],
   ];
@@ -693,7 +698,10 @@ test("reporters: JUnit, SARIF and annotations of eval and replay", async () => {
   const line = JSON.parse(one.stdout).runs[0].results[0].locations[0].physicalLocation.region.startLine;
   assert.ok(line > 1 && line <= 16);
   assert.equal((await loopwarden("eval", name, "--reporter", "junit", "--json")).code, 2);
-  assert.match((await loopwarden("eval", name, "--reporter", "junt")).stderr, /did you mean junit\?/);
+  assert.match(
+    (await loopwarden("eval", name, "--reporter", "junt")).stderr,
+    /: expected one of junit, sarif, github; did you mean junit\?/,
+  );
 });
 
 test("eval reads native traces and folders with .json", async () => {
@@ -1044,7 +1052,7 @@ test("eval goes by the higher of --level and a scenario's own minLevel, and by t
 test("eval tells of every wrong label with file, line and field, and scores the others", async () => {
   const events = busy(2);
   const wrong: [object, ...RegExp[]][] = [
-    [{ id: "a", expect: "Loop" }, /`expect`: unknown label, did you mean `loop`\? Got `"Loop"`/],
+    [{ id: "a", expect: "Loop" }, /`expect`: expected one of loop, no-loop; did you mean `loop`\? Got `"Loop"`/],
     [{ id: "b", expect: "yes" }, /`expect`: expected one of loop, no-loop, got `"yes"`/],
     [{ id: "c", expect: "loop", expectAt: 4 }, /`expectAt`: expected the index of an event, 0 to 3, got `4`/],
     [{ id: "d", expect: "loop", expectAt: "2" }, /`expectAt`: expected the index .*, got `"2"`/],
@@ -1056,7 +1064,10 @@ test("eval tells of every wrong label with file, line and field, and scores the 
       /`expectAt`: expected the index .*`-1`/,
       /`firstAt`: expected true or false, got `1`/,
     ],
-    [{ id: "i", expect: "loop", minLevel: "haltt" }, /`minLevel`: unknown label, did you mean `halt`\?/],
+    [
+      { id: "i", expect: "loop", minLevel: "haltt" },
+      /`minLevel`: expected one of observe, .*, halt; did you mean `halt`\?/,
+    ],
     [{ id: "j", minLevel: "continue" }, /`minLevel`: expected one of observe, nudge, block, gate, halt/],
     [{ id: "k", success: "false" }, /`success`: expected true or false, got `"false"`/],
     [{ id: 12, expect: "loop" }, /`id`: expected a text, got `12`/],

@@ -118,7 +118,7 @@ test("how much later each occurrence was is told where it was a while", async ()
     [undefined, ...pauses.slice(1)],
   );
   const { stdout } = await loopwarden("explain", name, "--at", "7");
-  assert.match(stdout, /crane\.md\n.*#5 .*  3 s later\n.*#7 .*  4 s later\n/);
+  assert.match(stdout, /crane\.md\n.*#5 .* {2}3 s later\n.*#7 .* {2}4 s later\n/);
 });
 
 test("every change that is told is what a replay gives", async () => {

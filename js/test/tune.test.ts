@@ -208,7 +208,7 @@ test("a scenario with a wrong label is told of and left out", async () => {
   const name = await file("mislabelled.jsonl", [...quiets, { ...(polls("x", 4) as object), expect: "Loop" }]);
   const { code, stderr } = await loopwarden("tune", name, "--json");
   assert.equal(code, 0);
-  assert.match(stderr, /^mislabelled\.jsonl:6: `expect`: unknown label, did you mean `loop`\?/);
+  assert.match(stderr, /^mislabelled\.jsonl:6: `expect`: expected one of loop, no-loop; did you mean `loop`\?/);
 });
 
 test("a file of events counts every run in it", async () => {
