@@ -304,6 +304,22 @@ test("a time that is no number, and a number that is too large, are told with wh
     assert.throws(() => detector.record(event), { name: "LoopwardenError", message });
 });
 
+test("a result that cannot be read stands where it was as one that was not executed", () => {
+  const call = '{"type":"tool-call","tool":"t","args":{},"callId":"c"}';
+  const lines = [call, '{"type":"tool-result","tool":"t","callId":"c","outcome":"ok","result":"a"}', call];
+  const { events, lines: numbers, errors } = readTranscript(lines.join("\n"));
+  assert.deepEqual([numbers, errors.map(({ line }) => line)], [[1, 2, 3], [2]]);
+  assert.deepEqual(events[1], {
+    type: "tool-result",
+    callId: "c",
+    tool: "t",
+    outcome: "not-executed",
+    output: "cannot be read",
+    synthetic: true,
+    labels: { unread: "result" },
+  });
+});
+
 test("a transcript is read into events, broken lines are listed", () => {
   const lines = ['{"type":"output","text":"a"}', "{", '{"type":"output"}', "", '{"type":"output","text":"b"}'];
   const { format, events, lines: numbers, errors } = readTranscript(lines.join("\n"));

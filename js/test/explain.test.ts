@@ -272,8 +272,8 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
   await writeFile(join(folder, "empty.jsonl"), "");
   const cases: [code: number, args: string[], message: RegExp][] = [
     [2, [], /explain: expected one file/],
-    [2, [name, "--at", "last"], /--at last: expected the number of an event, line:N or step:N/],
-    [2, [name, "--at=-1"], /expected the number of an event/],
+    [2, [name, "--at", "last"], /--at last: expected line:N, step:N or the number of an event/],
+    [2, [name, "--at=-1"], /expected line:N, step:N or the number of an event/],
     [2, [name, "--format", "xml"], /expected one of trace, claude-code/],
     [1, [name, "--at", "4"], /short\.jsonl: there is no event 4, the events are numbered from 0 to 3/],
     [1, [name, "--at", "step:4"], /no event has step 4/],

@@ -148,6 +148,14 @@ test("the rate cannot be met: the loop that would be lost is named, and the exit
   assert.match(stdout, /would leave 0, but lose stuck/);
 });
 
+test("without a labelled loop the reason is not that one would be lost", async () => {
+  const asked = times(6, pair("graph_query", { query: "MATCH (s:Stop) RETURN s.name" }, "[]"));
+  const { code, stdout } = await loopwarden("tune", await file("graph.jsonl", [scenario("graph", "no-loop", asked)]));
+  assert.equal(code, 3);
+  assert.match(stdout, /^The rate of 1 % cannot be met: no setting that was tried makes it any better\.$/m);
+  assert.doesNotMatch(stdout, /labelled loop/);
+});
+
 test("two rules that are wrong about one run are both changed", async () => {
   const events = times(3, pair("deploy_state", { job: 1 }, "cannot reach the cluster, it is not there", "error"));
   const result = await tuned(await file("two.jsonl", [...quiets, scenario("twice", "no-loop", times(2, events))]));
@@ -242,7 +250,7 @@ test("broken lines are told and the rest is judged", async () => {
   ]);
   const { code, stdout, stderr } = await loopwarden("tune", name, "--json");
   assert.equal(code, 0);
-  assert.deepEqual(JSON.parse(stdout).runs.honest, 2);
+  assert.deepEqual(JSON.parse(stdout).runs.honest, 1);
   assert.match(
     stderr,
     /^broken\.jsonl:2: invalid-json: scenario is not JSON: expected a name in double quotes at column 2, got `no`$/m,
@@ -260,7 +268,10 @@ test("a file that is cut off is read as far as it goes, and the others are tuned
   assert.match(stderr, /^loopwarden: some\/a\.jsonl\.gz: the gzip file is cut off; what stands before that is read$/m);
   const alone = await loopwarden("tune", "some/a.jsonl.gz");
   assert.equal(alone.code, 1);
-  assert.match(alone.stderr, /a\.jsonl\.gz: the gzip file is cut off; .*\n.*there is no run that can be read/s);
+  assert.match(
+    alone.stderr,
+    /a\.jsonl\.gz: the gzip file is cut off; .*\n.*a\.jsonl\.gz: holds no event that can be read/s,
+  );
 });
 
 test("a configuration of a scenario's own is set aside", async () => {
@@ -282,7 +293,7 @@ test("wrong usage is 2, what cannot be read is 1", async (t) => {
     [2, [name, "--rat", "0"], /unknown option --rat, did you mean --rate\?/],
     [1, ["missing.jsonl"], /missing\.jsonl: no such file or folder/],
     [1, ["empty"], /empty: holds no \*\.jsonl/],
-    [1, [blank], /there is no run that can be read/],
+    [1, [blank], /blank\.jsonl: is empty/],
     [1, [name, "--config", "missing.json"], /missing\.json: no such file/],
     [1, [name, "-o", "no/such/folder.json"], /no\/such\/folder\.json: cannot be written/],
   ];

@@ -2,14 +2,14 @@ import { createInterface } from "node:readline/promises";
 import { LoopDetector } from "../detector.ts";
 import { type InForce, inForce } from "../diagnose.ts";
 import type { Config, Finding, Level } from "../generated/types.ts";
-import { judge } from "../replay/judge.ts";
+import { isMostlyUnread, judge } from "../replay/judge.ts";
 import { RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { apart, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, scale, written } from "../replay/settings.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, filesOf, save, tracesOf } from "./input.ts";
+import { absence, Complaints, filesOf, save, tracesOf } from "./input.ts";
 import { columns, paint, print, printJson, progress, tell } from "./print.ts";
 import { OPTIONS, settings } from "./settings.ts";
 
@@ -34,10 +34,12 @@ earlier. A run without a label counts as honest, unless it says "success": false
 apart. Where half of the runs without a label or more have an alarm, nothing is suggested before somebody has said what
 they are. A scenario with a label that is wrong is reported and left out, and so is a file that cannot be read. Every
 suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario brings along is
-set aside, since the question is what one configuration does to all of them.
+set aside, since the question is what one configuration does to all of them. A scenario of which nothing can be read
+is left out as well.
 
-Exit codes: 0 the rate is met, or met by what is suggested, 1 no input can be read, 2 wrong usage, 3 the rate cannot
-be met without losing a labelled loop, or it is not said what the runs without a label are.
+Exit codes: 0 the rate is met, or met by what is suggested, 1 no input can be read, or less than half of a file can and in that
+is no alarm, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled loop, or it is not said what the runs
+without a label are.
 `;
 
 /** What a run is for the count. */
@@ -70,6 +72,8 @@ interface Outcome {
   alarms: Alarm[];
   /** Whether a labelled loop was found when it should be. */
   caught: boolean;
+  /** Events that were judged. */
+  judged: number;
 }
 
 /** A change that may help. */
@@ -120,32 +124,54 @@ export async function run(args: string[]): Promise<number> {
   const config = (await settings(values))?.config ?? {};
   const runs: Run[] = [];
   const unread: string[] = [];
-  for (const { file } of await filesOf(positionals)) {
-    const complaints = new Complaints(file);
-    const traces = await tracesOf(file, complaints.add).catch((error: unknown) => {
+  const files = await filesOf(positionals);
+  const { output } = values;
+  const complaints = new Map(files.map(({ file }) => [file, new Complaints(file)]));
+  for (const { file, named } of files) {
+    const { add } = complaints.get(file) as Complaints;
+    const traces = await tracesOf(file, add).catch((error: unknown) => {
       if (!(error instanceof InputError)) throw error;
       unread.push(error.message);
-      return [];
+      return undefined;
     });
-    for (const trace of traces.flatMap(apart)) {
+    // A folder of a project may hold JSON that is no run.
+    if (traces?.length === 0 && (named || !/\.json$/.test(file))) unread.push(absence(file));
+    for (const trace of traces?.flatMap(apart) ?? []) {
       if (trace.wrong.length > 0) {
-        complaints.add(trace.line, ...trace.wrong);
+        add(trace.line, ...trace.wrong);
         continue;
       }
       const partner = pair(trace.events.map(({ event, pending }) => ({ ...event, pending })));
       runs.push({ ...trace, kind: kindOf(trace), partner });
     }
-    complaints.end();
   }
-  if (runs.length === 0) {
+  const tuning = new Tuning(runs, config, least, rate, complaints);
+  const isUnsure = ended(tuning, complaints);
+  const [reason] = unread;
+  if (tuning.runs.length === 0) {
+    if (reason !== undefined && files.length === 1) throw new InputError(reason);
     for (const message of unread) tell(`loopwarden: ${message}`);
     throw new InputError("there is no run that can be read");
   }
   try {
-    return await tuned(runs, config, { least, rate, unlabelled, output: values.output, json: values.json });
+    const code = await tuned(tuning, config, { least, rate, unlabelled, output, json: values.json });
+    return code === 0 && isUnsure ? 1 : code;
   } finally {
     for (const message of unread) tell(`loopwarden: left out: ${message}`);
   }
+}
+
+/** Tells the last of what there is to say of each file, and whether most of one cannot be read and nothing was found in it. */
+function ended({ runs, first }: Tuning, complaints: ReadonlyMap<string, Complaints>): boolean {
+  let isUnsure = false;
+  for (const [file, known] of complaints) {
+    const outcomes = first.filter((_, index) => runs[index]?.file === file);
+    const judged = outcomes.reduce((sum, outcome) => sum + outcome.judged, 0);
+    known.end(judged, judged === 0 ? 0 : known.count);
+    isUnsure ||=
+      judged > 0 && isMostlyUnread(known.count, judged) && outcomes.every(({ alarms }) => alarms.length === 0);
+  }
+  return isUnsure;
 }
 
 interface How {
@@ -157,19 +183,20 @@ interface How {
 }
 
 /** Tunes to runs that were read, and tells what came of it. */
-async function tuned(runs: Run[], config: Config, how: How): Promise<number> {
+async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
   const { least, rate, output, json } = how;
   let { unlabelled } = how;
+  let tuning = all;
+  const { runs } = tuning;
   const own = runs.filter((trace) => trace.config !== undefined).length;
   if (own > 0) tell(`loopwarden: ${count(own, "run")} with a configuration of their own: it is set aside`);
 
-  let tuning = new Tuning(runs, config, least, rate);
-  const { all, alarmed } = tuning.unlabelled();
-  if (unlabelled === undefined && alarmed > 0 && alarmed * 2 >= all && !tuning.isMet) {
-    unlabelled = await asked(all, alarmed, least);
+  const { bare, alarmed } = tuning.unlabelled();
+  if (unlabelled === undefined && alarmed > 0 && alarmed * 2 >= bare && !tuning.isMet) {
+    unlabelled = await asked(bare, alarmed, least);
     if (unlabelled === undefined) {
       progress(undefined);
-      if (json) printJson({ ...tuning.result(), question: { unlabelled: all, alarmed } });
+      if (json) printJson({ ...tuning.result(), question: { unlabelled: bare, alarmed } });
       return 3;
     }
   }
@@ -246,27 +273,27 @@ class Tuning {
   readonly #force = new Map<string, InForce>();
   #told = 0;
 
-  constructor(runs: Run[], config: Config, least: Level, rate: number) {
+  /** Complaints about each file take what is refused, where that was not told before. */
+  constructor(runs: Run[], config: Config, least: Level, rate: number, complaints?: ReadonlyMap<string, Complaints>) {
     this.runs = runs;
     this.least = least;
     this.rate = rate;
-    // A rate of 0.29 of 100 runs is 29, whatever the double says.
-    this.allowed = Math.floor(rate * this.honest + 1e-9);
     this.#base = config;
     this.config = config;
-    const complaints = new Map<string, Complaints>();
-    this.first = this.#replay(
+    const all = this.#replay(
       config,
       () => true,
       [],
-      ({ file }, line, message) => {
-        const known = complaints.get(file) ?? new Complaints(file);
-        complaints.set(file, known);
-        known.add(line, message);
-      },
+      ({ file }, line, message) => complaints?.get(file)?.add(line, message),
     );
-    for (const known of complaints.values()) known.end();
+    const isRun = all.map(({ judged }) => judged > 0);
+    for (const { file, line } of runs.filter((_, index) => !isRun[index]))
+      complaints?.get(file)?.note(line, "none of its events can be read, so it is left out");
+    this.runs = runs.filter((_, index) => isRun[index]);
+    this.first = all.filter((_, index) => isRun[index]);
     this.now = this.first;
+    // A rate of 0.29 of 100 runs is 29, whatever the double says.
+    this.allowed = Math.floor(rate * this.honest + 1e-9);
   }
 
   get honest(): number {
@@ -278,11 +305,11 @@ class Tuning {
   }
 
   /** Runs without a label, and how many of them have an alarm at first. */
-  unlabelled(): { all: number; alarmed: number } {
+  unlabelled(): { bare: number; alarmed: number } {
     const found = this.runs.flatMap((trace, index) =>
       isUnlabelled(trace) ? [this.first[index]?.alarms.length ?? 0] : [],
     );
-    return { all: found.length, alarmed: found.filter((alarms) => alarms > 0).length };
+    return { bare: found.length, alarmed: found.filter((alarms) => alarms > 0).length };
   }
 
   falseAlarms(outcomes: Outcome[]): number {
@@ -607,8 +634,11 @@ function judged(
   /** Where in the run the event with a number stands. */
   const places = new Map<number, number>();
   let first: number | undefined;
+  let judged = 0;
   for (const [index, recorded] of run.events.entries()) {
     const { verdict, error } = judge(detector, recorded);
+    if (recorded.unread) continue;
+    if (verdict !== undefined) judged++;
     if (error !== undefined) refuse(recorded.line, refused(recorded, error));
     if (verdict === undefined) continue;
     if (!recorded.pending) places.set(verdict.seq, index);
@@ -623,7 +653,7 @@ function judged(
   const inTime = first !== undefined && (expectAt == null || first <= expectAt);
   const tooEarly = first !== undefined && firstAt === true && expectAt != null && first < expectAt;
   const raised = [...alarms.values()].flatMap(({ alarm, isAlarm }) => (isAlarm ? [alarm] : []));
-  return { alarms: raised, caught: expect === "loop" && inTime && !tooEarly };
+  return { alarms: raised, caught: expect === "loop" && inTime && !tooEarly, judged };
 }
 
 /**
@@ -732,7 +762,9 @@ function told(tuning: Tuning, output: string | undefined): string[] {
     const texts = tuning.steps.map(({ change }) => written(change).join(", "));
     const width = Math.max(...texts.map((text) => text.length));
     for (const [index, { before, after }] of tuning.steps.entries())
-      lines.push(`  ${(texts[index] ?? "").padEnd(width)}  false alarms ${before} → ${after}, loops lost 0`);
+      lines.push(
+        `  ${(texts[index] ?? "").padEnd(width)}  false alarms ${before} → ${after}${loops > 0 ? ", loops lost 0" : ""}`,
+      );
     lines.push(
       "",
       `Replayed together: false alarms in ${after} of ${honest} (${percent(after / honest)})` +
@@ -740,8 +772,10 @@ function told(tuning: Tuning, output: string | undefined): string[] {
     );
   }
   if (!tuning.isMet) {
-    lines.push("", paint("bold", `The rate of ${percent(tuning.rate)} cannot be met without losing a labelled loop.`));
     const useful = tuning.refused.filter((refused) => refused.before === after).sort((a, b) => a.after - b.after);
+    const why =
+      useful.length > 0 ? " without losing a labelled loop" : ": no setting that was tried makes it any better";
+    lines.push("", paint("bold", `The rate of ${percent(tuning.rate)} cannot be met${why}.`));
     for (const { change, after: then, lost } of useful.slice(0, 2))
       lines.push(
         `  ${written(change).join(", ")} would leave ${then}, but lose ${lost
@@ -749,14 +783,13 @@ function told(tuning: Tuning, output: string | undefined): string[] {
           .map((name) => name.slice(name.lastIndexOf(" ") + 1))
           .join(", ")}${lost.length > 2 ? ` and ${lost.length - 2} more` : ""}`,
       );
-    if (useful.length === 0) lines.push("  No setting that was tried makes it any better.");
   }
   const left = tuning.left();
   if (left.length > 0 && (!tuning.isMet || tuning.steps.length > 0 || before > 0)) {
     lines.push("", tuning.isMet ? "Left, within the rate" : "Left");
-    for (const { trace, rule, message, line, seq } of left.slice(0, SHOWN)) {
+    for (const { trace, rule, message, index, seq } of left.slice(0, SHOWN)) {
       lines.push(`  ${rule}: ${message}`);
-      lines.push(paint("dim", `    npx loopwarden explain ${found(trace, line, seq)}`));
+      lines.push(paint("dim", `    npx loopwarden explain ${found(trace, index, seq)}`));
     }
     if (left.length > SHOWN) lines.push(`  and ${left.length - SHOWN} more`);
   }
@@ -772,8 +805,11 @@ function told(tuning: Tuning, output: string | undefined): string[] {
 }
 
 /** The arguments that lead `explain` to an event. */
-function found({ file, id, format }: Trace, line: number, seq: number): string {
+function found({ file, id, format, events }: Trace, index: number, seq: number): string {
   const word = (text: string) => (/^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-  if (format !== "scenario") return `${word(file)} --at line:${line}`;
+  const line = events[index]?.line;
+  // Of events that share a line the last one is meant by it. The runs of a file have no numbers of their own there.
+  const isLast = events.findLastIndex((event) => event.line === line) === index || id !== undefined;
+  if (format !== "scenario") return `${word(file)} --at ${isLast ? `line:${line}` : seq}`;
   return `${word(file)} --scenario ${word(id ?? "")} --at ${seq}`;
 }
