@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { lstat, mkdir, mkdtemp, open, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { link, lstat, mkdir, mkdtemp, open, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -1013,6 +1013,37 @@ test("eval and tune say of an empty file that it is empty", async () => {
   }
 });
 
+test("view overwrites a page of its own, and nothing else unless it is told to", async () => {
+  const log = await file("kept.jsonl", jsonLines(stuck(4)));
+  const before = await readFile(join(folder, log), "utf8");
+  await link(join(folder, log), join(folder, "hard.jsonl"));
+  await symlink(log, join(folder, "soft.jsonl"));
+  await file("notes.html", "<!doctype html><title>Loopwarden</title>mine");
+  for (const [output, why] of [
+    [log, "is the log that is read"],
+    ["hard.jsonl", "is the log that is read"],
+    ["soft.jsonl", "is the log that is read"],
+    [join("..", basename(folder), log), "is the log that is read"],
+    ["notes.html", "is there, and no page that view has written"],
+  ] as const) {
+    const { code, stdout, stderr } = await loopwarden("view", log, "-o", output);
+    assert.deepEqual([code, stdout], [2, ""], output);
+    const [said] = stderr.split("\n");
+    assert.equal(said, `loopwarden: ${output}: ${why}; name another file, or have it overwritten with --force`);
+  }
+  const piped = await run(process.execPath, [cli, "view", "-", "-o", "notes.html"], { cwd: folder, input: before });
+  assert.equal(piped.code, 2);
+  assert.equal(await readFile(join(folder, log), "utf8"), before);
+  for (const args of [
+    ["-o", "new.html"],
+    ["-o", "new.html"],
+    ["-o", "notes.html", "--force"],
+    ["-o", "-"],
+  ])
+    assert.equal((await loopwarden("view", log, ...args)).code, 0, args.join(" "));
+  assert.match(await readFile(join(folder, "notes.html"), "utf8"), /<meta name="generator" content="loopwarden view">/);
+});
+
 test("a value that is missing or too much is told of by the option's name", async () => {
   for (const [args, words] of [
     [["replay", "--config"], "--config: its value is missing"],
@@ -1405,12 +1436,13 @@ test("a file is written whole or not at all, and no link is followed", async (t)
   assert.equal(await readFile(join(folder, secret), "utf8"), "precious");
   assert.ok((await lstat(planted)).isSymbolicLink());
   if (process.platform === "win32") return t.skip("has no limit for the size of a file");
-  const page = await file("sound.html", "<p>sound</p>");
+  const sound = '<meta name="generator" content="loopwarden view"><p>sound</p>';
+  const page = await file("sound.html", sound);
   const limited = ["-c", 'ulimit -f 100 && exec "$0" "$@"', process.execPath, cli, "view", log, "-o", page];
   const full = await run("/bin/sh", limited, { cwd: folder });
   assert.equal(full.code, 1);
   assert.match(full.stderr, /^loopwarden: sound\.html: cannot be written: [^\n]+\n$/);
-  assert.equal(await readFile(join(folder, page), "utf8"), "<p>sound</p>");
+  assert.equal(await readFile(join(folder, page), "utf8"), sound);
   assert.deepEqual(
     (await readdir(folder)).filter((name) => name.endsWith(".tmp")),
     [],

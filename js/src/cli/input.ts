@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { createReadStream, readFileSync, statSync } from "node:fs";
-import { lstat, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { type BigIntStats, createReadStream, fstat as fstatOf, readFileSync, statSync } from "node:fs";
+import { lstat, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import type { Readable } from "node:stream";
+import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { createGunzip } from "node:zlib";
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-parser";
@@ -13,10 +14,12 @@ import { isMostlyUnread } from "../replay/judge.ts";
 import { type Complain, once, type Recorded, type Run, runs, type Trace, traces } from "../replay/read.ts";
 import { short } from "../replay/summarise.ts";
 import type { TranscriptFormat } from "../transcript.ts";
-import { oneOf } from "./args.ts";
+import { oneOf, UsageError } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
 import { LARGEST } from "./name.ts";
 import { progress, tell } from "./print.ts";
+
+const fstat = (descriptor: number): Promise<BigIntStats> => promisify(fstatOf)(descriptor, { bigint: true });
 
 /** What a file is to be. */
 type Kind = "log" | "configuration";
@@ -203,6 +206,47 @@ function readable(file: string, error: unknown): InputError {
   const isCut = (error as NodeJS.ErrnoException).code === "Z_BUF_ERROR";
   return new (isCut ? CutOff : InputError)(`${file}: ${reasonOf(error)}`);
 }
+
+/** The option of commands that write a file. */
+export const FORCE = { force: { type: "boolean", default: false } } as const;
+
+/**
+ * Looks whether a command may write to a file, before it reads anything: what is there may be what it reads, or somebody
+ * else's. `wrong` says what is wrong with losing what stands there.
+ *
+ * @throws {UsageError} where it may not.
+ */
+export async function mayWrite(
+  output: string,
+  inputs: readonly string[],
+  wrong: (output: string) => Promise<string | undefined>,
+): Promise<void> {
+  const there = await identity(output);
+  // What is new is nobody's, and a device or a pipe holds nothing.
+  if (there === undefined) return;
+  for (const input of inputs) {
+    const files = (await eventFiles(input)) ?? [input];
+    for (const file of files) {
+      if ((await identity(file)) === there) throw overwrites(output, "is the log that is read");
+    }
+  }
+  // A link is refused as such.
+  if ((await lstat(output)).isSymbolicLink()) return;
+  const why = (await isEmpty(output)) ? undefined : await wrong(output);
+  if (why !== undefined) throw overwrites(output, why);
+}
+
+const overwrites = (output: string, why: string): UsageError =>
+  new UsageError(`${output}: ${why}; name another file, or have it overwritten with --force`);
+
+/** What tells a file that is there from every other one, by whatever name it is called; nothing for what is no file. */
+async function identity(file: string): Promise<string | undefined> {
+  const info = await (file === "-" ? fstat(0) : stat(file, { bigint: true })).catch(() => undefined);
+  if (!info?.isFile()) return undefined;
+  return info.ino === 0n ? await realpath(file) : `${info.dev} ${info.ino}`;
+}
+
+const isEmpty = async (file: string): Promise<boolean> => (await stat(file)).size === 0;
 
 /**
  * Writes a file, whole or not at all: where the disk is full, what was there before stays.

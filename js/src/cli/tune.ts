@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { LoopDetector } from "../detector.ts";
 import { type InForce, inForce } from "../diagnose.ts";
@@ -9,11 +10,12 @@ import { apart, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, scale, written } from "../replay/settings.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { absence, Complaints, filesOf, save, tracesOf } from "./input.ts";
+import { absence, Complaints, FORCE, filesOf, mayWrite, save, tracesOf } from "./input.ts";
+import { NAME } from "./name.ts";
 import { columns, paint, print, printJson, progress, tell } from "./print.ts";
-import { OPTIONS, settings } from "./settings.ts";
+import { hasComments, OPTIONS, read, type Settings, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden tune PATH… [--rate R] [--level LEVEL] [--config FILE] [-o FILE] [--json]
+export const help: string = `Usage: loopwarden tune PATH… [--rate R] [--level LEVEL] [--config FILE] [-o FILE [--force]] [--json]
 
 Shows the alarms that each rule would have raised in your own recorded runs, and suggests the fewest settings, of single
 tools where that will do, that keep false alarms under a rate without losing a loop that is labelled.
@@ -26,7 +28,8 @@ counts as one), or a folder: its *.jsonl, *.json and *.traj files, at any depth.
   --config FILE   the configuration to start from; loopwarden.json of this folder where absent, if there is one;
                   --no-config starts from the recommended one
   --unlabelled K  what runs without a label are: honest, loop or skip; asked where half of them or more have an alarm
-  -o FILE         writes the suggested configuration there
+  -o FILE         writes the suggested configuration there, where the rate is met. A configuration of before is
+                  overwritten; one with comments, a log and whatever else is there only with --force
   --json          the whole result as one object
 
 "expect": "no-loop" makes a run honest, "loop" makes it a loop, to be caught by "expectAt" and, with "firstAt", not
@@ -106,6 +109,7 @@ const OWN = {
   ...OPTIONS,
   rate: { type: "string", default: "0.01" },
   level: { type: "string", default: "nudge" },
+  ...FORCE,
   output: { type: "string", short: "o" },
   unlabelled: { type: "string" },
   json: { type: "boolean", default: false },
@@ -121,11 +125,18 @@ export async function run(args: string[]): Promise<number> {
   const rate = share(values.rate);
   const least = level(values.level);
   const unlabelled = oneOf("--unlabelled", values.unlabelled, UNLABELLED);
-  const config = (await settings(values))?.config ?? {};
+  const base = await settings(values);
+  const config = base?.config ?? {};
   const runs: Run[] = [];
   const unread: string[] = [];
   const files = await filesOf(positionals);
   const { output } = values;
+  if (output !== undefined && !values.force)
+    await mayWrite(
+      output,
+      files.map(({ file }) => file),
+      () => loss(output, base),
+    );
   const complaints = new Map(files.map(({ file }) => [file, new Complaints(file)]));
   for (const { file, named } of files) {
     const { add } = complaints.get(file) as Complaints;
@@ -159,6 +170,26 @@ export async function run(args: string[]): Promise<number> {
   } finally {
     for (const message of unread) tell(`loopwarden: left out: ${message}`);
   }
+}
+
+/** What would be lost of what stands in a file when a configuration is written there. */
+async function loss(output: string, base: Settings | undefined): Promise<string | undefined> {
+  const found = await read(output).catch((error: unknown) => {
+    if (!(error instanceof InputError)) throw error;
+    return undefined;
+  });
+  if (found === undefined) return "is there, and no configuration";
+  if (hasComments(found.document)) return "holds comments, which would be lost";
+  if (base?.file !== undefined && resolve(base.file) === resolve(output)) return undefined;
+  // What stands there may be what was suggested before, but for the configuration that every command here uses.
+  const isOwn = resolve(output) === resolve(NAME);
+  const from: Record<string, unknown> = { ...base?.config };
+  const lost = Object.entries(found.config).filter(
+    ([name, value]) =>
+      (isOwn || !["rules", "tools"].includes(name)) && JSON.stringify(value) !== JSON.stringify(from[name]),
+  );
+  if (lost.length === 0) return undefined;
+  return `holds settings that would be lost (${lost.map(([name]) => name).join(", ")}), since tune does not start from them`;
 }
 
 /** Tells the last of what there is to say of each file, and whether most of one cannot be read and nothing was found in it. */
@@ -197,6 +228,7 @@ async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
     if (unlabelled === undefined) {
       progress(undefined);
       if (json) printJson({ ...tuning.result(), question: { unlabelled: bare, alarmed } });
+      if (output !== undefined) tell(`loopwarden: nothing is written to ${output}`);
       return 3;
     }
   }
@@ -211,11 +243,23 @@ async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
     );
   }
   tuning.search();
+  const kept = !tuning.isMet ? "the rate is not met" : tuning.honest === 0 ? "no rate can be told" : undefined;
   // Written first: whoever reads what is printed may stop reading.
-  if (output !== undefined) await save(output, `${JSON.stringify(tuning.config, null, 2)}\n`);
+  if (output !== undefined && kept === undefined) await write(output, tuning.config);
   if (json) printJson(tuning.result());
-  else for (const line of told(tuning, output)) print(line);
+  else for (const line of told(tuning)) print(line);
+  if (output !== undefined) {
+    if (kept !== undefined) tell(`loopwarden: nothing is written to ${output}: ${kept}`);
+    else if (!json) print(`\nWritten to ${output}.`);
+  }
   return tuning.isMet ? 0 : 3;
+}
+
+/** Writes a configuration, with the schema that an editor finds in the file. */
+async function write(output: string, config: Config): Promise<void> {
+  const before = await read(output).catch(() => undefined);
+  const whole = { ...(before?.schema !== undefined && { $schema: before.schema }), ...config };
+  await save(output, `${JSON.stringify(whole, null, 2)}\n`);
 }
 
 /** Asks what runs are of which half or more have an alarm: settings that silence loops would be worse than none. */
@@ -718,7 +762,7 @@ function differing(all: unknown[]): string[] {
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const percent = (share: number): string => `${Number((share * 100).toPrecision(3))} %`;
 
-function told(tuning: Tuning, output: string | undefined): string[] {
+function told(tuning: Tuning): string[] {
   const { runs, honest, first, now, allowed } = tuning;
   const of = (kind: Kind) => runs.filter((trace) => trace.kind === kind);
   const labelled = of("honest").filter(({ labels }) => labels.expect === "no-loop").length;
@@ -800,7 +844,6 @@ function told(tuning: Tuning, output: string | undefined): string[] {
       `None in ${count(honest, "run")} still leaves room for a rate of up to ${percent(Math.min(1, 3 / honest))}: more runs would tell.`,
     );
   if (tuning.steps.length > 0) lines.push("", JSON.stringify(tuning.config, null, 2));
-  if (output !== undefined) lines.push("", `Written to ${output}.`);
   return lines;
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -11,13 +11,13 @@ import { refused } from "../replay/read.ts";
 import { isSource, type Source } from "../view/live.ts";
 import type { Trace } from "../view/model.ts";
 import { type Options, parse, UsageError } from "./args.ts";
-import { Complaints, chosenRun, nothing, runsOf, save, shown, transcriptFormat } from "./input.ts";
+import { Complaints, chosenRun, FORCE, mayWrite, nothing, runsOf, save, shown, transcriptFormat } from "./input.ts";
 import { serve } from "./live.ts";
 import { inert, print, printJson, printRaw, tell } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, type Settings, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden view [FILE | --last] [-o PAGE] [--config FILE] [--format FORMAT] [--open] [--json]
+export const help: string = `Usage: loopwarden view [FILE | --last] [-o PAGE [--force]] [--config FILE] [--format FORMAT] [--open] [--json]
        loopwarden view [FILE] --live [--port PORT] [--open] [--json]
 
 Writes one HTML file that shows a recorded run: what went wrong, since when, what it cost and what to do; the run event
@@ -26,7 +26,8 @@ needs no server and loads nothing. It holds the whole run, so share it as you wo
 gzip-compressed, and "-" is the standard input.
 
   --last             the newest session of an agent on this machine; on a terminal you pick one of the latest
-  -o, --output PAGE  where to write it; "-" is the standard output, and loopwarden-view.html the default
+  -o, --output PAGE  where to write it; "-" is the standard output, and loopwarden-view.html the default. A page of before
+                     is overwritten, FILE and whatever else is there only with --force
   --config FILE      the configuration to begin with; the scenario's own where absent, else loopwarden.json of this
                      folder, if there is one; --no-config does without that file
   --format FORMAT    how FILE was recorded; recognised where absent
@@ -44,6 +45,7 @@ nothing was found (the page is written all the same), 2 wrong usage.
 const OWN = {
   ...OPTIONS,
   last: { type: "boolean", default: false },
+  ...FORCE,
   output: { type: "string", short: "o" },
   format: { type: "string" },
   scenario: { type: "string" },
@@ -69,6 +71,7 @@ export async function run(args: string[]): Promise<number> {
   const format = transcriptFormat(values.format);
   const found = hasRun ? await settings(values) : undefined;
   const file = values.last ? await last() : name;
+  if (output !== "-" && !values.force) await mayWrite(output, file === undefined ? [] : [file], noPage);
   const read =
     file === undefined ? undefined : await readRun(file, found, values.config !== undefined, format, values.scenario);
   const html = await page(read?.run);
@@ -84,6 +87,21 @@ export async function run(args: string[]): Promise<number> {
   } else print(output);
   if (values.open) show(pathToFileURL(resolve(output)).href);
   return code;
+}
+
+/** How the pages that this command writes begin. */
+const OURS = '<meta name="generator" content="loopwarden view">';
+
+async function noPage(file: string): Promise<string | undefined> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(4096) });
+    return buffer.toString("utf8", 0, bytesRead).includes(OURS)
+      ? undefined
+      : "is there, and no page that view has written";
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Serves the page of a session that is going on. */
