@@ -291,6 +291,16 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
   }
 });
 
+test("equal answers that are too short to be compared are told to be by what would compare them", async () => {
+  const users = JSON.stringify([{ name: "Ada" }, { name: "Bob" }]);
+  const pages = Array.from({ length: 40 }, (_, page) => pair("list_users", { page }, users)).flat();
+  // No rule came near, so it is the last event that is explained.
+  const explanation = await explained(await file("users.jsonl", pages));
+  assert.deepEqual([explanation.at.line, explanation.verdict.level], [80, "continue"]);
+  assert.equal(changed(explanation)["tools.list_users.compareAnswers = true"], "halt");
+  assert.equal(changed(explanation)['tools.list_users.ignoreArgs = ["page"]'], "halt");
+});
+
 test("where nothing was found, the event that came closest is explained", async () => {
   const name = await file("near.jsonl", [
     ...rereads(2),

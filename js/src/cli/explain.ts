@@ -43,6 +43,8 @@ the event is at nudge or above, 2 wrong usage.
 const WIDTH = 96;
 /** How many differences are told, each. */
 const DIFFERENCES = 8;
+/** The share of the way to a threshold below which a rule has not come near it. */
+const FAR = 0.1;
 /** How many of the other rules are told. */
 const OTHERS = 5;
 /** Milliseconds from which it is told how much later a sighting was. */
@@ -266,7 +268,10 @@ class Explanation {
     this.#changes = this.#whatIf();
   }
 
-  /** The first event at which some rule was as close to its next threshold as any was in the run. */
+  /**
+   * The first event at which some rule was as close to its next threshold as any was in the run; the last one where none came
+   * near any: by then most was seen.
+   */
   #nearest(): { index: number; standing: RuleStanding[] } | undefined {
     let found: { index: number; standing: RuleStanding[]; share: number } | undefined;
     for (const { verdict, index, detector } of replay(this.#trace.events, this.#config)) {
@@ -277,7 +282,8 @@ class Explanation {
       if (verdict === undefined || recorded.pending || recorded.unread || isAsked) continue;
       const { rules } = detector.status(scopeOf(recorded.event));
       const share = Math.max(0, ...rules.map(way));
-      if (found === undefined || share > found.share) found = { index, standing: rules, share };
+      if (found === undefined || share > found.share || (share === found.share && share < FAR))
+        found = { index, standing: rules, share };
     }
     return found;
   }
@@ -592,6 +598,8 @@ class Explanation {
   #toolAlternatives(tool: string, found: Alternative[], change: (config: Config) => void): void {
     const force = inForce(JSON.stringify(this.#config), tool);
     change({ tools: { [tool]: { polling: !force.polling } } });
+    // Short answers are compared of searches and views alone, unless it is said of a tool.
+    change({ tools: { [tool]: { compareAnswers: true } } });
     const latest = this.#callsOf(tool).slice(-8);
     const fields = new Set(
       latest.flatMap((call, index) => argumentFields(latest[index - 1] ?? call, call)).map(({ field }) => field),
