@@ -940,7 +940,11 @@ test("a call whose result cannot be read was answered, and replay says above its
   }
   const [score] = (await loopwarden("eval", "scenario.jsonl", "--json")).stdout.split("\n");
   assert.equal(JSON.parse(score ?? "").falseAlarms, 0);
-  assert.equal((await loopwarden("explain", "ids.jsonl", "--json")).code, 0);
+  for (const name of ["ids.jsonl", "scenario.jsonl"])
+    assert.equal((await loopwarden("explain", name, "--json")).code, 0, name);
+  const unread = await loopwarden("explain", "ids.jsonl", "--at", "line:2");
+  assert.equal(unread.code, 1);
+  assert.match(unread.stderr, /^loopwarden: ids\.jsonl: what stands in line 2 could not be read$/m);
   assert.equal((await loopwarden("watch", "ids.jsonl", "--idle", "0.3", "--from-start")).code, 0);
   const page = await loopwarden("view", "ids.jsonl", "-o", "ids.html", "--json");
   assert.deepEqual(JSON.parse(page.stdout), { page: "ids.html", events: 42, unread: 42, format: "trace" });

@@ -277,8 +277,9 @@ class Explanation {
     for (const { verdict, index, detector } of replay(this.#trace.events, this.#config)) {
       const recorded = this.#trace.events[index] as Recorded;
       // A call says more once it is answered.
-      const answer = this.#trace.events[this.#partner[index] ?? -1];
-      const isAsked = recorded.event.type === "tool-call" && answer !== undefined && !answer.unread;
+      const answer = this.#partner[index] ?? -1;
+      const isAnswered = this.#verdicts[answer] !== undefined && !this.#trace.events[answer]?.unread;
+      const isAsked = recorded.event.type === "tool-call" && isAnswered;
       if (verdict === undefined || recorded.pending || recorded.unread || isAsked) continue;
       const { rules } = detector.status(scopeOf(recorded.event));
       const share = Math.max(0, ...rules.map(way));
@@ -306,6 +307,8 @@ class Explanation {
     const last = Math.max(-1, ...this.#places.keys());
     if (last < 0 || at === undefined) return "no event of it has a verdict";
     if (at.by === "seq") return `there is no event ${at.number}, the events are numbered from 0 to ${last}`;
+    if (at.by === "line" && this.#trace.events.some(({ line, unread }) => unread && line === at.number))
+      return `what stands in line ${at.number} could not be read`;
     return this.#lastAt(at) === -1
       ? `no event has ${at.by} ${at.number}`
       : `the event of ${at.by} ${at.number} was refused, so it has no verdict`;
