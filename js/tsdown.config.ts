@@ -35,6 +35,15 @@ const quickly = {
         })
       : null,
 };
+/**
+ * Private names need a target from ES2015 on, which a consumer's compiler may not be told of: in the types they are
+ * private fields, which say the same.
+ */
+const privates = {
+  name: "privates",
+  renderChunk: (code: string, { fileName }: { fileName: string }) =>
+    /\.d\.c?ts$/.test(fileName) ? code.replaceAll(/^( +)#private;$/gm, '$1private readonly "#private";') : null,
+};
 /** The package itself, where it is bundled and not asked for by its name. */
 const own = {
   name: "own",
@@ -66,12 +75,12 @@ const shared: UserConfig = {
   outDir: "dist",
   hash: false,
   loader: { ".wasm": "base64" },
-  // A consumer's own `lib` may not know `Symbol.dispose`.
-  banner: { dts: '/// <reference lib="esnext.disposable" />' },
+  // A consumer's own `lib` may not know `Symbol.dispose`, nor, without a target, what every engine has.
+  banner: { dts: '/// <reference lib="es2018" />\n/// <reference lib="esnext.disposable" />' },
   inputOptions: { resolve: { mainFields: ["module", "main"] } },
   plugins: [keepWasmImport],
   // What they say is in the types; in the JavaScript they would be half of it.
-  outputOptions: { comments: false },
+  outputOptions: { comments: false, plugins: [privates] },
   outExtensions: ({ format }) => (format === "cjs" ? { js: ".cjs", dts: ".d.cts" } : { js: ".js", dts: ".d.ts" }),
 };
 
@@ -138,7 +147,10 @@ const builds: UserConfig[] = [
     clean: false,
     deps: { neverBundle: [/^[^./]/] },
     // Left to itself the bundler puts its runtime into one of the entries, which then is loaded with all the others.
-    outputOptions: { codeSplitting: { groups: [{ name: "runtime", test: /rolldown[:/]runtime/ }] } },
+    outputOptions: {
+      plugins: [privates],
+      codeSplitting: { groups: [{ name: "runtime", test: /rolldown[:/]runtime/ }] },
+    },
   },
   // CommonJS reads the modules from their files: bundlers take the ES modules.
   {

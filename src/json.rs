@@ -393,11 +393,18 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
 pub(crate) fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_str(&repair_surrogates(text)).map_err(|error| {
         let message = error.to_string();
-        let Some(place) = message.strip_prefix("recursion limit exceeded") else { return no_json(text, &error) };
-        let error = Error::new(ErrorCode::InvalidJson, format!("nested deeper than {DEPTH} levels{place}"));
-        match deep_field(text) {
-            Some(field) => error.at(field),
-            None => error,
+        let told = if let Some(place) = message.strip_prefix("recursion limit exceeded") {
+            format!("nested deeper than {DEPTH} levels{place}")
+        } else if let Some(place) = message.strip_prefix("number out of range") {
+            format!("a number too large for a double{place}")
+        } else {
+            return no_json(text, &error);
+        };
+        let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        let told = Error::new(ErrorCode::InvalidJson, told);
+        match field_at(text, before.saturating_add(error.column())) {
+            Some(field) => told.at(field),
+            None => told,
         }
     })
 }
@@ -446,8 +453,8 @@ fn no_json(text: &str, error: &serde_json::Error) -> Error {
     if is_told { error.with(found) } else { error }
 }
 
-/// The field of an object in which its text is first nested deeper than is read.
-fn deep_field(text: &str) -> Option<&str> {
+/// The field of an object in which a byte of its text stands, or before that is first nested deeper than is read.
+fn field_at(text: &str, end: usize) -> Option<&str> {
     let (mut depth, mut from, mut latest, mut field) = (0_usize, None, None, None);
     let mut bytes = text.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
@@ -461,7 +468,7 @@ fn deep_field(text: &str) -> Option<&str> {
             (b'}' | b']', None) => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEPTH {
+        if depth > DEPTH || at >= end {
             break;
         }
     }

@@ -274,13 +274,24 @@ mod tests {
         let (right, wrong) = (run("right", r#""expect":"loop""#, 5), run("wrong", r#""expect":"yes""#, 5));
         let config = run("config", r#""expect":"loop","config":{"rules":{"cicle":{}}}"#, 5);
         let text = [right, wrong, config].join("\n");
-        let folder = folder("unread", &[("b.jsonl", text.as_bytes()), ("c.jsonl.gz", &[0x1f, 0x8b, 8, 0])]);
+        let picture = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', 0, 0, 0, 13];
+        let files: [(&str, &[u8]); 4] = [
+            ("b.jsonl", text.as_bytes()),
+            ("c.jsonl.gz", &[0x1f, 0x8b, 8, 0]),
+            ("d.jsonl", &picture),
+            ("e.jsonl", &[b'{', 0, 0, b'}']),
+        ];
+        let folder = folder("unread", &files);
         let (records, unread) = load(std::slice::from_ref(&folder)).unwrap();
         assert_eq!(records.iter().map(|record| &*record.id).collect::<Vec<_>>(), ["right"]);
-        let [label, config, file] = unread.as_slice() else { panic!("{unread:?}") };
+        let [label, config, file, picture, zeros] = unread.as_slice() else { panic!("{unread:?}") };
         assert!(label.contains("b.jsonl:2: expect: expected \"loop\" or \"no-loop\""), "{label}");
         assert!(config.contains("b.jsonl:3: config: ") && config.contains("rules.cicle"), "{config}");
         assert!(file.contains("c.jsonl.gz: "), "{file}");
+        let no_text = "is no text that can be read; a log is UTF-8 text, plain or gzip-compressed";
+        for (told, name) in [(picture, "d.jsonl: "), (zeros, "e.jsonl: ")] {
+            assert!(told.contains(name) && told.ends_with(no_text), "{told}");
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -80,14 +80,18 @@ fn below(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// As the command of the npm package says it.
+const NO_TEXT: &str = "is no text that can be read; a log is UTF-8 text, plain or gzip-compressed";
+
 fn read(path: &Path, records: &mut Vec<Record>, unread: &mut Vec<String>) -> Result<(), Box<dyn Error>> {
-    let bytes = fs::read(path)?;
-    let mut text = String::new();
+    let mut bytes = fs::read(path)?;
     if path.extension().is_some_and(|extension| extension == "gz") {
-        flate2::read::GzDecoder::new(bytes.as_slice()).read_to_string(&mut text)?;
-    } else {
-        text = String::from_utf8(bytes)?;
+        let packed = std::mem::take(&mut bytes);
+        flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes)?;
     }
+    // Nobody's log holds a zero byte at its beginning; pictures do.
+    let zero = bytes.iter().take(4096).any(|byte| *byte == 0);
+    let text = String::from_utf8(bytes).ok().filter(|_| !zero).ok_or(NO_TEXT)?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let file = name.split(".jsonl").next().unwrap_or_default().to_owned();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

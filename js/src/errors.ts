@@ -22,7 +22,7 @@ export class LoopwardenError extends Error {
 
   constructor(
     error: { code: ErrorCode; message: string; field?: string | undefined; value?: string | undefined },
-    options?: ErrorOptions,
+    options?: { cause?: unknown },
   ) {
     const where = error.field === undefined ? "" : `\`${error.field}\`: `;
     const join = error.message.endsWith("?") ? " Got" : ", got";

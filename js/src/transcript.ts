@@ -26,7 +26,7 @@ export type TranscriptFormat = (typeof FORMATS)[number];
 export interface Transcript {
   /** What the text was read as. */
   format: TranscriptFormat;
-  /** What happened, in order; spans in the order of time, results behind their calls. A `pending` event was about to happen: it is for `check`, without that field. */
+  /** What happened, in order; spans in the order of time, results behind their calls. A `pending` event was about to happen: it is for `check`, without that field. A result of a trace that could not be read stands in its place as not executed, `synthetic` and labelled `unread`, so that its call was answered. */
   events: TraceEvent[];
   /** The line each event came from, counted from 1: of an entry of a document, the line where it begins. */
   lines: number[];

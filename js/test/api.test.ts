@@ -284,6 +284,42 @@ test("detectors share nothing and give their memory back", () => {
   assert.equal(recorded(a), 1);
 });
 
+test("a time that is no number, and a number that is too large, are told with what is to be there", () => {
+  const detector = new LoopDetector();
+  const expected = "expected milliseconds since 1970 as a whole number";
+  const parse = "; `Date.parse` makes it of such a text";
+  const at = (value: unknown) => ({ type: "output", text: "", at: value }) as never;
+  for (const [event, message] of [
+    [at(new Date(0)), `\`at\`: invalid type: string "1970-01-01T00:00:00.000Z", ${expected}${parse}`],
+    [at("2026-11-27"), `\`at\`: invalid type: string "2026-11-27", ${expected}${parse}`],
+    [at("1797000000000"), `\`at\`: invalid type: string "1797000000000", ${expected}, without quotes`],
+    [at("now"), `\`at\`: invalid type: string "now", ${expected}`],
+    [at(1.5), `\`at\`: invalid type: number \`1.5\`, ${expected}`],
+    ['{"type":"output","text":"","at":1e400}', "`at`: a number too large for a double at line 1 column 37"],
+    [
+      '{"type":"tool-call","tool":"t",\n"args":{"at":[1e400]}}',
+      "`args`: a number too large for a double at line 2 column 19",
+    ],
+  ] as const)
+    assert.throws(() => detector.record(event), { name: "LoopwardenError", message });
+});
+
+test("a result that cannot be read stands where it was as one that was not executed", () => {
+  const call = '{"type":"tool-call","tool":"t","args":{},"callId":"c"}';
+  const lines = [call, '{"type":"tool-result","tool":"t","callId":"c","outcome":"ok","result":"a"}', call];
+  const { events, lines: numbers, errors } = readTranscript(lines.join("\n"));
+  assert.deepEqual([numbers, errors.map(({ line }) => line)], [[1, 2, 3], [2]]);
+  assert.deepEqual(events[1], {
+    type: "tool-result",
+    callId: "c",
+    tool: "t",
+    outcome: "not-executed",
+    output: "cannot be read",
+    synthetic: true,
+    labels: { unread: "result" },
+  });
+});
+
 test("a transcript is read into events, broken lines are listed", () => {
   const lines = ['{"type":"output","text":"a"}', "{", '{"type":"output"}', "", '{"type":"output","text":"b"}'];
   const { format, events, lines: numbers, errors } = readTranscript(lines.join("\n"));

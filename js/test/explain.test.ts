@@ -118,7 +118,7 @@ test("how much later each occurrence was is told where it was a while", async ()
     [undefined, ...pauses.slice(1)],
   );
   const { stdout } = await loopwarden("explain", name, "--at", "7");
-  assert.match(stdout, /crane\.md\n.*#5 .*  3 s later\n.*#7 .*  4 s later\n/);
+  assert.match(stdout, /crane\.md\n.*#5 .* {2}3 s later\n.*#7 .* {2}4 s later\n/);
 });
 
 test("every change that is told is what a replay gives", async () => {
@@ -272,8 +272,8 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
   await writeFile(join(folder, "empty.jsonl"), "");
   const cases: [code: number, args: string[], message: RegExp][] = [
     [2, [], /explain: expected one file/],
-    [2, [name, "--at", "last"], /--at last: expected the number of an event, line:N or step:N/],
-    [2, [name, "--at=-1"], /expected the number of an event/],
+    [2, [name, "--at", "last"], /--at last: expected line:N, step:N or the number of an event/],
+    [2, [name, "--at=-1"], /expected line:N, step:N or the number of an event/],
     [2, [name, "--format", "xml"], /expected one of trace, claude-code/],
     [1, [name, "--at", "4"], /short\.jsonl: there is no event 4, the events are numbered from 0 to 3/],
     [1, [name, "--at", "step:4"], /no event has step 4/],
@@ -289,6 +289,16 @@ test("wrong usage is 2, what is not there is 1", async (t) => {
       assert.match(result.stderr, message);
     });
   }
+});
+
+test("equal answers that are too short to be compared are told to be by what would compare them", async () => {
+  const users = JSON.stringify([{ name: "Ada" }, { name: "Bob" }]);
+  const pages = Array.from({ length: 40 }, (_, page) => pair("list_users", { page }, users)).flat();
+  // No rule came near, so it is the last event that is explained.
+  const explanation = await explained(await file("users.jsonl", pages));
+  assert.deepEqual([explanation.at.line, explanation.verdict.level], [80, "continue"]);
+  assert.equal(changed(explanation)["tools.list_users.compareAnswers = true"], "halt");
+  assert.equal(changed(explanation)['tools.list_users.ignoreArgs = ["page"]'], "halt");
 });
 
 test("where nothing was found, the event that came closest is explained", async () => {

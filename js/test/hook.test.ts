@@ -356,7 +356,7 @@ test("what is wrong with the hook itself is a warning and refuses nothing", asyn
     [["--prompts", "nobody"], "{}", /--prompts nobody: expected human or host/],
     [["--user"], "{}", /--user is for install/],
     [["--staet", "x"], "{}", /unknown option --staet, did you mean --state\?/],
-    [["instal"], "{}", /hook instal, did you mean install\?/],
+    [["instal"], "{}", /hook instal: expected install, uninstall or nothing; did you mean install\?/],
     [["something"], "{}", /expected install, uninstall or nothing/],
     [["--config", "nowhere.json"], JSON.stringify(pre("s", 0)), /nowhere.json: no such file/],
   ];
@@ -390,8 +390,8 @@ test("a word that is none is wrong usage for who types it, and never for a hook"
     });
   };
   for (const [word, told] of [
-    ["instal", /hook instal, did you mean install\?/],
-    ["uninstal", /hook uninstal, did you mean uninstall\?/],
+    ["instal", /hook instal: expected install, uninstall or nothing; did you mean install\?/],
+    ["uninstal", /hook uninstal: expected install, uninstall or nothing; did you mean uninstall\?/],
     ["something", /hook something: expected install, uninstall or nothing/],
   ] as const) {
     const { status, stdout, stderr } = typed([word]);

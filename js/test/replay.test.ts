@@ -192,7 +192,7 @@ test("a scenario over several lines is one with its configuration", async () => 
     null,
     2,
   );
-  const [trace] = await traces("f", cut(text, 7), assert.fail);
+  const [trace] = await traces("f", cut(text, 7), () => assert.fail());
   assert.deepEqual(
     [trace?.format, trace?.id, JSON.parse(trace?.config ?? "null")],
     ["scenario", "s", { enabled: false }],
@@ -201,7 +201,7 @@ test("a scenario over several lines is one with its configuration", async () => 
 
 test("runs in one file are taken apart, and results find their calls", async () => {
   const events = [call("a", "1", "x"), call("b", "1", "y"), result(undefined, "1", "x"), result(undefined, "1", "y")];
-  const [trace] = await traces("f", cut(jsonLines(events), 50), assert.fail);
+  const [trace] = await traces("f", cut(jsonLines(events), 50), () => assert.fail());
   assert.ok(trace !== undefined);
   const apartly = apart(trace).map(({ id, events }) => [id, events.map(({ tool }) => tool)]);
   assert.deepEqual(apartly, [

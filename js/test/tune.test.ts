@@ -148,6 +148,68 @@ test("the rate cannot be met: the loop that would be lost is named, and the exit
   assert.match(stdout, /would leave 0, but lose stuck/);
 });
 
+test("without a labelled loop the reason is not that one would be lost, and nothing is written", async () => {
+  const asked = times(6, pair("graph_query", { query: "MATCH (s:Stop) RETURN s.name" }, "[]"));
+  const name = await file("graph.jsonl", [scenario("graph", "no-loop", asked)]);
+  for (const how of [[], ["--json"]]) {
+    const { code, stdout, stderr } = await loopwarden("tune", name, "-o", "graph.json", ...how);
+    assert.equal(code, 3);
+    assert.equal(stderr, "loopwarden: nothing is written to graph.json: the rate is not met\n");
+    if (how.length > 0) continue;
+    assert.match(stdout, /^The rate of 1 % cannot be met: no setting that was tried makes it any better\.$/m);
+    assert.doesNotMatch(stdout, /labelled loop|Written/);
+  }
+  await assert.rejects(readFile(join(folder, "graph.json")), /ENOENT/);
+  const loops = await file("loops.jsonl", [rereads("stuck", 6, "loop")]);
+  const { stderr } = await loopwarden("tune", loops, "-o", "graph.json");
+  assert.equal(stderr, "loopwarden: nothing is written to graph.json: no rate can be told\n");
+  await assert.rejects(readFile(join(folder, "graph.json")), /ENOENT/);
+});
+
+test("tune overwrites a configuration that loses nothing, and what else is there only when it is told to", async () => {
+  const own = await mkdtemp(join(folder, "own-"));
+  const there = (...args: string[]) => run(process.execPath, [cli, "tune", ...args], { cwd: own });
+  const write = (name: string, text: string) => writeFile(join(own, name), text);
+  const read = (name: string) => readFile(join(own, name), "utf8");
+  const lines = [...quiets, polls("poll", 5)].map((line) => JSON.stringify(line)).join("\n");
+  await mkdir(join(own, "runs"));
+  await write("runs/h2.jsonl", lines);
+  await write("other.jsonl", lines);
+  await write("mine.json", '{ // ours\n  "attended": false\n}\n');
+  await write("settings.json", '{ "attended": false }');
+  await write("wrong.json", '{ "attendet": false }');
+  const refused: [output: string, why: RegExp][] = [
+    ["runs/h2.jsonl", /runs\/h2\.jsonl: is the log that is read; name another file, or .* --force$/m],
+    ["other.jsonl", /other\.jsonl: is there, and no configuration; /],
+    ["wrong.json", /wrong\.json: is there, and no configuration; /],
+    ["mine.json", /mine\.json: holds comments, which would be lost; /],
+    [
+      "settings.json",
+      /settings\.json: holds settings that would be lost \(attended\), since tune does not start from them; /,
+    ],
+  ];
+  for (const [output, why] of refused) {
+    const before = await read(output);
+    const { code, stdout, stderr } = await there("runs", "-o", output);
+    assert.deepEqual([code, stdout], [2, ""], output);
+    assert.match(stderr, why);
+    assert.equal(await read(output), before);
+  }
+  assert.equal((await there("runs", "-o", "mine.json", "--config", "mine.json")).code, 2);
+  const tools = { job_tail: { polling: true } };
+  // What the settings are added to stays, and so does the schema that an editor reads.
+  await write("loopwarden.json", '{ "$schema": "./config.schema.json", "attended": false }');
+  assert.equal((await there("runs", "-o", "loopwarden.json")).code, 0);
+  const whole = { $schema: "./config.schema.json", attended: false, tools };
+  assert.deepEqual(JSON.parse(await read("loopwarden.json")), whole);
+  assert.equal((await there("runs", "-o", "loopwarden.json", "--no-config")).code, 2);
+  assert.deepEqual(JSON.parse(await read("loopwarden.json")), whole);
+  for (const output of ["mine.json", "new.json", "new.json"]) {
+    assert.equal((await there("runs", "-o", output, "--no-config", "--force")).code, 0);
+    assert.deepEqual(JSON.parse(await read(output)), { tools });
+  }
+});
+
 test("two rules that are wrong about one run are both changed", async () => {
   const events = times(3, pair("deploy_state", { job: 1 }, "cannot reach the cluster, it is not there", "error"));
   const result = await tuned(await file("two.jsonl", [...quiets, scenario("twice", "no-loop", times(2, events))]));
@@ -208,7 +270,7 @@ test("a scenario with a wrong label is told of and left out", async () => {
   const name = await file("mislabelled.jsonl", [...quiets, { ...(polls("x", 4) as object), expect: "Loop" }]);
   const { code, stderr } = await loopwarden("tune", name, "--json");
   assert.equal(code, 0);
-  assert.match(stderr, /^mislabelled\.jsonl:6: `expect`: unknown label, did you mean `loop`\?/);
+  assert.match(stderr, /^mislabelled\.jsonl:6: `expect`: expected one of loop, no-loop; did you mean `loop`\?/);
 });
 
 test("a file of events counts every run in it", async () => {
@@ -242,7 +304,7 @@ test("broken lines are told and the rest is judged", async () => {
   ]);
   const { code, stdout, stderr } = await loopwarden("tune", name, "--json");
   assert.equal(code, 0);
-  assert.deepEqual(JSON.parse(stdout).runs.honest, 2);
+  assert.deepEqual(JSON.parse(stdout).runs.honest, 1);
   assert.match(
     stderr,
     /^broken\.jsonl:2: invalid-json: scenario is not JSON: expected a name in double quotes at column 2, got `no`$/m,
@@ -260,7 +322,10 @@ test("a file that is cut off is read as far as it goes, and the others are tuned
   assert.match(stderr, /^loopwarden: some\/a\.jsonl\.gz: the gzip file is cut off; what stands before that is read$/m);
   const alone = await loopwarden("tune", "some/a.jsonl.gz");
   assert.equal(alone.code, 1);
-  assert.match(alone.stderr, /a\.jsonl\.gz: the gzip file is cut off; .*\n.*there is no run that can be read/s);
+  assert.match(
+    alone.stderr,
+    /a\.jsonl\.gz: the gzip file is cut off; .*\n.*a\.jsonl\.gz: holds no event that can be read/s,
+  );
 });
 
 test("a configuration of a scenario's own is set aside", async () => {
@@ -282,7 +347,7 @@ test("wrong usage is 2, what cannot be read is 1", async (t) => {
     [2, [name, "--rat", "0"], /unknown option --rat, did you mean --rate\?/],
     [1, ["missing.jsonl"], /missing\.jsonl: no such file or folder/],
     [1, ["empty"], /empty: holds no \*\.jsonl/],
-    [1, [blank], /there is no run that can be read/],
+    [1, [blank], /blank\.jsonl: is empty/],
     [1, [name, "--config", "missing.json"], /missing\.json: no such file/],
     [1, [name, "-o", "no/such/folder.json"], /no\/such\/folder\.json: cannot be written/],
   ];

@@ -74,6 +74,8 @@ pub(super) fn blame(
             let other =
                 OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
             let told = match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
+                // Values are few enough to be told all.
+                Some(meant) if is_value => format!("unknown {what}{rest}; did you mean `{meant}`?"),
                 Some(meant) => format!("unknown {what}, did you mean `{meant}`?"),
                 None => format!("unknown {what}{rest}"),
             };
@@ -90,10 +92,13 @@ const EXPECTED: [(&str, &str); 6] = [
     ("a map", "an object"),
     ("a sequence", "a list"),
     ("f64", "a number"),
-    ("i64", "a whole number from -9223372036854775808 to 9223372036854775807"),
+    ("i64", TIME),
     ("u32", "a whole number from 0 to 4294967295"),
     ("u64", "a whole number from 0 to 18446744073709551615"),
 ];
+
+/// What the only field of this type tells, `at`.
+const TIME: &str = "milliseconds since 1970 as a whole number";
 
 /// What serde says is there, and what that is in JSON.
 const THERE: [(&str, &str); 4] =
@@ -117,7 +122,9 @@ fn plain(mut message: String) -> String {
     if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
         message.truncate(at);
         message.push_str(known);
-        if is_quoted && known.contains("number") {
+        if is_quoted && known == TIME && message.contains('-') {
+            message.push_str("; `Date.parse` makes it of such a text");
+        } else if is_quoted && known.contains("number") {
             message.push_str(", without quotes");
         }
     } else if is_number && expected == "a string" {
@@ -246,7 +253,23 @@ mod tests {
             ),
             (r#"{"type":"tool-call","tool":{}}"#, "tool", "invalid type: an object, expected a string"),
             (r#"{"type":"tool-call","tool":[", expected u64"]}"#, "tool", "invalid type: a list, expected a string"),
-            (r#"{"type":"tool-call","tool":"t","at":"now"}"#, "at", "invalid type: string \"now\""),
+            (
+                r#"{"type":"tool-call","tool":"t","at":"now"}"#,
+                "at",
+                "invalid type: string \"now\", expected milliseconds since 1970 as a whole number",
+            ),
+            (
+                r#"{"type":"tool-call","tool":"t","at":"2026-11-27T15:00:00.000Z"}"#,
+                "at",
+                "invalid type: string \"2026-11-27T15:00:00.000Z\", expected milliseconds since 1970 as a whole number; `Date.parse` makes it of such a text",
+            ),
+            (
+                r#"{"type":"tool-call","tool":"t","at":"1797000000000"}"#,
+                "at",
+                "invalid type: string \"1797000000000\", expected milliseconds since 1970 as a whole number, without quotes",
+            ),
+            (r#"{"type":"tool-call","tool":"t","at":1e400}"#, "at", "a number too large for a double at line 1 column"),
+            (r#"{"type":"tool-call","tool":"t","args":{"at":[-1e400]}}"#, "args", "a number too large for a double"),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
             (
                 r#"{"type":"message","role":"robot","text":""}"#,
@@ -267,11 +290,15 @@ mod tests {
             (r#"{"type":"tool_call"}"#, "type", "unknown event type, did you mean `tool-call`?"),
             (r#"{"type":"toolCall"}"#, "type", "unknown event type, did you mean `tool-call`?"),
             (r#"{"type":"telephone"}"#, "type", "unknown event type, expected one of tool-call, "),
-            (r#"{"type":"message","role":"User","text":""}"#, "role", "unknown value, did you mean `user`?"),
+            (
+                r#"{"type":"message","role":"User","text":""}"#,
+                "role",
+                "unknown value, expected one of `assistant`, `user`, `system`; did you mean `user`?",
+            ),
             (
                 r#"{"type":"tool-call","tool":"t","at":1e30}"#,
                 "at",
-                "invalid type: number `1e+30`, expected a whole number from -9223372036854775808 to 9223372036854775807",
+                "invalid type: number `1e+30`, expected milliseconds since 1970 as a whole number",
             ),
             (r#"{"type":"progress","tests":{"failing":-1}}"#, "tests.failing", "invalid value: number `-1`"),
             (r#"{"type":"progress","tests":{"failingIds":["a",2]}}"#, "tests.failingIds[1]", "invalid type"),
@@ -301,8 +328,14 @@ mod tests {
     #[test]
     fn errors_in_the_configuration_say_what_is_expected() {
         for (text, told) in [
-            (r#"{"preset":"sensitiv"}"#, "`preset`: unknown value, did you mean `sensitive`? Got `sensitiv`"),
-            (r#"{"mode":"Shadow"}"#, "`mode`: unknown value, did you mean `shadow`? Got `Shadow`"),
+            (
+                r#"{"preset":"sensitiv"}"#,
+                "`preset`: unknown value, expected one of `balanced`, `sensitive`, `conservative`; did you mean `sensitive`? Got `sensitiv`",
+            ),
+            (
+                r#"{"mode":"Shadow"}"#,
+                "`mode`: unknown value, expected `enforce` or `shadow`; did you mean `shadow`? Got `Shadow`",
+            ),
             (r#"{"mode":"quiet"}"#, "`mode`: unknown value, expected `enforce` or `shadow`, got `quiet`"),
             (
                 r#"{"budgets":{"maxIterations":1e30}}"#,

@@ -3,8 +3,10 @@ use super::pieces::Piece;
 use super::{Reads, Transcript};
 use crate::{
     json,
-    model::{Error, ErrorCode},
+    model::{Error, ErrorCode, TraceEvent},
 };
+use alloc::{format, string::String};
+use serde_json::{Map, Value};
 
 /// One event a line, or a list of events; or one scenario, in a line or several.
 #[derive(Default)]
@@ -67,6 +69,86 @@ impl Reads for Reader {
 fn event(transcript: &mut Transcript, piece: Piece<'_>) {
     match json::trace_event(piece.text) {
         Ok(event) => transcript.push(piece.line, event),
-        Err(error) => transcript.fail(piece.line, error),
+        Err(error) => {
+            transcript.fail(piece.line, error);
+            if let Some(event) = stand_in(piece.text) {
+                transcript.push(piece.line, event);
+            }
+        }
+    }
+}
+
+/// Fields of a result that tell which call it answers, by what they are called here and elsewhere.
+const TELLING: [(&str, &[&str]); 7] = [
+    ("callId", &["callId", "toolCallId", "tool_call_id", "call_id"]),
+    ("tool", &["tool", "toolName", "tool_name"]),
+    ("run", &["run"]),
+    ("task", &["task"]),
+    ("parentTask", &["parentTask"]),
+    ("agent", &["agent"]),
+    ("round", &["round"]),
+];
+
+/// What stands for a result that cannot be read: it was there, so its call was answered. It is the host's, and so no
+/// evidence of anything.
+fn stand_in(text: &str) -> Option<TraceEvent> {
+    let whole = json::value(text).ok();
+    let said = |field: &str| match &whole {
+        Some(value) => Some(String::from(value.get(field)?.as_str()?)),
+        None => written(text, field),
+    };
+    let kind = said("type")?;
+    let letters = kind.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
+    if !letters.eq(*b"toolresult") {
+        return None;
+    }
+    let mut event = Map::new();
+    for (field, names) in TELLING {
+        if let Some(value) = names.iter().find_map(|name| said(name)).filter(|value| !value.trim().is_empty()) {
+            event.insert(field.into(), value.into());
+        }
+    }
+    for (field, value) in [("type", "tool-result"), ("outcome", "not-executed"), ("output", "cannot be read")] {
+        event.insert(field.into(), value.into());
+    }
+    event.insert("synthetic".into(), true.into());
+    event.insert("labels".into(), Value::Object(Map::from_iter([("unread".into(), "result".into())])));
+    json::trace_event(&json::to_string(&event)).ok()
+}
+
+/// The text of a field where it is written in what is no JSON.
+fn written(text: &str, field: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("\"{field}\""))?;
+    let (value, _) = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?.split_once('"')?;
+    Some(value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::transcript::{Format, read};
+    use alloc::{format, string::String};
+
+    #[test]
+    fn a_result_that_cannot_be_read_answers_its_call() {
+        let call = r#"{"type":"tool-call","tool":"get_job","args":{},"callId":"c1"}"#;
+        let stands = r#"{"type":"tool-result","callId":"c1","tool":"get_job","outcome":"not-executed","output":"cannot be read","run":"r","synthetic":true,"labels":{"unread":"result"}}"#;
+        let bare = stands.replace(r#""run":"r","#, "");
+        for (line, told) in [
+            (r#"{"type":"tool-result","tool":"get_job","callId":"c1","run":"r","outcome":"ok","result":1}"#, stands),
+            (r#"{"type":"tool_result","toolName":"get_job","toolCallId":"c1","outcome":"ok","output":""}"#, &bare),
+            (r#"{"type":"ToolResult","tool_name":"get_job","callId":"c1","at":"now","run":7}"#, &bare),
+            // No JSON at all: an output with quotes in it that are not escaped.
+            (r#"{"type" : "tool-result","tool":"get_job","callId": "c1","outcome":"ok","output":"a "b" c"}"#, &bare),
+            (r#"{"type":"tool-call","tool":"get_job","callId":"c1","arg":{}}"#, ""),
+            (r#"{"type":"message","role":"user","txt":"a"}"#, ""),
+            (r#"{"type":"tool-resul"#, ""),
+            ("tool-result", ""),
+        ] {
+            let read = read(&format!("{call}\n{line}\n{call}"), Some(Format::Trace));
+            let between: String = read.events.iter().skip(1).rev().skip(1).map(crate::json::to_string).collect();
+            assert_eq!(between, told, "{line}");
+            assert!(read.errors.iter().map(|error| error.line).eq([2]), "{:?}", read.errors);
+            assert!(told.is_empty() || read.lines == [1, 2, 3], "{:?}", read.lines);
+        }
     }
 }

@@ -56,7 +56,8 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "score",
         arguments: "PATH… [--list] [--ablate] [--without RULE]… [--vary RULE.LEVEL=A,B,…] [--config FILE] [--json]",
-        about: "Score scenario files (.jsonl, .jsonl.gz) natively, in seconds: caught, false, how late, by which rule.",
+        about: "Score scenario files (.jsonl, .jsonl.gz) natively: caught, false, how late, by which rule. It takes seconds; the \
+                first use builds the scorer, for a minute or two.",
         run: score::command,
     },
     Command {

@@ -44,16 +44,18 @@ function inOurWords(message: string): string {
 
 /** Reads a level from an option. */
 export function level(text: string): Level {
-  const found = LEVELS.find((name) => name === text);
-  if (found !== undefined && found !== "continue") return found;
-  throw new UsageError(`--level ${text}: expected one of ${LEVELS.slice(1).join(", ")}`);
+  return oneOf("--level", text, LEVELS.slice(1)) as Level;
 }
 
 /** Reads one of a few words, given as `what`, such as an option; absent, it is none. */
 export function oneOf<T extends string>(what: string, text: string | undefined, known: readonly T[]): T | undefined {
   const found = known.find((name) => name === text);
   if (text === undefined || found !== undefined) return found;
+  throw new UsageError(`${what} ${text}: ${expected(text, known)}`);
+}
+
+/** The words that are known, all of them, and the one that may be meant. */
+export function expected(text: string, known: readonly string[]): string {
   const near = nearest(text, known);
-  const meant = near ? `, did you mean ${near}?` : `: expected one of ${known.join(", ")}`;
-  throw new UsageError(`${what} ${text}${meant}`);
+  return `expected one of ${known.join(", ")}${near === undefined ? "" : `; did you mean ${near}?`}`;
 }

@@ -7,7 +7,7 @@ import { reaches } from "../replay/levels.ts";
 import { type Head, ownConfig, type Run, refused } from "../replay/read.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, filesOf, runsOf } from "./input.ts";
+import { absence, Complaints, filesOf, runsOf } from "./input.ts";
 import { columns, paint, print, printJson, progress, tell } from "./print.ts";
 import { type Case, REPORTERS, report } from "./reporters.ts";
 import { OPTIONS, settings } from "./settings.ts";
@@ -31,12 +31,13 @@ A loop is caught when some verdict reaches the level: by the event with index "e
 and not before it where it says "firstAt". A no-loop scenario with any verdict at the level is a false alarm. Runs
 without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
 have been given counts, but for a scenario whose own "config" has that mode: it is about the level given. An event that
-is refused is reported, and the scenario goes on. A scenario with a label or "config" that is wrong, or with a key that is
+is refused is reported, and the scenario goes on, unless it has no other. A scenario with a label or "config" that is wrong, or with a key that is
 nearly a label's, is reported and not scored; other keys are for other tools. A file that cannot be read is reported, and
 the others are scored.
 
-Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, or less than half of a file can be read and
-in that nothing reached the level, 2 wrong usage, 3 with --strict where something was judged wrong.
+Exit codes: 0 scored, 1 a file or configuration cannot be read, a label is wrong, nothing of a scenario can be read, or less
+than half of a file can and in that nothing reached the level, 2 wrong usage, 3 with --strict where something was judged
+wrong.
 `;
 
 /** What came of one file, or of all. */
@@ -61,7 +62,7 @@ export interface Score {
   seconds: number;
 }
 
-const empty = (file: string): Score => ({
+const unscored = (file: string): Score => ({
   file,
   scenarios: 0,
   loops: 0,
@@ -95,7 +96,7 @@ export async function run(args: string[]): Promise<number> {
   if (reporter !== undefined && values.json) throw new UsageError("eval: --json or --reporter, not both");
   const config = (await settings(values))?.text ?? "";
   const files = await filesOf(positionals);
-  const total = empty("total");
+  const total = unscored("total");
   const scores: Score[] = [];
   const cases: Case[] = [];
   let isUnsure = false;
@@ -113,6 +114,10 @@ export async function run(args: string[]): Promise<number> {
     if (process.stderr.isTTY !== true) tell(`${where}${file}: ${plural(score.scenarios)}`);
     // A folder of a project may hold JSON that is no run.
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
+    if (score.scenarios === 0 && trouble === undefined) {
+      if (files.length === 1) throw new InputError(absence(file));
+      tell(`loopwarden: ${absence(file)}`);
+    }
     scores.push(score);
     add(total, score);
     isUnsure ||= score.refused * 2 > score.of && !cases.some((one) => one.file === file && one.findings.length > 0);
@@ -137,7 +142,7 @@ async function scoreFile(
   cases: Case[],
   count: (scenarios: number) => void,
 ): Promise<{ score: Score; trouble: InputError | "unscored" | undefined }> {
-  const score = empty(file);
+  const score = unscored(file);
   let trouble: InputError | "unscored" | undefined;
   const start = performance.now();
   const complaints = new Complaints(file);
@@ -157,7 +162,12 @@ async function scoreFile(
       const found = await judged(run, counts, config, complaints);
       score.events += found.events;
       score.of += found.events - found.refused;
-      if (run.whole && found.events === 0) continue;
+      if (found.events === 0) continue;
+      if (found.events === found.refused) {
+        complaints.note(run.line, "none of its events can be read, so it is not scored");
+        trouble = "unscored";
+        continue;
+      }
       const failure = grade(score, run, counts, found.first);
       const name = run.id ?? (run.whole ? file : `line ${run.line}`);
       const seconds = (performance.now() - began) / 1000;
@@ -168,7 +178,7 @@ async function scoreFile(
     if (!(error instanceof InputError)) throw error;
     trouble = error;
   }
-  complaints.end();
+  complaints.end(score.of, score.scenarios === 0 ? 0 : complaints.count);
   score.refused = complaints.count;
   score.of += complaints.count;
   score.seconds = round((performance.now() - start) / 1000);
@@ -207,6 +217,7 @@ async function judged(run: Run, least: Level, config: string, complaints: Compla
     for (const recorded of part) {
       complaints.read(recorded);
       const { level: strongest, verdict, error } = judge(detector, recorded);
+      if (recorded.unread) continue;
       const level = isWatched ? (verdict?.level ?? "continue") : strongest;
       if (error !== undefined) {
         complaints.add(recorded.line, refused(recorded, error));

@@ -3,7 +3,7 @@ import { type Goal, goals, inForce, normalise, type RuleInForce } from "../diagn
 import type { LoopwardenError } from "../errors.ts";
 import type { Config, Event, Finding, Level, RuleStanding, Scope, Verdict } from "../generated/types.ts";
 import { type Hunk, hunks } from "../replay/diff.ts";
-import { replay } from "../replay/judge.ts";
+import { isMostlyUnread, replay } from "../replay/judge.ts";
 import { given, RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { type Recorded, refused, type Trace } from "../replay/read.ts";
@@ -12,12 +12,12 @@ import { duration, listed, outcome as outcomeOf, said, short } from "../replay/s
 import { WORTH } from "../replay/worth.ts";
 import { type Options, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, nothing, shown, tracesOf, transcriptFormat } from "./input.ts";
+import { Complaints, nothing, several, shown, tracesOf, transcriptFormat } from "./input.ts";
 import { LEVEL_STYLE, paint, print, printJson, tell, wrapped } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden explain TRACE [--at SEQ] [--scenario ID] [--config FILE] [--format FORMAT] [--json]
+export const help: string = `Usage: loopwarden explain TRACE [--at line:N] [--scenario ID] [--config FILE] [--format FORMAT] [--json]
        loopwarden explain --last
 
 Replays a recorded run up to one event and says why its verdict was what it was: the evidence of every finding and what
@@ -25,9 +25,9 @@ each part of it counted, the thresholds and what is missing to the next one, of 
 what of that moved, the last two occurrences word by word and what of their difference is masked, how close the other rules are, and what would have given another verdict. The last
 is no guess: the run is replayed with each of the changes, and those are shown that change the level.
 
-  --at SEQ         the event: its number (the seq of its verdict, #90 in a report), line:N or step:N, the last event of
-                   that line or step; where absent, the first event whose verdict is at nudge or above, or else the one that
-                   came closest
+  --at PLACE       the event: line:N or step:N, the last event of that line or step, or its number from 0 (the seq of its
+                   verdict, #90 in a report); where absent, the first event whose verdict is at nudge or above, or else the
+                   one that came closest
   --scenario ID    which one, of a file with several scenarios
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --config FILE    the configuration; the scenario's own where absent, else loopwarden.json of this folder, if there is
@@ -35,13 +35,16 @@ is no guess: the run is replayed with each of the changes, and those are shown t
   --format FORMAT  one of those that replay reads; recognised where absent
   --json           the same as one object
 
-Exit codes: 0 explained, 1 a file cannot be read or the event is not in it, 2 wrong usage.
+Exit codes: 0 explained, 1 a file cannot be read, the event is not in it, or most of the file cannot be read and no verdict up to
+the event is at nudge or above, 2 wrong usage.
 `;
 
 /** How wide quoted arguments and outputs may be. */
 const WIDTH = 96;
 /** How many differences are told, each. */
 const DIFFERENCES = 8;
+/** The share of the way to a threshold below which a rule has not come near it. */
+const FAR = 0.1;
 /** How many of the other rules are told. */
 const OTHERS = 5;
 /** Milliseconds from which it is told how much later a sighting was. */
@@ -154,26 +157,37 @@ export async function run(args: string[]): Promise<number> {
   const found = await settings(values);
   const file = name ?? (await last());
   const complaints = new Complaints(file);
-  const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario);
-  for (const recorded of trace.events) complaints.read(recorded);
-  const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
-  const config = values.config === undefined ? (own ?? found?.config) : found?.config;
-  const explanation = new Explanation(trace, config ?? {}, at, (recorded, error) =>
-    complaints.add(recorded.line, refused(recorded, error)),
-  );
-  complaints.end();
+  let [judged, unread] = [0, 0];
+  let explanation: Explanation;
+  try {
+    const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario);
+    for (const recorded of trace.events) complaints.read(recorded);
+    const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
+    const config = values.config === undefined ? (own ?? found?.config) : found?.config;
+    // Of a file of scenarios what stands before this one is another's.
+    const before = trace.whole ? 0 : complaints.count;
+    judged = trace.events.filter((recorded) => !recorded.unread).length;
+    explanation = new Explanation(trace, config ?? {}, at, (recorded, error) => {
+      if (recorded.unread) return;
+      judged--;
+      complaints.add(recorded.line, refused(recorded, error));
+    });
+    unread = complaints.count - before;
+  } finally {
+    complaints.end(judged, unread);
+  }
   if (explanation.isNearest)
     tell("loopwarden: no verdict is at nudge or above; this event came closest, and --at names another one");
   if (values.json) printJson(explanation.result());
   else for (const line of explanation.told()) print(line);
-  return 0;
+  return !explanation.isFound && isMostlyUnread(unread, judged) ? 1 : 0;
 }
 
 type Place = { by: "seq" | "line" | "step"; number: number };
 
 function place(text: string): Place {
   const found = /^(?:(line|step)[:= ]|#)?(\d{1,15})$/.exec(text.trim());
-  if (found === null) throw new UsageError(`--at ${text}: expected the number of an event, line:N or step:N`);
+  if (found === null) throw new UsageError(`--at ${text}: expected line:N, step:N or the number of an event`);
   return { by: (found[1] as "line" | "step" | undefined) ?? "seq", number: Number(found[2]) };
 }
 
@@ -182,10 +196,10 @@ function chosen(file: string, found: Trace[], id: string | undefined): Trace {
   if (first === undefined) nothing(file);
   if (id === undefined) {
     if (found.length === 1) return first;
-    throw new InputError(`${file}: holds ${found.length} scenarios, name one with --scenario, such as ${first.id}`);
+    throw new InputError(several(file, found.length, first));
   }
   const trace = found.find((trace) => trace.id === id);
-  if (trace === undefined) throw new InputError(`${file}: holds no scenario ${id}`);
+  if (trace === undefined) throw new InputError(`${shown(file)}: holds no scenario ${id}`);
   return trace;
 }
 
@@ -204,6 +218,8 @@ class Explanation {
   /** The call of each result, and the result of each call. */
   readonly #partner: (number | undefined)[];
   #tried = 0;
+  /** Whether a verdict up to the event is at nudge or above. */
+  readonly isFound: boolean;
   /** Nothing was found, and the event that came closest is explained. */
   readonly isNearest: boolean = false;
 
@@ -244,6 +260,7 @@ class Explanation {
     }
     if (end === undefined) throw new InputError(`${named(trace)}: ${this.#absence(at)}`);
     this.#verdicts.length = end + 1;
+    this.isFound = this.#verdicts.some((verdict) => verdict !== undefined && reaches(given(verdict), "nudge"));
     this.#index = end;
     this.#verdict = this.#verdicts[end] as Verdict;
     this.#standing = standing;
@@ -251,17 +268,23 @@ class Explanation {
     this.#changes = this.#whatIf();
   }
 
-  /** The first event at which some rule was as close to its next threshold as any was in the run. */
+  /**
+   * The first event at which some rule was as close to its next threshold as any was in the run; the last one where none came
+   * near any: by then most was seen.
+   */
   #nearest(): { index: number; standing: RuleStanding[] } | undefined {
     let found: { index: number; standing: RuleStanding[]; share: number } | undefined;
     for (const { verdict, index, detector } of replay(this.#trace.events, this.#config)) {
       const recorded = this.#trace.events[index] as Recorded;
       // A call says more once it is answered.
-      const isAsked = recorded.event.type === "tool-call" && this.#partner[index] !== undefined;
-      if (verdict === undefined || recorded.pending || isAsked) continue;
+      const answer = this.#partner[index] ?? -1;
+      const isAnswered = this.#verdicts[answer] !== undefined && !this.#trace.events[answer]?.unread;
+      const isAsked = recorded.event.type === "tool-call" && isAnswered;
+      if (verdict === undefined || recorded.pending || recorded.unread || isAsked) continue;
       const { rules } = detector.status(scopeOf(recorded.event));
       const share = Math.max(0, ...rules.map(way));
-      if (found === undefined || share > found.share) found = { index, standing: rules, share };
+      if (found === undefined || share > found.share || (share === found.share && share < FAR))
+        found = { index, standing: rules, share };
     }
     return found;
   }
@@ -275,13 +298,17 @@ class Explanation {
   }
 
   #lastAt({ by, number }: Place): number {
-    return this.#trace.events.findLastIndex(({ line, event }) => (by === "line" ? line : event.step) === number);
+    return this.#trace.events.findLastIndex(
+      ({ line, event, unread }) => !unread && (by === "line" ? line : event.step) === number,
+    );
   }
 
   #absence(at: Place | undefined): string {
     const last = Math.max(-1, ...this.#places.keys());
     if (last < 0 || at === undefined) return "no event of it has a verdict";
     if (at.by === "seq") return `there is no event ${at.number}, the events are numbered from 0 to ${last}`;
+    if (at.by === "line" && this.#trace.events.some(({ line, unread }) => unread && line === at.number))
+      return `what stands in line ${at.number} could not be read`;
     return this.#lastAt(at) === -1
       ? `no event has ${at.by} ${at.number}`
       : `the event of ${at.by} ${at.number} was refused, so it has no verdict`;
@@ -574,6 +601,8 @@ class Explanation {
   #toolAlternatives(tool: string, found: Alternative[], change: (config: Config) => void): void {
     const force = inForce(JSON.stringify(this.#config), tool);
     change({ tools: { [tool]: { polling: !force.polling } } });
+    // Short answers are compared of searches and views alone, unless it is said of a tool.
+    change({ tools: { [tool]: { compareAnswers: true } } });
     const latest = this.#callsOf(tool).slice(-8);
     const fields = new Set(
       latest.flatMap((call, index) => argumentFields(latest[index - 1] ?? call, call)).map(({ field }) => field),

@@ -1,21 +1,25 @@
 import { randomUUID } from "node:crypto";
-import { createReadStream, readFileSync, statSync } from "node:fs";
-import { lstat, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { type BigIntStats, createReadStream, fstat as fstatOf, readFileSync, statSync } from "node:fs";
+import { lstat, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import type { Readable } from "node:stream";
+import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { createGunzip } from "node:zlib";
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-parser";
 import { LoopwardenError } from "../errors.ts";
 import { FORMATS } from "../generated/names.ts";
-import { type Complain, type Recorded, type Run, runs, type Trace, traces } from "../replay/read.ts";
+import { isMostlyUnread } from "../replay/judge.ts";
+import { type Complain, once, type Recorded, type Run, runs, type Trace, traces } from "../replay/read.ts";
 import { short } from "../replay/summarise.ts";
 import type { TranscriptFormat } from "../transcript.ts";
-import { oneOf } from "./args.ts";
+import { oneOf, UsageError } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
 import { LARGEST } from "./name.ts";
 import { progress, tell } from "./print.ts";
+
+const fstat = (descriptor: number): Promise<BigIntStats> => promisify(fstatOf)(descriptor, { bigint: true });
 
 /** What a file is to be. */
 type Kind = "log" | "configuration";
@@ -203,6 +207,47 @@ function readable(file: string, error: unknown): InputError {
   return new (isCut ? CutOff : InputError)(`${file}: ${reasonOf(error)}`);
 }
 
+/** The option of commands that write a file. */
+export const FORCE = { force: { type: "boolean", default: false } } as const;
+
+/**
+ * Looks whether a command may write to a file, before it reads anything: what is there may be what it reads, or somebody
+ * else's. `wrong` says what is wrong with losing what stands there.
+ *
+ * @throws {UsageError} where it may not.
+ */
+export async function mayWrite(
+  output: string,
+  inputs: readonly string[],
+  wrong: (output: string) => Promise<string | undefined>,
+): Promise<void> {
+  const there = await identity(output);
+  // What is new is nobody's, and a device or a pipe holds nothing.
+  if (there === undefined) return;
+  for (const input of inputs) {
+    const files = (await eventFiles(input)) ?? [input];
+    for (const file of files) {
+      if ((await identity(file)) === there) throw overwrites(output, "is the log that is read");
+    }
+  }
+  // A link is refused as such.
+  if ((await lstat(output)).isSymbolicLink()) return;
+  const why = (await isEmpty(output)) ? undefined : await wrong(output);
+  if (why !== undefined) throw overwrites(output, why);
+}
+
+const overwrites = (output: string, why: string): UsageError =>
+  new UsageError(`${output}: ${why}; name another file, or have it overwritten with --force`);
+
+/** What tells a file that is there from every other one, by whatever name it is called; nothing for what is no file. */
+async function identity(file: string): Promise<string | undefined> {
+  const info = await (file === "-" ? fstat(0) : stat(file, { bigint: true })).catch(() => undefined);
+  if (!info?.isFile()) return undefined;
+  return info.ino === 0n ? await realpath(file) : `${info.dev} ${info.ino}`;
+}
+
+const isEmpty = async (file: string): Promise<boolean> => (await stat(file)).size === 0;
+
 /**
  * Writes a file, whole or not at all: where the disk is full, what was there before stays.
  *
@@ -250,8 +295,11 @@ async function replace(file: string, content: string, mode: number | undefined):
 export const transcriptFormat = (name: string | undefined): TranscriptFormat | undefined =>
   oneOf("--format", name, FORMATS);
 
-/** How many complaints about one file are printed; the rest is counted. */
+/** How many complaints about one file are printed, and how many of those that say the same; the rest is counted. */
 const COMPLAINTS = 20;
+const ALIKE = 3;
+/** How many that say something else are told apart. */
+const KINDS = 1000;
 
 /** Times that are of this century as seconds since 1970, and of the early seventies as milliseconds. */
 const SECONDS = { from: 1e9, to: 1e11 } as const;
@@ -261,8 +309,11 @@ export class Complaints {
   /** How many lines or events could not be read. */
   count = 0;
   /** Takes note of a line or event, with all that is wrong with it. */
-  readonly add: (line: number, ...messages: string[]) => void;
+  readonly add: Complain;
   readonly #file: string;
+  /** What was said, as {@link kindOf} has it: the first of each, how often it was said, and how often printed. */
+  readonly #kinds = new Map<string, { message: string; said: number; printed: number }>();
+  #printed = 0;
   /** Results whose call was not there, by scenario, run and id of the call, and those of them whose call came later. */
   readonly #strays = new Map<string, string[]>();
   readonly #early: string[] = [];
@@ -272,8 +323,26 @@ export class Complaints {
   constructor(file: string) {
     this.#file = file;
     this.add = (line, ...messages) => {
-      if (++this.count <= COMPLAINTS) for (const message of messages) tell(`${shown(file)}:${line}: ${message}`);
+      this.count++;
+      this.note(line, ...messages);
     };
+  }
+
+  /** Tells of a line that is counted already, or was read. */
+  note(line: number, ...messages: string[]): void {
+    for (const message of messages) if (this.#isPrinted(message)) tell(`${shown(this.#file)}:${line}: ${message}`);
+  }
+
+  /** Whether a complaint is printed; one that is not is counted. */
+  #isPrinted(message: string): boolean {
+    const key = this.#kinds.size < KINDS ? kindOf(message) : "";
+    const kind = this.#kinds.get(key) ?? { message, said: 0, printed: 0 };
+    this.#kinds.set(key, kind);
+    kind.said++;
+    if (kind.printed === ALIKE || this.#printed === COMPLAINTS) return false;
+    kind.printed++;
+    this.#printed++;
+    return true;
   }
 
   /** Takes note of an event that was read: of results whose call nobody has seen little can be said. */
@@ -291,10 +360,18 @@ export class Complaints {
     } else if (stray) this.#strays.set(key, [...before, `${event.callId} in line ${line}`]);
   }
 
-  /** Tells of what was not printed, and of results without a call, in one line. */
-  end(): void {
-    const more = this.count - COMPLAINTS;
-    if (more > 0) tell(`${shown(this.#file)}: ${more} more like that`);
+  /**
+   * Tells of what was not printed, of results without a call, and that it is most of the file of which nothing is known, in
+   * a line each. How many events were judged is asked for, and how many lines and events could not be read where that is
+   * less than all that was told of.
+   */
+  end(judged: number, unread: number = this.count): void {
+    let others = 0;
+    for (const { message, said, printed } of this.#kinds.values()) {
+      if (printed === 0) others += said;
+      else if (said > printed) tell(`${shown(this.#file)}: ${said - printed} more like that: ${short(message, 80)}`);
+    }
+    if (others > 0) tell(`${shown(this.#file)}: ${others} more that say something else`);
     if (this.#seconds !== undefined) {
       const { line, at } = this.#seconds;
       tell(
@@ -303,6 +380,10 @@ export class Complaints {
     }
     this.#tell(this.#early, ["stands before its call", "stand before their calls"], "write each behind its call");
     this.#tell([...this.#strays.values()].flat(), ["fits no call", "fit no call"], "no call before has the callId");
+    if (isMostlyUnread(unread, judged))
+      tell(
+        `${shown(this.#file)}: most of it cannot be read, ${countOf(unread, judged)}: what is said is about the rest`,
+      );
   }
 
   #tell({ length, 0: first }: string[], [one, several]: [string, string], why: string): void {
@@ -311,6 +392,18 @@ export class Complaints {
     tell(`${shown(this.#file)}: ${results}; ${why}: ${short(first, 80)}${length > 1 ? ", …" : ""}`);
   }
 }
+
+/** How many of a file's lines and events could not be read. */
+export const countOf = (unread: number, judged: number): string => `${unread} of ${unread + judged} lines or events`;
+
+/** What a complaint says; of an event without the values that are quoted and the numbers. */
+const kindOf = (message: string): string =>
+  !/^(?:events\[\d+\]: )?[a-z]+-[a-z]+: /.test(message)
+    ? message
+    : message
+        .replaceAll(/"(?:\\.|[^"\\])*"/g, '""')
+        .replace(/\bgot `.*/is, "got")
+        .replaceAll(/\d+/g, "0");
 
 /** What a log says that ends too early in its compressed form, to whoever reads it. */
 type Cut = (message: string) => void;
@@ -338,13 +431,51 @@ export const runsOf = (
 export const tracesOf = (file: string, complain: Complain, format?: TranscriptFormat): Promise<Trace[]> =>
   traces(file, log(file, tellCut), complain, format);
 
+/**
+ * The run of a file that is meant: the one that is named, or the only one.
+ *
+ * @throws {InputError} where there is none, or several of which none is named; what was told of the file is at its end then.
+ */
+export async function chosenRun(
+  file: string,
+  found: AsyncIterable<Run>,
+  id: string | undefined,
+  complaints: Complaints,
+): Promise<Run> {
+  let first: Trace | undefined;
+  let count = 0;
+  for await (const run of found) {
+    // A log is one run, and read as it comes.
+    if (run.whole && id === undefined) return run;
+    if (id !== undefined && run.id !== id) continue;
+    const events: Recorded[] = [];
+    for await (const part of run.events) events.push(...part);
+    if (events.length > 0 && ++count === 1) first = { ...run, events };
+  }
+  if (first !== undefined && (id !== undefined || count === 1)) {
+    const { events, ...head } = first;
+    return { ...head, events: once(events) };
+  }
+  complaints.end(0, 0);
+  if (first !== undefined) throw new InputError(several(file, count, first));
+  if (id !== undefined) throw new InputError(`${shown(file)}: holds no scenario ${id}`);
+  nothing(file);
+}
+
+/** What is said where one run of a file is asked for, and it holds several. */
+export const several = (file: string, count: number, { id }: Pick<Trace, "id">): string =>
+  `${shown(file)}: holds ${count} scenarios, name one with --scenario${id === undefined ? "" : `, such as ${id}`}`;
+
 /** What to do about a log of which nothing is recognised. */
 export const UNKNOWN: string = `Formats that are read: ${FORMATS.join(", ")}; --format names one. Convert a log of another format to one event a line, {"type":"tool-call","tool":…}: \`npx loopwarden schema event\`, docs/transcripts.md`;
 
+/** Why a file holds no run. */
+export const absence = (file: string): string =>
+  isBlank(file) ? `${file}: is empty` : `${shown(file)}: holds no event that can be read. ${UNKNOWN}`;
+
 /** @throws {InputError} always. */
 export function nothing(file: string): never {
-  if (isBlank(file)) throw new InputError(`${file}: is empty`);
-  throw new InputError(`${shown(file)}: holds no event that can be read. ${UNKNOWN}`);
+  throw new InputError(absence(file));
 }
 
 /** Whether a file holds nothing but white space: there is no format to speak of. */

@@ -66,8 +66,8 @@ Tells when an AI agent is stuck in a loop.
 
 replay, explain and view take --last instead of a file: the newest session of an agent on this machine.
 
-Exit codes: 0 done, 1 an input is wrong or cannot be read (replay, watch, view and eval: also where nothing was found in a log
-of which most could not be read), 2 wrong usage, 3 the level asked for was reached (replay, watch), the rate asked for cannot be
+Exit codes: 0 done, 1 an input is wrong or cannot be read (also where nothing was found in a log of which most could not be
+read), 2 wrong usage, 3 the level asked for was reached (replay, watch), the rate asked for cannot be
 met (tune) or a scenario was judged wrong (eval --strict).
 NO_COLOR=1 turns colours off, FORCE_COLOR=1 on; without either they are only used on a terminal.
 `;

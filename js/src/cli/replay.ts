@@ -12,8 +12,7 @@ import { type Run, refused } from "../replay/read.ts";
 import { leading, type Quoted, quoted, readable, strongest } from "../replay/report.ts";
 import { cost, line as lineOf, number, outcome, short, summary } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
-import { InputError } from "./failure.ts";
-import { Complaints, nothing, runsOf, shown, transcriptFormat } from "./input.ts";
+import { Complaints, chosenRun, countOf, nothing, runsOf, shown, transcriptFormat } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
 import { type Case, REPORTERS, report } from "./reporters.ts";
 import { last } from "./sessions.ts";
@@ -75,30 +74,17 @@ export async function run(args: string[]): Promise<number> {
   const file = named ?? (await last());
   const complaints = new Complaints(file);
   const began = performance.now();
-  let chosen: Run | undefined;
-  let outcome: Outcome | undefined;
-  for await (const run of runsOf(file, complaints.add, wanted)) {
-    if (values.scenario !== undefined && run.id !== values.scenario) continue;
-    if (chosen !== undefined) {
-      complaints.add(run.line, "a second scenario: --scenario names one, and eval takes all of them");
-      break;
-    }
-    chosen = run;
-    const config = values.config === undefined ? (run.config ?? found?.text) : found?.text;
-    outcome = await told(
-      run,
-      config ?? "",
-      least,
-      complaints,
-      reporter !== undefined ? "quiet" : values.json ? "json" : "story",
-      named === "-" ? undefined : ["npx", "loopwarden", "explain", ...same(values, named)],
-    );
-  }
-  complaints.end();
-  if (chosen === undefined || outcome === undefined) {
-    if (values.scenario !== undefined) throw new InputError(`${file}: holds no scenario ${values.scenario}`);
-    nothing(file);
-  }
+  const run = await chosenRun(file, runsOf(file, complaints.add, wanted), values.scenario, complaints);
+  const config = values.config === undefined ? (run.config ?? found?.text) : found?.text;
+  const outcome = await told(
+    run,
+    config ?? "",
+    least,
+    complaints,
+    reporter !== undefined ? "quiet" : values.json ? "json" : "story",
+    named === "-" ? undefined : ["npx", "loopwarden", "explain", ...same(values, named)],
+  );
+  complaints.end(outcome.judged, outcome.events === 0 ? 0 : outcome.unread);
   if (outcome.events === 0) nothing(file);
   const isReached = reaches(outcome.strongest, least);
   if (reporter !== undefined) {
@@ -110,8 +96,8 @@ export async function run(args: string[]): Promise<number> {
     const seconds = (performance.now() - began) / 1000;
     const one: Case = {
       file,
-      name: chosen.id ?? file,
-      line: first?.line ?? chosen.line,
+      name: run.id ?? file,
+      line: first?.line ?? run.line,
       seconds,
       findings: outcome.findings,
       ...(failure && { failure }),
@@ -138,6 +124,8 @@ interface Outcome {
   /** Events that were judged, and lines and events that could not be read. */
   judged: number;
   unread: number;
+  /** Results among those that could not be read, whose calls were answered. */
+  results: number;
   /** The first sighting of each finding at the level asked for. */
   findings: Case["findings"];
 }
@@ -153,7 +141,7 @@ async function told(
 ): Promise<Outcome> {
   using detector = new LoopDetector(config);
   const story = new Story(config === "" ? {} : JSON.parse(config));
-  const outcome: Outcome = { strongest: "continue", events: 0, judged: 0, unread: 0, findings: [] };
+  const outcome: Outcome = { strongest: "continue", events: 0, judged: 0, unread: 0, results: 0, findings: [] };
   const seen = new Set<string>();
   // Of a file of scenarios what stands before this one is another's.
   const before = run.whole ? 0 : complaints.count;
@@ -162,10 +150,16 @@ async function told(
   for await (const part of run.events) {
     story.expect(part);
     for (const recorded of part) {
-      const { event, line, pending } = recorded;
-      outcome.events++;
+      const { event, line, pending, unread } = recorded;
       complaints.read(recorded);
-      const { verdict, error } = judge(detector, recorded);
+      const { verdict, error, settled } = judge(detector, recorded);
+      if (settled || unread) outcome.results++;
+      if (unread) {
+        // It is told as what came of its call, and nothing is said of it.
+        if (verdict !== undefined && how === "story") story.remember(verdict.seq, event, line, pending);
+        continue;
+      }
+      outcome.events++;
       if (verdict === undefined) {
         if (error !== undefined) complaints.add(line, refused(recorded, error));
         continue;
@@ -187,7 +181,7 @@ async function told(
     await drained();
   }
   outcome.unread = complaints.count - before;
-  if (how === "story" && outcome.events > 0) story.end(detector, outcome.judged, outcome.unread, why);
+  if (how === "story" && outcome.events > 0) story.end(detector, outcome, why);
   return outcome;
 }
 
@@ -210,8 +204,8 @@ class Story {
   /** What was told at length: once it is known, a line will do until it gets worse. */
   #told = new Set<string>();
 
-  /** The first event at the highest level. */
-  #worst: { level: Level; seq: number } | undefined;
+  /** The first event at the highest level, and whether it is the last of its line, by which it can be named then. */
+  #worst: { level: Level; seq: number; line: number; isLast: boolean } | undefined;
 
   /** The last recorded event, and where each loop was last seen, if only to be noted. */
   #last = 0;
@@ -246,6 +240,7 @@ class Story {
   }
 
   remember(seq: number, event: Event, line: number, pending: boolean): void {
+    if (this.#worst?.line === line) this.#worst.isLast = false;
     if (pending) return;
     this.#last = seq;
     const took = { tokens: event.tokens ?? undefined, costMicros: costOf(event, this.#config) };
@@ -288,7 +283,8 @@ class Story {
     if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
     const step = this.#place(event, verdict.seq, line);
     const level = given(verdict);
-    if (this.#worst === undefined || rank(level) > rank(this.#worst.level)) this.#worst = { level, seq: verdict.seq };
+    if (this.#worst === undefined || rank(level) > rank(this.#worst.level))
+      this.#worst = { level, seq: verdict.seq, line, isLast: true };
     if (this.#runs.size > 1 && event.run != null && event.run !== this.#run) {
       this.#run = event.run;
       print(`\n${paint("dim", "run")} ${short(event.run, WIDTH)}`);
@@ -359,8 +355,9 @@ class Story {
   }
 
   /** The report, and what tells more: `why` is the command that explains an event of this run. */
-  end(detector: LoopDetector, events: number, unread: number, why: readonly string[] | undefined): void {
-    const count = cost({ events, ...this.#spent });
+  end(detector: LoopDetector, { judged, unread, results }: Outcome, why: readonly string[] | undefined): void {
+    const count = cost({ events: judged, ...this.#spent });
+    const answered = results === 0 ? "" : `, ${number(results, "result")} among them, whose calls count as answered`;
     // Of many an agent something was noted, and no more: a report of each would tell of none.
     const leads = [...this.#scopes.values()].reverse().flatMap((scope) => {
       const lead = leading(detector.report(scope, "json").findings);
@@ -370,8 +367,7 @@ class Story {
       .map(({ scope, lead }) => this.#report(detector, scope, lead))
       .filter((text) => LOOP.test(text));
     if (reports.length === 0 && this.#worst === undefined) {
-      const part =
-        unread === 0 ? "" : ` in what could be read; ${unread} of ${unread + events} lines or events could not`;
+      const part = unread === 0 ? "" : ` in what could be read; ${countOf(unread, judged)} could not${answered}`;
       print(`\nNo loop found in ${count}${part}.`);
       const near = this.#closest(detector);
       if (near !== undefined)
@@ -380,10 +376,14 @@ class Story {
     }
     if (this.#spent.tokens !== undefined || this.#spent.costMicros !== undefined)
       print(`\n${paint("dim", "the whole run")}  ${count}`);
+    if (unread > 0) print(`\n${countOf(unread, judged)} could not be read${answered}.`);
     for (const text of reports) print(`\n${text.trimEnd()}`);
     if (reports.length === 0) print(`\nAt the end of ${count} nothing goes round in circles any more.`);
-    if (why !== undefined && this.#worst !== undefined)
-      print(`\n${paint("dim", "why")}  ${[...why, "--at", String(this.#worst.seq)].map(word).join(" ")}`);
+    if (why !== undefined && this.#worst !== undefined) {
+      const { seq, line, isLast } = this.#worst;
+      const at = isLast && !this.#isOneLine ? `line:${line}` : String(seq);
+      print(`\n${paint("dim", "why")}  ${[...why, "--at", at].map(word).join(" ")}`);
+    }
   }
 }
 

@@ -1,5 +1,4 @@
-import { nearest } from "../replay/nearest.ts";
-import { type Options, parse, UsageError } from "./args.ts";
+import { expected, type Options, parse, UsageError } from "./args.ts";
 import { schemaText } from "./input.ts";
 import { print, printJson, printRaw } from "./print.ts";
 
@@ -45,12 +44,7 @@ export async function run(args: string[]): Promise<number> {
     else print(NAMES.join("\n"));
     return 0;
   }
-  if (!NAMES.includes(name)) {
-    const near = nearest(name, NAMES);
-    throw new UsageError(
-      `schema: there is none for ${name}${near ? `, did you mean ${near}?` : `: expected one of ${NAMES.join(", ")}`}`,
-    );
-  }
+  if (!NAMES.includes(name)) throw new UsageError(`schema: there is none for ${name}: ${expected(name, NAMES)}`);
   printRaw(await schemaText(name));
   return 0;
 }

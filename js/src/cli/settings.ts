@@ -18,6 +18,8 @@ export interface Settings {
   file: string | undefined;
   /** As it stands in the file. */
   document: string;
+  /** What the file says of the schema by which an editor checks it. */
+  schema?: string;
 }
 
 /** The options of every command that takes a configuration. */
@@ -60,13 +62,25 @@ export async function read(file: string): Promise<Settings> {
     throw new InputError(`${name}:${brokenAt(document)}`);
   }
   const isObject = typeof config === "object" && config !== null && !Array.isArray(config);
-  const own = isObject && "$schema" in (config as object) ? without(plain, "$schema") : plain;
+  const schema = isObject ? (config as { $schema?: unknown }).$schema : undefined;
+  const own = schema === undefined ? plain : without(plain, "$schema");
   try {
     new LoopDetector(own).free();
   } catch (error) {
     throw new InputError(located(file, document, error));
   }
-  return { text: own, config: JSON.parse(own), file, document };
+  return { text: own, config: JSON.parse(own), file, document, ...(typeof schema === "string" && { schema }) };
+}
+
+/** Whether comments stand in a document. */
+export function hasComments(document: string): boolean {
+  let found = false;
+  visit(document, {
+    onComment: () => {
+      found = true;
+    },
+  });
+  return found;
 }
 
 /** Levels of a document that the core reads; what reads comments would fall over many more. */

@@ -1,19 +1,21 @@
+import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { LoopDetector } from "../detector.ts";
 import { type InForce, inForce } from "../diagnose.ts";
 import type { Config, Finding, Level } from "../generated/types.ts";
-import { judge } from "../replay/judge.ts";
+import { isMostlyUnread, judge } from "../replay/judge.ts";
 import { RUNGS, type Rung, reaches } from "../replay/levels.ts";
 import { pair } from "../replay/pair.ts";
 import { apart, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, scale, written } from "../replay/settings.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
 import { InputError } from "./failure.ts";
-import { Complaints, filesOf, save, tracesOf } from "./input.ts";
+import { absence, Complaints, FORCE, filesOf, mayWrite, save, tracesOf } from "./input.ts";
+import { NAME } from "./name.ts";
 import { columns, paint, print, printJson, progress, tell } from "./print.ts";
-import { OPTIONS, settings } from "./settings.ts";
+import { hasComments, OPTIONS, read, type Settings, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden tune PATH… [--rate R] [--level LEVEL] [--config FILE] [-o FILE] [--json]
+export const help: string = `Usage: loopwarden tune PATH… [--rate R] [--level LEVEL] [--config FILE] [-o FILE [--force]] [--json]
 
 Shows the alarms that each rule would have raised in your own recorded runs, and suggests the fewest settings, of single
 tools where that will do, that keep false alarms under a rate without losing a loop that is labelled.
@@ -26,7 +28,8 @@ counts as one), or a folder: its *.jsonl, *.json and *.traj files, at any depth.
   --config FILE   the configuration to start from; loopwarden.json of this folder where absent, if there is one;
                   --no-config starts from the recommended one
   --unlabelled K  what runs without a label are: honest, loop or skip; asked where half of them or more have an alarm
-  -o FILE         writes the suggested configuration there
+  -o FILE         writes the suggested configuration there, where the rate is met. A configuration of before is
+                  overwritten; one with comments, a log and whatever else is there only with --force
   --json          the whole result as one object
 
 "expect": "no-loop" makes a run honest, "loop" makes it a loop, to be caught by "expectAt" and, with "firstAt", not
@@ -34,10 +37,12 @@ earlier. A run without a label counts as honest, unless it says "success": false
 apart. Where half of the runs without a label or more have an alarm, nothing is suggested before somebody has said what
 they are. A scenario with a label that is wrong is reported and left out, and so is a file that cannot be read. Every
 suggestion was replayed: what is printed is what the runs gave under it. A configuration that a scenario brings along is
-set aside, since the question is what one configuration does to all of them.
+set aside, since the question is what one configuration does to all of them. A scenario of which nothing can be read
+is left out as well.
 
-Exit codes: 0 the rate is met, or met by what is suggested, 1 no input can be read, 2 wrong usage, 3 the rate cannot
-be met without losing a labelled loop, or it is not said what the runs without a label are.
+Exit codes: 0 the rate is met, or met by what is suggested, 1 no input can be read, or less than half of a file can and in that
+is no alarm, 2 wrong usage, 3 the rate cannot be met, or not without losing a labelled loop, or it is not said what the runs
+without a label are.
 `;
 
 /** What a run is for the count. */
@@ -70,6 +75,8 @@ interface Outcome {
   alarms: Alarm[];
   /** Whether a labelled loop was found when it should be. */
   caught: boolean;
+  /** Events that were judged. */
+  judged: number;
 }
 
 /** A change that may help. */
@@ -102,6 +109,7 @@ const OWN = {
   ...OPTIONS,
   rate: { type: "string", default: "0.01" },
   level: { type: "string", default: "nudge" },
+  ...FORCE,
   output: { type: "string", short: "o" },
   unlabelled: { type: "string" },
   json: { type: "boolean", default: false },
@@ -117,35 +125,84 @@ export async function run(args: string[]): Promise<number> {
   const rate = share(values.rate);
   const least = level(values.level);
   const unlabelled = oneOf("--unlabelled", values.unlabelled, UNLABELLED);
-  const config = (await settings(values))?.config ?? {};
+  const base = await settings(values);
+  const config = base?.config ?? {};
   const runs: Run[] = [];
   const unread: string[] = [];
-  for (const { file } of await filesOf(positionals)) {
-    const complaints = new Complaints(file);
-    const traces = await tracesOf(file, complaints.add).catch((error: unknown) => {
+  const files = await filesOf(positionals);
+  const { output } = values;
+  if (output !== undefined && !values.force)
+    await mayWrite(
+      output,
+      files.map(({ file }) => file),
+      () => loss(output, base),
+    );
+  const complaints = new Map(files.map(({ file }) => [file, new Complaints(file)]));
+  for (const { file, named } of files) {
+    const { add } = complaints.get(file) as Complaints;
+    const traces = await tracesOf(file, add).catch((error: unknown) => {
       if (!(error instanceof InputError)) throw error;
       unread.push(error.message);
-      return [];
+      return undefined;
     });
-    for (const trace of traces.flatMap(apart)) {
+    // A folder of a project may hold JSON that is no run.
+    if (traces?.length === 0 && (named || !/\.json$/.test(file))) unread.push(absence(file));
+    for (const trace of traces?.flatMap(apart) ?? []) {
       if (trace.wrong.length > 0) {
-        complaints.add(trace.line, ...trace.wrong);
+        add(trace.line, ...trace.wrong);
         continue;
       }
       const partner = pair(trace.events.map(({ event, pending }) => ({ ...event, pending })));
       runs.push({ ...trace, kind: kindOf(trace), partner });
     }
-    complaints.end();
   }
-  if (runs.length === 0) {
+  const tuning = new Tuning(runs, config, least, rate, complaints);
+  const isUnsure = ended(tuning, complaints);
+  const [reason] = unread;
+  if (tuning.runs.length === 0) {
+    if (reason !== undefined && files.length === 1) throw new InputError(reason);
     for (const message of unread) tell(`loopwarden: ${message}`);
     throw new InputError("there is no run that can be read");
   }
   try {
-    return await tuned(runs, config, { least, rate, unlabelled, output: values.output, json: values.json });
+    const code = await tuned(tuning, config, { least, rate, unlabelled, output, json: values.json });
+    return code === 0 && isUnsure ? 1 : code;
   } finally {
     for (const message of unread) tell(`loopwarden: left out: ${message}`);
   }
+}
+
+/** What would be lost of what stands in a file when a configuration is written there. */
+async function loss(output: string, base: Settings | undefined): Promise<string | undefined> {
+  const found = await read(output).catch((error: unknown) => {
+    if (!(error instanceof InputError)) throw error;
+    return undefined;
+  });
+  if (found === undefined) return "is there, and no configuration";
+  if (hasComments(found.document)) return "holds comments, which would be lost";
+  if (base?.file !== undefined && resolve(base.file) === resolve(output)) return undefined;
+  // What stands there may be what was suggested before, but for the configuration that every command here uses.
+  const isOwn = resolve(output) === resolve(NAME);
+  const from: Record<string, unknown> = { ...base?.config };
+  const lost = Object.entries(found.config).filter(
+    ([name, value]) =>
+      (isOwn || !["rules", "tools"].includes(name)) && JSON.stringify(value) !== JSON.stringify(from[name]),
+  );
+  if (lost.length === 0) return undefined;
+  return `holds settings that would be lost (${lost.map(([name]) => name).join(", ")}), since tune does not start from them`;
+}
+
+/** Tells the last of what there is to say of each file, and whether most of one cannot be read and nothing was found in it. */
+function ended({ runs, first }: Tuning, complaints: ReadonlyMap<string, Complaints>): boolean {
+  let isUnsure = false;
+  for (const [file, known] of complaints) {
+    const outcomes = first.filter((_, index) => runs[index]?.file === file);
+    const judged = outcomes.reduce((sum, outcome) => sum + outcome.judged, 0);
+    known.end(judged, judged === 0 ? 0 : known.count);
+    isUnsure ||=
+      judged > 0 && isMostlyUnread(known.count, judged) && outcomes.every(({ alarms }) => alarms.length === 0);
+  }
+  return isUnsure;
 }
 
 interface How {
@@ -157,19 +214,21 @@ interface How {
 }
 
 /** Tunes to runs that were read, and tells what came of it. */
-async function tuned(runs: Run[], config: Config, how: How): Promise<number> {
+async function tuned(all: Tuning, config: Config, how: How): Promise<number> {
   const { least, rate, output, json } = how;
   let { unlabelled } = how;
+  let tuning = all;
+  const { runs } = tuning;
   const own = runs.filter((trace) => trace.config !== undefined).length;
   if (own > 0) tell(`loopwarden: ${count(own, "run")} with a configuration of their own: it is set aside`);
 
-  let tuning = new Tuning(runs, config, least, rate);
-  const { all, alarmed } = tuning.unlabelled();
-  if (unlabelled === undefined && alarmed > 0 && alarmed * 2 >= all && !tuning.isMet) {
-    unlabelled = await asked(all, alarmed, least);
+  const { bare, alarmed } = tuning.unlabelled();
+  if (unlabelled === undefined && alarmed > 0 && alarmed * 2 >= bare && !tuning.isMet) {
+    unlabelled = await asked(bare, alarmed, least);
     if (unlabelled === undefined) {
       progress(undefined);
-      if (json) printJson({ ...tuning.result(), question: { unlabelled: all, alarmed } });
+      if (json) printJson({ ...tuning.result(), question: { unlabelled: bare, alarmed } });
+      if (output !== undefined) tell(`loopwarden: nothing is written to ${output}`);
       return 3;
     }
   }
@@ -184,11 +243,23 @@ async function tuned(runs: Run[], config: Config, how: How): Promise<number> {
     );
   }
   tuning.search();
+  const kept = !tuning.isMet ? "the rate is not met" : tuning.honest === 0 ? "no rate can be told" : undefined;
   // Written first: whoever reads what is printed may stop reading.
-  if (output !== undefined) await save(output, `${JSON.stringify(tuning.config, null, 2)}\n`);
+  if (output !== undefined && kept === undefined) await write(output, tuning.config);
   if (json) printJson(tuning.result());
-  else for (const line of told(tuning, output)) print(line);
+  else for (const line of told(tuning)) print(line);
+  if (output !== undefined) {
+    if (kept !== undefined) tell(`loopwarden: nothing is written to ${output}: ${kept}`);
+    else if (!json) print(`\nWritten to ${output}.`);
+  }
   return tuning.isMet ? 0 : 3;
+}
+
+/** Writes a configuration, with the schema that an editor finds in the file. */
+async function write(output: string, config: Config): Promise<void> {
+  const before = await read(output).catch(() => undefined);
+  const whole = { ...(before?.schema !== undefined && { $schema: before.schema }), ...config };
+  await save(output, `${JSON.stringify(whole, null, 2)}\n`);
 }
 
 /** Asks what runs are of which half or more have an alarm: settings that silence loops would be worse than none. */
@@ -246,27 +317,27 @@ class Tuning {
   readonly #force = new Map<string, InForce>();
   #told = 0;
 
-  constructor(runs: Run[], config: Config, least: Level, rate: number) {
+  /** Complaints about each file take what is refused, where that was not told before. */
+  constructor(runs: Run[], config: Config, least: Level, rate: number, complaints?: ReadonlyMap<string, Complaints>) {
     this.runs = runs;
     this.least = least;
     this.rate = rate;
-    // A rate of 0.29 of 100 runs is 29, whatever the double says.
-    this.allowed = Math.floor(rate * this.honest + 1e-9);
     this.#base = config;
     this.config = config;
-    const complaints = new Map<string, Complaints>();
-    this.first = this.#replay(
+    const all = this.#replay(
       config,
       () => true,
       [],
-      ({ file }, line, message) => {
-        const known = complaints.get(file) ?? new Complaints(file);
-        complaints.set(file, known);
-        known.add(line, message);
-      },
+      ({ file }, line, message) => complaints?.get(file)?.add(line, message),
     );
-    for (const known of complaints.values()) known.end();
+    const isRun = all.map(({ judged }) => judged > 0);
+    for (const { file, line } of runs.filter((_, index) => !isRun[index]))
+      complaints?.get(file)?.note(line, "none of its events can be read, so it is left out");
+    this.runs = runs.filter((_, index) => isRun[index]);
+    this.first = all.filter((_, index) => isRun[index]);
     this.now = this.first;
+    // A rate of 0.29 of 100 runs is 29, whatever the double says.
+    this.allowed = Math.floor(rate * this.honest + 1e-9);
   }
 
   get honest(): number {
@@ -278,11 +349,11 @@ class Tuning {
   }
 
   /** Runs without a label, and how many of them have an alarm at first. */
-  unlabelled(): { all: number; alarmed: number } {
+  unlabelled(): { bare: number; alarmed: number } {
     const found = this.runs.flatMap((trace, index) =>
       isUnlabelled(trace) ? [this.first[index]?.alarms.length ?? 0] : [],
     );
-    return { all: found.length, alarmed: found.filter((alarms) => alarms > 0).length };
+    return { bare: found.length, alarmed: found.filter((alarms) => alarms > 0).length };
   }
 
   falseAlarms(outcomes: Outcome[]): number {
@@ -607,8 +678,11 @@ function judged(
   /** Where in the run the event with a number stands. */
   const places = new Map<number, number>();
   let first: number | undefined;
+  let judged = 0;
   for (const [index, recorded] of run.events.entries()) {
     const { verdict, error } = judge(detector, recorded);
+    if (recorded.unread) continue;
+    if (verdict !== undefined) judged++;
     if (error !== undefined) refuse(recorded.line, refused(recorded, error));
     if (verdict === undefined) continue;
     if (!recorded.pending) places.set(verdict.seq, index);
@@ -623,7 +697,7 @@ function judged(
   const inTime = first !== undefined && (expectAt == null || first <= expectAt);
   const tooEarly = first !== undefined && firstAt === true && expectAt != null && first < expectAt;
   const raised = [...alarms.values()].flatMap(({ alarm, isAlarm }) => (isAlarm ? [alarm] : []));
-  return { alarms: raised, caught: expect === "loop" && inTime && !tooEarly };
+  return { alarms: raised, caught: expect === "loop" && inTime && !tooEarly, judged };
 }
 
 /**
@@ -688,7 +762,7 @@ function differing(all: unknown[]): string[] {
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const percent = (share: number): string => `${Number((share * 100).toPrecision(3))} %`;
 
-function told(tuning: Tuning, output: string | undefined): string[] {
+function told(tuning: Tuning): string[] {
   const { runs, honest, first, now, allowed } = tuning;
   const of = (kind: Kind) => runs.filter((trace) => trace.kind === kind);
   const labelled = of("honest").filter(({ labels }) => labels.expect === "no-loop").length;
@@ -732,7 +806,9 @@ function told(tuning: Tuning, output: string | undefined): string[] {
     const texts = tuning.steps.map(({ change }) => written(change).join(", "));
     const width = Math.max(...texts.map((text) => text.length));
     for (const [index, { before, after }] of tuning.steps.entries())
-      lines.push(`  ${(texts[index] ?? "").padEnd(width)}  false alarms ${before} → ${after}, loops lost 0`);
+      lines.push(
+        `  ${(texts[index] ?? "").padEnd(width)}  false alarms ${before} → ${after}${loops > 0 ? ", loops lost 0" : ""}`,
+      );
     lines.push(
       "",
       `Replayed together: false alarms in ${after} of ${honest} (${percent(after / honest)})` +
@@ -740,8 +816,10 @@ function told(tuning: Tuning, output: string | undefined): string[] {
     );
   }
   if (!tuning.isMet) {
-    lines.push("", paint("bold", `The rate of ${percent(tuning.rate)} cannot be met without losing a labelled loop.`));
     const useful = tuning.refused.filter((refused) => refused.before === after).sort((a, b) => a.after - b.after);
+    const why =
+      useful.length > 0 ? " without losing a labelled loop" : ": no setting that was tried makes it any better";
+    lines.push("", paint("bold", `The rate of ${percent(tuning.rate)} cannot be met${why}.`));
     for (const { change, after: then, lost } of useful.slice(0, 2))
       lines.push(
         `  ${written(change).join(", ")} would leave ${then}, but lose ${lost
@@ -749,14 +827,13 @@ function told(tuning: Tuning, output: string | undefined): string[] {
           .map((name) => name.slice(name.lastIndexOf(" ") + 1))
           .join(", ")}${lost.length > 2 ? ` and ${lost.length - 2} more` : ""}`,
       );
-    if (useful.length === 0) lines.push("  No setting that was tried makes it any better.");
   }
   const left = tuning.left();
   if (left.length > 0 && (!tuning.isMet || tuning.steps.length > 0 || before > 0)) {
     lines.push("", tuning.isMet ? "Left, within the rate" : "Left");
-    for (const { trace, rule, message, line, seq } of left.slice(0, SHOWN)) {
+    for (const { trace, rule, message, index, seq } of left.slice(0, SHOWN)) {
       lines.push(`  ${rule}: ${message}`);
-      lines.push(paint("dim", `    npx loopwarden explain ${found(trace, line, seq)}`));
+      lines.push(paint("dim", `    npx loopwarden explain ${found(trace, index, seq)}`));
     }
     if (left.length > SHOWN) lines.push(`  and ${left.length - SHOWN} more`);
   }
@@ -767,13 +844,15 @@ function told(tuning: Tuning, output: string | undefined): string[] {
       `None in ${count(honest, "run")} still leaves room for a rate of up to ${percent(Math.min(1, 3 / honest))}: more runs would tell.`,
     );
   if (tuning.steps.length > 0) lines.push("", JSON.stringify(tuning.config, null, 2));
-  if (output !== undefined) lines.push("", `Written to ${output}.`);
   return lines;
 }
 
 /** The arguments that lead `explain` to an event. */
-function found({ file, id, format }: Trace, line: number, seq: number): string {
+function found({ file, id, format, events }: Trace, index: number, seq: number): string {
   const word = (text: string) => (/^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-  if (format !== "scenario") return `${word(file)} --at line:${line}`;
+  const line = events[index]?.line;
+  // Of events that share a line the last one is meant by it. The runs of a file have no numbers of their own there.
+  const isLast = events.findLastIndex((event) => event.line === line) === index || id !== undefined;
+  if (format !== "scenario") return `${word(file)} --at ${isLast ? `line:${line}` : seq}`;
   return `${word(file)} --scenario ${word(id ?? "")} --at ${seq}`;
 }

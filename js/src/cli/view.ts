@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -11,13 +11,13 @@ import { refused } from "../replay/read.ts";
 import { isSource, type Source } from "../view/live.ts";
 import type { Trace } from "../view/model.ts";
 import { type Options, parse, UsageError } from "./args.ts";
-import { Complaints, nothing, runsOf, save, shown, transcriptFormat } from "./input.ts";
+import { Complaints, chosenRun, FORCE, mayWrite, nothing, runsOf, save, shown, transcriptFormat } from "./input.ts";
 import { serve } from "./live.ts";
 import { inert, print, printJson, printRaw, tell } from "./print.ts";
 import { last } from "./sessions.ts";
 import { OPTIONS, type Settings, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden view [FILE | --last] [-o PAGE] [--config FILE] [--format FORMAT] [--open] [--json]
+export const help: string = `Usage: loopwarden view [FILE | --last] [-o PAGE [--force]] [--config FILE] [--format FORMAT] [--open] [--json]
        loopwarden view [FILE] --live [--port PORT] [--open] [--json]
 
 Writes one HTML file that shows a recorded run: what went wrong, since when, what it cost and what to do; the run event
@@ -26,10 +26,12 @@ needs no server and loads nothing. It holds the whole run, so share it as you wo
 gzip-compressed, and "-" is the standard input.
 
   --last             the newest session of an agent on this machine; on a terminal you pick one of the latest
-  -o, --output PAGE  where to write it; "-" is the standard output, and loopwarden-view.html the default
+  -o, --output PAGE  where to write it; "-" is the standard output, and loopwarden-view.html the default. A page of before
+                     is overwritten, FILE and whatever else is there only with --force
   --config FILE      the configuration to begin with; the scenario's own where absent, else loopwarden.json of this
                      folder, if there is one; --no-config does without that file
   --format FORMAT    how FILE was recorded; recognised where absent
+  --scenario ID      which one, of a file with several scenarios
   --open             open it in the browser
   --live             serve the page to this machine alone, and update it as the session goes on; Ctrl-C ends it. Without
                      FILE it is the newest session. The address has a random part that nobody else can guess
@@ -43,8 +45,10 @@ nothing was found (the page is written all the same), 2 wrong usage.
 const OWN = {
   ...OPTIONS,
   last: { type: "boolean", default: false },
+  ...FORCE,
   output: { type: "string", short: "o" },
   format: { type: "string" },
+  scenario: { type: "string" },
   open: { type: "boolean", default: false },
   live: { type: "boolean", default: false },
   port: { type: "string" },
@@ -61,12 +65,15 @@ export async function run(args: string[]): Promise<number> {
   if (values.port !== undefined) throw new UsageError("view: --port needs --live");
   const hasRun = name !== undefined || values.last;
   if (!hasRun && values.config !== undefined) throw new UsageError("view: --config needs a file to view");
+  if (!hasRun && values.scenario !== undefined) throw new UsageError("view: --scenario needs a file to view");
   if (values.open && output === "-") throw new UsageError("view: --open needs a page that is a file");
   if (values.json && output === "-") throw new UsageError("view: --json needs a page that is a file");
   const format = transcriptFormat(values.format);
   const found = hasRun ? await settings(values) : undefined;
   const file = values.last ? await last() : name;
-  const read = file === undefined ? undefined : await readRun(file, found, values.config !== undefined, format);
+  if (output !== "-" && !values.force) await mayWrite(output, file === undefined ? [] : [file], noPage);
+  const read =
+    file === undefined ? undefined : await readRun(file, found, values.config !== undefined, format, values.scenario);
   const html = await page(read?.run);
   const code = read?.isUnknown ? 1 : 0;
   if (output === "-") {
@@ -82,6 +89,21 @@ export async function run(args: string[]): Promise<number> {
   return code;
 }
 
+/** How the pages that this command writes begin. */
+const OURS = '<meta name="generator" content="loopwarden view">';
+
+async function noPage(file: string): Promise<string | undefined> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(4096) });
+    return buffer.toString("utf8", 0, bytesRead).includes(OURS)
+      ? undefined
+      : "is there, and no page that view has written";
+  } finally {
+    await handle.close();
+  }
+}
+
 /** Serves the page of a session that is going on. */
 async function live(
   name: string | undefined,
@@ -90,12 +112,14 @@ async function live(
     "no-config": boolean;
     output?: string;
     format?: string;
+    scenario?: string;
     port?: string;
     open: boolean;
     json: boolean;
   },
 ): Promise<number> {
   if (name === "-" || values.output !== undefined) throw new UsageError("view: --live serves a file, and writes none");
+  if (values.scenario !== undefined) throw new UsageError("view: --live shows a session, and no --scenario of it");
   const port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535 || values.port?.trim() === "")
     throw new UsageError(`--port ${values.port}: expected a number up to 65535`);
@@ -137,51 +161,52 @@ async function readRun(
   file: string,
   found: Settings | undefined,
   insists: boolean,
-  format: ReturnType<typeof transcriptFormat>,
+  wanted: ReturnType<typeof transcriptFormat>,
+  scenario: string | undefined,
 ): Promise<Read> {
   const complaints = new Complaints(file);
   const errors: Trace["errors"] = [];
   const events: TraceEvent[] = [];
   const lines: number[] = [];
-  let config: Config = {};
-  let known: string | undefined;
   let judged = 0;
   let isFound = false;
-  const complain = (line: number, message: string) => {
-    errors.push({ line, message });
-    complaints.add(line, message);
+  const complain = (line: number, ...messages: string[]) => {
+    for (const message of messages) errors.push({ line, message });
+    complaints.add(line, ...messages);
   };
-  for await (const run of runsOf(file, complain, format)) {
-    if (known !== undefined) {
-      complain(run.line, "a second scenario: a page shows one run");
-      break;
-    }
-    // The page reads a scenario as a trace.
-    known = run.format === "scenario" ? "trace" : run.format;
-    const own: Config | undefined = run.config === undefined ? undefined : JSON.parse(run.config);
-    config = (insists ? found?.config : (own ?? found?.config)) ?? {};
-    using detector = new LoopDetector(config);
-    for await (const part of run.events) {
-      for (const recorded of part) {
-        const { event, pending, line } = recorded;
-        events.push(pending ? { ...event, pending } : event);
-        lines.push(line);
-        complaints.read(recorded);
-        const { level, verdict, error } = judge(detector, recorded);
-        if (verdict !== undefined) judged++;
-        else if (error !== undefined) complaints.add(line, refused(recorded, error));
-        isFound ||= serious(level);
-      }
+  const run = await chosenRun(file, runsOf(file, complain, wanted), scenario, complaints);
+  // Of a file of scenarios what stands beside this one is another's.
+  const before = run.whole ? 0 : complaints.count;
+  if (!run.whole) errors.length = 0;
+  const own: Config | undefined = run.config === undefined ? undefined : JSON.parse(run.config);
+  const config = (insists ? found?.config : (own ?? found?.config)) ?? {};
+  using detector = new LoopDetector(config);
+  let known = 0;
+  for await (const part of run.events) {
+    for (const recorded of part) {
+      const { event, pending, line, unread } = recorded;
+      events.push(pending ? { ...event, pending } : event);
+      lines.push(line);
+      complaints.read(recorded);
+      const { level, verdict, error } = judge(detector, recorded);
+      if (unread) continue;
+      known++;
+      if (verdict !== undefined) judged++;
+      else if (error !== undefined) complaints.add(line, refused(recorded, error));
+      isFound ||= serious(level);
     }
   }
-  complaints.end();
-  if (known === undefined || events.length === 0) nothing(file);
+  const unread = complaints.count - before;
+  complaints.end(judged, known === 0 ? 0 : unread);
+  if (known === 0) nothing(file);
   const name = file === "-" ? shown(file) : basename(file);
+  // The page reads a scenario as a trace.
+  const format = run.format === "scenario" ? "trace" : run.format;
   return {
-    run: { name, format: known, events, lines, errors, config },
+    run: { name, format, events, lines, errors, config },
     judged,
-    unread: complaints.count,
-    isUnknown: !isFound && isMostlyUnread(complaints.count, judged),
+    unread,
+    isUnknown: !isFound && isMostlyUnread(unread, judged),
   };
 }
 

@@ -210,7 +210,7 @@ class Watch {
       if (isAlien) this.#doubt(following);
       // One file of a folder that is no log says nothing of the others.
       this.isUnread = this.#folder === undefined && (isAlien || isMostlyUnread(complaints.count, judged));
-      complaints.end();
+      complaints.end(judged);
       live.free();
       if (this.#how.json) continue;
       const what = strongest === "continue" ? "nothing new" : `${number(told.size, "finding")}, ${strongest} at most`;
@@ -293,8 +293,9 @@ class Watch {
       following.told.clear();
       following.calls.clear();
     }
-    if (!following.begun && update.seen.length === 0 && look.text.trim() !== "") this.#doubt(following);
-    if (update.seen.length === 0) return;
+    const isAlien = update.seen.every(({ unread }) => unread);
+    if (!following.begun && isAlien && look.text.trim() !== "") this.#doubt(following);
+    if (update.seen.length === 0 || (isAlien && !following.begun)) return;
     const isPast = !following.begun && following.old;
     following.begun = true;
     if (this.#label !== session.file && this.#how.all && !this.#how.json)
@@ -349,7 +350,7 @@ class Watch {
     const { calls } = following;
     if (seen.event.type === "tool-call" && !seen.pending) calls.set(seen.at, short(lineOf(seen.event), WIDTH));
     else if (seen.call !== undefined) calls.delete(seen.call);
-    if (seen.verdict !== undefined) following.judged++;
+    if (seen.verdict !== undefined && !seen.unread) following.judged++;
     if (!seen.again && STEPS.has(seen.event.type) && !seen.pending) following.steps++;
   }
 

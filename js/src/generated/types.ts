@@ -599,7 +599,7 @@ export interface Config {
      */
     "stale-talk"?: RuleConfig;
     /**
-     * Text that goes round in circles in slightly other words, judged while it streams.
+     * Text that goes round in circles in slightly other words or under other numbers, judged while it streams.
      */
     "stream-novelty"?: RuleConfig;
     /**

@@ -46,7 +46,7 @@ export function told(field: string, message: string, value?: unknown): string {
 function wordOf(value: unknown, known: readonly string[]): Wrong {
   if (known.includes(value as string)) return undefined;
   const near = typeof value === "string" ? nearest(value, known) : undefined;
-  return near === undefined ? `expected one of ${known.join(", ")}` : `unknown label, did you mean \`${near}\`?`;
+  return `expected one of ${known.join(", ")}${near === undefined ? "" : `; did you mean \`${near}\`?`}`;
 }
 
 function wrongIndex(value: unknown, events: number, expect: unknown): Wrong {

@@ -6,7 +6,7 @@ import { LoopDetector } from "../detector.ts";
 import { LoopwardenError } from "../errors.ts";
 import type { Event } from "../generated/types.ts";
 import { readTranscript, type TranscriptFormat } from "../transcript.ts";
-import { type Judged, judge } from "./judge.ts";
+import { isStandIn, type Judged, judge } from "./judge.ts";
 import { Pairs } from "./pair.ts";
 import type { Recorded } from "./read.ts";
 
@@ -85,6 +85,7 @@ export class Live {
         pending: pending === true,
         line: lines[at] ?? 0,
         tool: pairs.toolOf(traced),
+        ...(isStandIn(traced) && { unread: true }),
       };
       this.#save(at);
       seen.push({ ...recorded, ...judge(this.#detector, recorded), at, call, again: at < this.#told });

@@ -10,6 +10,7 @@ import {
   type TranscriptPart,
   TranscriptReader,
 } from "../transcript.ts";
+import { isStandIn } from "./judge.ts";
 import { told, wrongExpectation, wrongLabels } from "./labels.ts";
 import { Pairs } from "./pair.ts";
 import { member, parts, without } from "./raw.ts";
@@ -27,6 +28,8 @@ export interface Recorded {
   tool: string | undefined;
   /** A result whose call id no call before it has. */
   stray?: true;
+  /** What stands for a result that could not be read: its call was answered, and that is all. It is none of the events. */
+  unread?: true;
   /** Its index in a scenario's list; absent in a log. */
   index?: number;
 }
@@ -58,8 +61,8 @@ export interface Trace extends Head {
   events: Recorded[];
 }
 
-/** Tells of a line that cannot be read; the others can. */
-export type Complain = (line: number, message: string) => void;
+/** Tells of a line that cannot be read, and of all that is wrong with it; the others can. */
+export type Complain = (line: number, ...messages: string[]) => void;
 
 /** Characters that are read at once. */
 const PIECE = 1 << 15;
@@ -85,14 +88,15 @@ export async function* runs(
 ): AsyncGenerator<Run> {
   const source = new Source(chunks);
   if (format !== undefined) await fits(file, source, format);
-  const first = format === undefined ? await source.firstLine() : "";
+  // Scenarios are traces, also where that is said.
+  const first = format === undefined || format === "trace" ? await source.firstLine() : "";
   const value = parsed(first);
-  if (isScenario(value)) {
+  if (isScenario(value) || wrongScenario(value).length > 0) {
     yield* scenarios(file, source, complain);
     return;
   }
   let rows: string[] | undefined;
-  if (holdsRun(value)) {
+  if (format === undefined && holdsRun(value)) {
     // Whether these are runs with labels or the requests of one run, any of the lines may tell.
     rows = [];
     for await (const line of source.lines()) rows.push(line);
@@ -151,7 +155,8 @@ async function fits(file: string, source: Source, format: TranscriptFormat): Pro
   if (found.format === format) return;
   const isSure = found.format !== "openai" && found.format !== "trace";
   // These two are also what is taken for messages and for lines that nothing tells apart: then what is seen so decides.
-  const calls = ({ events }: Transcript) => events.some(({ type }) => type === "tool-call" || type === "tool-result");
+  const calls = ({ events }: Transcript) =>
+    events.some((event) => (event.type === "tool-call" || event.type === "tool-result") && !isStandIn(event));
   if (!isSure && (!calls(found) || calls(readTranscript(beginning, format)))) return;
   const message = `${file}: is of the format ${found.format} and not ${format}; without --format it is recognised`;
   throw new LoopwardenError({ code: "invalid-argument", message, field: "format" });
@@ -168,7 +173,7 @@ export async function traces(
   for await (const { events, ...head } of runs(file, chunks, complain, format)) {
     const all: Recorded[] = [];
     for await (const some of events) for (const one of some) all.push(one);
-    if (all.length > 0) found.push({ ...head, events: all });
+    if (all.some(({ unread }) => !unread)) found.push({ ...head, events: all });
   }
   return found;
 }
@@ -214,6 +219,7 @@ async function* transcript(
         line: part.lines[at] ?? 0,
         tool: pairs.toolOf(traced),
         ...(pairs.isStray && { stray: true }),
+        ...(isStandIn(traced) && { unread: true }),
       };
     });
   };
@@ -245,7 +251,11 @@ async function* scenarios(file: string, source: Source, complain: Complain): Asy
       continue;
     }
     if (!isScenario(value)) {
-      complain(number, "expected a scenario: an object with `id` and a list of `events`");
+      const wrong = wrongScenario(value);
+      complain(
+        number,
+        ...(wrong.length > 0 ? wrong : ["expected a scenario: an object with `id` and a list of `events`"]),
+      );
       continue;
     }
     const run = scenario(file, line, value, number);
@@ -321,7 +331,8 @@ async function* labelled(file: string, rows: string[], complain: Complain): Asyn
   }
 }
 
-async function* once(events: Recorded[]): AsyncGenerator<Recorded[]> {
+/** Events that are held, as a run has them. */
+export async function* once(events: Recorded[]): AsyncGenerator<Recorded[]> {
   yield events;
 }
 
@@ -340,9 +351,24 @@ function labelsOf({ expect, expectAt, firstAt, minLevel, success }: Labels): Tra
 
 /** Whether a value is a scenario, and not a telemetry span, which has events of another kind. */
 function isScenario(value: unknown): value is Labelled {
-  if (typeof value !== "object" || value === null || !("events" in value) || !Array.isArray(value.events)) return false;
-  return !["spanId", "span_id", "attributes", "context"].some((name) => name in value);
+  return isObject(value) && Array.isArray(value["events"]) && !isSpan(value);
 }
+
+const isSpan = (value: object): boolean => ["spanId", "span_id", "attributes", "context"].some((name) => name in value);
+
+/** What is wrong with what was to be a scenario, by its keys, and is none; nothing where it was to be something else. */
+function wrongScenario(value: unknown): string[] {
+  if (!isObject(value) || "type" in value || isSpan(value) || holdsRun(value) || isScenario(value)) return [];
+  const { expectAt: _, ...labels } = value;
+  const { id, events, expect, success } = labels;
+  const isLabelled = expect !== undefined || success !== undefined;
+  if (events === undefined ? id === undefined || !isLabelled : id === undefined && !isLabelled) return [];
+  const message = events === undefined ? "missing field, expected a list of events" : "expected a list of events";
+  return [told("events", message, events), ...wrongLabels({ ...labels, events: [undefined] })];
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether a value holds a whole run in a list; with `wanted` only where a label stands beside it. */
 function holdsRun(value: unknown, wanted = false): boolean {

@@ -2,6 +2,7 @@
 
 import { LoopwardenError } from "../errors.ts";
 import type { Config } from "../generated/types.ts";
+import { isStandIn } from "../replay/judge.ts";
 import { readTranscript } from "../transcript.ts";
 import type { Trace } from "./model.ts";
 import { refusal } from "./settings.ts";
@@ -37,7 +38,7 @@ export function readRun(name: string, text: string): Trace {
     const { code, message } = new LoopwardenError(error);
     return { line, message: code === "invalid-json" ? `no JSON: ${message}` : message };
   });
-  if (events.length > 0) return { name, format, events, lines, errors, config: configOf(text) };
+  if (!events.every(isStandIn)) return { name, format, events, lines, errors, config: configOf(text) };
   const [first] = errors;
   throw new Unreadable(
     first === undefined

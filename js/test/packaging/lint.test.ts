@@ -106,3 +106,22 @@ for (const [module, moduleResolution, type] of [
     await tool("typescript", "tsc", ["-p", "."], consuming.folder);
   });
 }
+
+const loop = `
+import { LoopDetector, LoopwardenError } from "loopwarden";
+
+const detector = new LoopDetector();
+const verdict = detector.record({ type: "tool-call", tool: "edit", args: { file: "a.js" } });
+console.log(verdict.level, verdict.guidance, new LoopwardenError({ code: "internal", message: "" }).field);
+declare const other: { record: LoopDetector["record"] };
+// @ts-expect-error: what only looks like a detector is none
+export const detectors: LoopDetector[] = [detector, other];
+`;
+
+test("types: a file that is compiled by itself, for the oldest target", async () => {
+  await using consuming = await project({ "package.json": '{ "private": true }', "loop.ts": loop });
+  // What TypeScript 5.9 does by itself.
+  const oldest = ["--target", "es5", "--module", "commonjs", "--moduleResolution", "node10"];
+  const allowed = ["--ignoreDeprecations", "6.0"];
+  await tool("typescript", "tsc", ["--strict", "--noEmit", ...oldest, ...allowed, "loop.ts"], consuming.folder);
+});

@@ -50,8 +50,9 @@ export const read = (args: string[]): { values: Values; positionals: string[] } 
 
 /** What is wrong with words that are no option. */
 export function unexpected(words: readonly string[]): string {
-  const near = nearest(words[0] ?? "", ["install", "uninstall"]);
-  return `hook ${words.join(" ")}${near !== undefined && words.length === 1 && near !== words[0] ? `, did you mean ${near}?` : ": expected install, uninstall or nothing"}`;
+  const near = words.length === 1 ? nearest(words[0] ?? "", ["install", "uninstall"]) : undefined;
+  const meant = near === undefined ? "" : `; did you mean ${near}?`;
+  return `hook ${words.join(" ")}: expected install, uninstall or nothing${meant}`;
 }
 
 /** Why the session's memory cannot be read: said by the hook that finds it so, and the next one begins afresh. */
