@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { link, lstat, mkdir, mkdtemp, open, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -129,7 +129,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
       assert.equal(code, 2);
       assert.equal(stdout, "");
       assert.match(stderr, message);
-      assert.match(stderr, /See npx loopwarden .*--help|^Usage: loopwarden COMMAND/m);
+      assert.match(stderr, /See node \S+ .*--help|^Usage: loopwarden COMMAND/m);
     });
   }
 });
@@ -151,7 +151,7 @@ test("replay: a loop is told with its evidence, the advice and the report", asyn
   assert.match(stdout, /│ .*Loopwarden/);
   assert.match(stdout, /^#/m, "the report is Markdown");
   // The command that says why, as it is printed: of the first event at the highest level.
-  const why = /^why {2}npx loopwarden (explain \S+ --at line:\d+)$/m.exec(stdout)?.[1] ?? "";
+  const why = /^why {2}node \S+ (explain \S+ --at line:\d+)$/m.exec(stdout)?.[1] ?? "";
   const explained = await loopwarden(...why.split(" "));
   assert.equal(explained.code, 0, stdout);
   assert.match(explained.stdout, /^halt$/m);
@@ -741,7 +741,7 @@ test("replay and explain leave out the line of a run that stands in one line", a
     assert.match(report, /^- Event \d+/m);
     assert.equal(/\(line \d+\)/.test(report), isTold, report);
     // A line names its last event, so that of many in one the number does.
-    const [, why = "", at = ""] = /^why {2}npx loopwarden (explain \S+ --at (\S+))$/m.exec(replayed) ?? [];
+    const [, why = "", at = ""] = /^why {2}node \S+ (explain \S+ --at (\S+))$/m.exec(replayed) ?? [];
     assert.match(at, isTold ? /^line:\d+$/ : /^\d+$/);
     const levels = [...replayed.matchAll(/^(?:line|event) \d+ {2}(\w+)/gm)].map(([, level]) => level);
     assert.ok(levels.includes("halt"), replayed);
@@ -1456,4 +1456,20 @@ test("a file is written whole or not at all, and no link is followed", async (t)
   // Whoever cannot be warned is still served.
   const deaf = ["-c", 'exec "$0" "$@" 2>/dev/full', process.execPath, cli, "eval", "--reporter", "cobol"];
   if (process.platform === "linux") assert.equal((await run("/bin/sh", deaf, { cwd: folder })).code, 2);
+});
+
+test("a printed command begins as this one was called", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "called-"));
+  for (const [path, called] of [
+    [["node_modules", ".bin", "loopwarden"], "npx loopwarden"],
+    [["bin", "loopwarden"], "loopwarden"],
+    [["checkout", "cli.js"], `node ${join("checkout", "cli.js")}`],
+  ] as const) {
+    const link = join(folder, ...path);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(cli, link);
+    const { stderr } = await run(process.execPath, [link, "replay", "--levl", "nudge"], { cwd: folder });
+    assert.match(stderr, new RegExp(`^See ${called.replaceAll(/[\\.]/g, "\\$&")} replay --help$`, "m"));
+  }
+  await rm(folder, { recursive: true });
 });

@@ -38,7 +38,8 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     advance(workspace, &["package"], &mut done)?;
     drop(module);
 
-    title("1. The npm package replaying a recorded session: npx loopwarden replay session.jsonl");
+    title("1. The npm package replaying a recorded session: node js/dist/cli.js replay session.jsonl");
+    println!("Nobody guarded that session: what would have been refused ran all the same.\n");
     // The exit code says that a loop was found, which is what the demo is about: only 1 and 2 are failures.
     let code = eval::run(eval::cli(workspace)?.arg("replay").arg(&transcript))?;
     if matches!(code, 1 | 2) {
@@ -49,6 +50,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     advance(workspace, &["component", "embed"], &mut done)?;
     drop(embedding);
     title("2. The same core as a WebAssembly component: sandboxed in wasmtime, importing nothing");
+    println!("This host does what the verdicts say, and so ends at the first `halt`.\n");
     let mut embed = workspace.cargo(["run", "--quiet", "--package=loopwarden-host-tests", "--example=embed", "--"]);
     let code = eval::run(embed.arg(workspace.component()).arg(&transcript))?;
     if code != 0 {

@@ -3,6 +3,7 @@ import { version } from "../core.ts";
 import { LoopwardenError } from "../errors.ts";
 import { nearest } from "../replay/nearest.ts";
 import { type Command, UsageError } from "./args.ts";
+import { called } from "./called.ts";
 import { InputError, reasonOf } from "./failure.ts";
 import { print, printJson, printRaw, progress, tell } from "./print.ts";
 
@@ -122,8 +123,8 @@ try {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof UsageError) {
     const command = process.argv[2] ?? "";
-    const more = Object.hasOwn(COMMANDS, command) ? `npx loopwarden ${command} --help` : "npx loopwarden --help";
-    failed(`${error.message}\nSee ${more}`);
+    const more = [...called(), ...(Object.hasOwn(COMMANDS, command) ? [command] : []), "--help"];
+    failed(`${error.message}\nSee ${more.join(" ")}`);
     // Claude Code takes a hook's 2 for a refusal of the call; 1 it shows, and goes on.
     process.exitCode = process.env["CLAUDE_PROJECT_DIR"] === undefined ? 2 : 1;
   } else if (error instanceof InputError || error instanceof LoopwardenError) {

@@ -12,6 +12,7 @@ import { type Run, refused } from "../replay/read.ts";
 import { leading, type Quoted, quoted, readable, strongest } from "../replay/report.ts";
 import { cost, line as lineOf, number, outcome, short, summary } from "../replay/summarise.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
+import { called } from "./called.ts";
 import { Complaints, chosenRun, countOf, nothing, runsOf, shown, transcriptFormat } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, wrapped } from "./print.ts";
 import { type Case, REPORTERS, report } from "./reporters.ts";
@@ -82,7 +83,7 @@ export async function run(args: string[]): Promise<number> {
     least,
     complaints,
     reporter !== undefined ? "quiet" : values.json ? "json" : "story",
-    named === "-" ? undefined : ["npx", "loopwarden", "explain", ...same(values, named)],
+    named === "-" ? undefined : [...called(), "explain", ...same(values, named)],
   );
   complaints.end(outcome.judged, outcome.events === 0 ? 0 : outcome.unread);
   if (outcome.events === 0) nothing(file);

@@ -9,6 +9,7 @@ import { pair } from "../replay/pair.ts";
 import { apart, refused, type Trace } from "../replay/read.ts";
 import { isSound, merged, raised, reached, ruleChange, scale, written } from "../replay/settings.ts";
 import { level, type Options, oneOf, parse, UsageError } from "./args.ts";
+import { called } from "./called.ts";
 import { InputError } from "./failure.ts";
 import { absence, Complaints, FORCE, filesOf, mayWrite, save, tracesOf } from "./input.ts";
 import { NAME } from "./name.ts";
@@ -833,7 +834,7 @@ function told(tuning: Tuning): string[] {
     lines.push("", tuning.isMet ? "Left, within the rate" : "Left");
     for (const { trace, rule, message, index, seq } of left.slice(0, SHOWN)) {
       lines.push(`  ${rule}: ${message}`);
-      lines.push(paint("dim", `    npx loopwarden explain ${found(trace, index, seq)}`));
+      lines.push(paint("dim", `    ${called().join(" ")} explain ${found(trace, index, seq)}`));
     }
     if (left.length > SHOWN) lines.push(`  and ${left.length - SHOWN} more`);
   }
