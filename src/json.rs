@@ -391,22 +391,27 @@ fn event_from(mut map: Map<String, Value>, path: &str) -> Result<Event, Error> {
 
 /// Parses JSON text, with lone surrogates repaired.
 pub(crate) fn value(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(&repair_surrogates(text)).map_err(|error| {
-        let message = error.to_string();
-        let told = if let Some(place) = message.strip_prefix("recursion limit exceeded") {
-            format!("nested deeper than {DEPTH} levels{place}")
-        } else if let Some(place) = message.strip_prefix("number out of range") {
-            format!("a number too large for a double{place}")
-        } else {
-            return no_json(text, &error);
-        };
-        let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-        let told = Error::new(ErrorCode::InvalidJson, told);
-        match field_at(text, before.saturating_add(error.column())) {
-            Some(field) => told.at(field),
-            None => told,
-        }
-    })
+    serde_json::from_str(&repair_surrogates(text)).map_err(|error| unreadable(text, &error))
+}
+
+/// What is wrong with a text that is no JSON, or none that is read.
+#[cold]
+#[inline(never)]
+fn unreadable(text: &str, error: &serde_json::Error) -> Error {
+    let message = error.to_string();
+    let (told, end) = if let Some(place) = message.strip_prefix("recursion limit exceeded") {
+        (format!("nested deeper than {DEPTH} levels{place}"), usize::MAX)
+    } else if message.starts_with("number out of range") {
+        // Of a text of several lines the line tells where it is.
+        (message, if error.line() == 1 { error.column() } else { 0 })
+    } else {
+        return no_json(text, error);
+    };
+    let told = Error::new(ErrorCode::InvalidJson, told);
+    match field_at(text, end) {
+        Some(field) => told.at(field),
+        None => told,
+    }
 }
 
 /// [`value`] of a text that has a name.

@@ -133,7 +133,7 @@ test("the rate is met already: nothing is changed", async () => {
   assert.equal(code, 0);
   assert.match(stdout, /The rate is met as it is: there is nothing to change\./);
   assert.doesNotMatch(stdout, /Suggested/);
-  assert.match(stdout, /loopwarden explain met\.jsonl --scenario poll --at \d+/);
+  assert.match(stdout, / explain met\.jsonl --scenario poll --at \d+/);
 });
 
 test("the rate cannot be met: the loop that would be lost is named, and the exit code says so", async () => {
@@ -282,7 +282,7 @@ test("a file of events counts every run in it", async () => {
   const result = await tuned(await file("events.jsonl", events));
   assert.deepEqual([result.runs.honest, result.before.falseAlarms], [2, 1]);
   const text = await loopwarden("tune", await file("events.jsonl", events), "--rate", "0.5");
-  const [, at] = /loopwarden explain events\.jsonl --at (line:\d+)/.exec(text.stdout) ?? [];
+  const [, at] = / explain events\.jsonl --at (line:\d+)/.exec(text.stdout) ?? [];
   assert.ok(at !== undefined, text.stdout);
   const explained = await loopwarden("explain", "events.jsonl", "--at", at, "--json");
   assert.equal(JSON.parse(explained.stdout).verdict.level, "nudge");

@@ -74,9 +74,11 @@ pub(super) fn blame(
             let other =
                 OTHER_NAMES.iter().find(|(other, meant)| *other == name && known().any(|known| known == *meant));
             let told = match other.map(|(_, meant)| *meant).or_else(|| nearest(name, known())) {
-                // Values are few enough to be told all.
-                Some(meant) if is_value => format!("unknown {what}{rest}; did you mean `{meant}`?"),
-                Some(meant) => format!("unknown {what}, did you mean `{meant}`?"),
+                Some(meant) => {
+                    // Values are few enough to be told all.
+                    let (all, mark) = if is_value { (rest, ';') } else { ("", ',') };
+                    format!("unknown {what}{all}{mark} did you mean `{meant}`?")
+                }
                 None => format!("unknown {what}{rest}"),
             };
             let error = Error::new(code, told);
@@ -122,10 +124,9 @@ fn plain(mut message: String) -> String {
     if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
         message.truncate(at);
         message.push_str(known);
-        if is_quoted && known == TIME && message.contains('-') {
-            message.push_str("; `Date.parse` makes it of such a text");
-        } else if is_quoted && known.contains("number") {
-            message.push_str(", without quotes");
+        if is_quoted && known.contains("number") {
+            let is_date = known == TIME && message.contains('-');
+            message.push_str(if is_date { "; `Date.parse` makes it of such a text" } else { ", without quotes" });
         }
     } else if is_number && expected == "a string" {
         message.push_str(": put it in quotes");
@@ -268,8 +269,12 @@ mod tests {
                 "at",
                 "invalid type: string \"1797000000000\", expected milliseconds since 1970 as a whole number, without quotes",
             ),
-            (r#"{"type":"tool-call","tool":"t","at":1e400}"#, "at", "a number too large for a double at line 1 column"),
-            (r#"{"type":"tool-call","tool":"t","args":{"at":[-1e400]}}"#, "args", "a number too large for a double"),
+            (r#"{"type":"tool-call","tool":"t","at":1e400}"#, "at", "number out of range at line 1 column"),
+            (
+                r#"{"type":"tool-call","tool":"t","args":{"at":[-1e400]}}"#,
+                "args",
+                "number out of range at line 1 column",
+            ),
             (r#"{"type":"tool-call","tool":"t","labels":{"a":1}}"#, "labels.a", "invalid type"),
             (
                 r#"{"type":"message","role":"robot","text":""}"#,
