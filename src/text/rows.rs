@@ -1,9 +1,9 @@
 //! The rows of a text as it streams: whether they come round, whatever number each begins with.
 //!
 //! A row is the words of a line, its numbers aside. It is known where it came among the latest and has no figures that were not
-//! together in one before, but for a number that counts on: an id, the place in a list. As long as all rows are known, those that came since the
-//! first of them are said again. What stands once more in a text (a refrain, the head of another file) is not, nor is a
-//! row between two like it: tables have many such.
+//! together in one before, but for a number that counts on: an id, the place in a list. As long as all rows are known, those
+//! that came since the first of them are said again. What stands once more in a text (a refrain, the head of another file) is
+//! not, nor is a row between two like it: tables have many such.
 
 use super::novelty::{Drift, Heard};
 use crate::codec::codec;
@@ -109,7 +109,7 @@ impl Rows {
         again.then(|| self.drift())
     }
 
-    /// How many rows ago one was the latest time, if that is known: none where it is the one before again.
+    /// How many rows ago one came, if that is known: 0 where it is the one before again.
     fn ago(&mut self, hash: u32) -> Option<u16> {
         if self.known.len() != PLACES {
             self.known.resize(PLACES, [0; 4]);
@@ -136,7 +136,8 @@ impl Rows {
     }
 
     pub(super) fn fits(&self) -> bool {
-        (self.known.is_empty() || self.known.len() == PLACES) && self.figures.fits(FIGURES)
+        let known = self.known.is_empty() || self.known.len() == PLACES;
+        known && self.figures.fits(FIGURES) && self.row.words <= u32::MAX / 2
     }
 }
 

@@ -17,7 +17,7 @@ const THINGS: [&str; 16] = [
 
 /// Tool, its arguments and its answer; `{w}` is another thing each time, `{n}` another number, and `{v}` another word of what
 /// is known of it.
-const WORK: [[&str; 3]; 66] = [
+const WORK: [[&str; 3]; 67] = [
     ["read_file", r#"{"path":"src/{w}.rs"}"#, "pub fn {w}() -> u32 {\n    {n}\n}"],
     ["read_file", r#"{"path":"docs/{w}.md","limit":40}"#, "# {w}\nThe {v} of it weighs {n} kilos."],
     ["write_file", r#"{"path":"out/{w}.txt","content":"{v} {n}"}"#, "Wrote out/{w}.txt"],
@@ -92,6 +92,7 @@ const WORK: [[&str; 3]; 66] = [
     ["check_links", r#"{"page":"{w}.html"}"#, "{n} links checked, no broken links found"],
     ["check_licence", r#"{"package":"{w}"}"#, "MIT"],
     ["render_page", r#"{"page":"{w}"}"#, "rendered in {n} ms"],
+    ["scan_page", r#"{"page":{n},"dpi":300}"#, "scanned in {n} ms"],
 ];
 
 /// What a tool answered as a harness hands it on, and the same of a failure: `{}` is what it said, `{n}` another number each time.
