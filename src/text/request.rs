@@ -574,7 +574,8 @@ pub(crate) fn pages(call: &ToolCall) -> bool {
 /// The records of JSON that an answer lists, without what it tells about their page.
 pub(crate) fn records(answer: &str) -> Option<&str> {
     let list = answer.find('[').zip(answer.rfind(']')).and_then(|(from, to)| answer.get(from..to))?;
-    list.get(1..)?.trim_start().starts_with('{').then_some(list)
+    // One may be the acknowledgement of a page that is worked on.
+    (list.get(1..)?.trim_start().starts_with('{') && list.matches('{').nth(1).is_some()).then_some(list)
 }
 
 /// Words that say nothing about what is asked.
