@@ -10,7 +10,8 @@
 //! two seconds' or a sleep's where waiting ends what failed, or after a pause of what is waited for, or when long outcomes differ in
 //! digits alone. The
 //! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
-//! and never refused. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
+//! and never refused. Keys and gestures that are only acknowledged give 1, and half of what they gave goes with something new seen
+//! in between: a look tells what came of them. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
 //! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
 //! well, and never refused. Nor are looks refused that come a minute apart, at what tells that it is still under way.
 
@@ -19,7 +20,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
 use crate::text::{
-    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
+    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, scrolls, transient,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
@@ -280,6 +281,8 @@ impl Entry {
         }
         let mut points = if step.mutations_before() > self.mutations {
             u32::from(facts.failed)
+        } else if steers(call, result) && !facts.failed {
+            1
         } else if step.previous == self.index {
             ADJACENT
         } else {
@@ -506,6 +509,11 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     (call.mutates || call.asks.shows() || call.target.is_none() && acknowledges()) && !ends(&call.name)
 }
 
+/// Whether a call steers by keys or gestures and is only acknowledged: a look tells what came of it.
+fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
+    (call.asks == Asks::View || scrolls(&call.name)) && result.is_some_and(|result| result.output.len() < DIGEST)
+}
+
 /// Whether a result may be another picture each time: nothing in it tells one from the other.
 fn unseen(result: &ToolResult) -> bool {
     let told = result.digest.is_some() || result.state.is_some() || result.details.is_some();
@@ -570,7 +578,11 @@ impl Rule for RepeatedCall {
                             !custom && worth.is_some() && entry.new_between(step, entries, &|other| other.came.work());
                         // What is done in the same words is no repetition where each time brings something new.
                         let moves = call.quiet != Empty::Nothing && Marks::of(&step.facts).exact != entry.marks.exact;
-                        let gets_on = entry.sees_news(step) && (moves || acts(call, result));
+                        let (seen, steered) = (entry.sees_news(step), steers(call, result));
+                        let gets_on = seen && (moves || steered || acts(call, result));
+                        if seen && steered {
+                            entry.points.all /= 2;
+                        }
                         let full = result.is_some_and(|result| step.leaves_more(result));
                         let worth = worth.map(|points| if gets_on || full || step.fewer { 0 } else { points });
                         is_another = worth.is_none();

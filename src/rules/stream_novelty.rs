@@ -28,7 +28,7 @@ impl Rule for StreamNovelty {
     const ID: &'static str = "stream-novelty";
     const ABOUT: &'static str =
         "Text that goes round in circles in slightly other words or under other numbers, judged while it streams.";
-    const UNIT: &'static str = "blocks of 64 words in a row, those that say least twice, those of prose without a new word five times; or sixes of words in lines that come round";
+    const UNIT: &'static str = "blocks of 64 words in a row, those that say least twice, those of prose without a new word five times; or sixes of words in lines that come round, twenty-fours in sentences that do under other figures";
     const LIMITS: Limits = Limits::ladder(10, 20, 40, 0);
     const OF_TEXT: bool = true;
     const SEES: Facts = Streams::<Novelty>::SEES;
@@ -52,7 +52,7 @@ impl Rule for StreamNovelty {
             let rows = drift.rows;
             (
                 "known-rows",
-                format!("The last {rows} lines of the {channel} were all in it before, but for numbers that count on"),
+                format!("The last {rows} lines of the {channel} were all in it before, but for their numbers"),
             )
         } else {
             let words = drift.blocks.saturating_mul(BLOCK_WORDS);

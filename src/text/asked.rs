@@ -27,7 +27,8 @@ const VALUES: [u8; 14] = [12, 8, 11, 15, 50, 5, 4, 100, 9, 7, 6, 10, 3, 20];
 /// Words before a number that make it a limit.
 const LIMITS: &str = "bis exceed höchstens limit max maximal maximum most máximo only than to up within";
 /// Words that begin how often, and the spans of time that follow them.
-const EVERY: &str = "alle cada chaque each elke every her hver hvert jede ogni toutes varje каждую каждые каждый";
+const EVERY: &str = "alle cada chaque each einmal elke every fois her hver hvert jede ogni once toutes varje vez volta каждую каждые \
+    каждый раз";
 const SPANS: &str = "abend dakika dakikada day days dia evening giorni giorno h heure heures hora horas hour hours jour jours m mattina min mins \
     minute minuten minutes minuti minuto minutos morgen morning night noche s sec seconde secondes seconds \
     segundos minut minuter sekunde sekunden semaine semana sera soir stunde stunden tag tage timme uur week woche день минут минуту \
@@ -296,6 +297,10 @@ mod tests {
             ("take exactly 20 readings", 20),
             ("Show each dog's age and every file’s owner", 0),
             ("Look every 5 s, please", WATCH),
+            ("Please look at the tide gauge once a minute for 20 minutes", WATCH),
+            ("Einmal pro Stunde nachsehen, bitte", WATCH),
+            ("Regarde le quai une fois par heure", WATCH),
+            ("Open the lock once the barge is there", 0),
             ("bitte zehnmal, also 10 mal", 10),
             ("It is said to be flaky. Run it 12 times as it is and tell me", 12),
             ("Close sprint 61: for each issue look at the request", 0),

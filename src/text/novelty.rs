@@ -224,6 +224,9 @@ impl Novelty {
                 continue;
             } else if cursor.word != 0 {
                 self.take_word(&mut cursor, &mut heaviest, false);
+                if byte == b'.' {
+                    self.rows.stops();
+                }
             }
             cursor.layout.byte(byte);
             cursor.characters = cursor.characters.saturating_add(1);
@@ -252,6 +255,8 @@ impl Novelty {
         if is_word {
             cursor.letter(u32::from(character));
             self.take_word(cursor, heaviest, true);
+        } else if character == '\u{3002}' {
+            self.rows.stops();
         }
     }
 

@@ -455,10 +455,10 @@ pub(crate) fn enters(tool: &str) -> bool {
     any_listed(&ENTERS, tool)
 }
 
-/// Words of tools that move over a page or a list.
-const SCROLLS: [&str; 2] = ["scroll", "swipe"];
+/// Words of tools that move over a page, a list or a menu, by keys and gestures.
+const SCROLLS: [&str; 5] = ["key", "keypress", "keys", "scroll", "swipe"];
 
-/// Whether a tool of this name moves over a page or a list.
+/// Whether a tool of this name moves over a page, a list or a menu.
 pub(crate) fn scrolls(tool: &str) -> bool {
     any_listed(&SCROLLS, tool)
 }

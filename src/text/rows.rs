@@ -15,6 +15,9 @@ const PLACES: usize = 16;
 const NEAR: u32 = 2;
 /// Words of rows that are said again to a point.
 const WORDS: u32 = 6;
+/// Words from which a row is a sentence, and how much less than one that is said again it counts with other figures.
+const SENTENCE: u32 = 6;
+const FIGURED: u32 = 4;
 /// Fours of rows' figures that are known.
 const FIGURES: usize = 32;
 /// By how much the hash of a word rises where the number at its end counts on: within its last digit, its last two, its last
@@ -31,7 +34,8 @@ pub(super) struct Rows {
     /// The word with the number that counts on, or may.
     counter: u32,
     row: Row,
-    /// Rows in a row that were known, and the words of those that came since the first of them.
+    /// Rows in a row that were known, and the words of those that came since the first of them, those of sentences with other
+    /// figures a quarter each.
     run: u32,
     words: u32,
     /// Characters before them, and before this row.
@@ -45,13 +49,16 @@ codec!(struct Rows { known, came, figures, counter, row, run, words, offset, sta
 struct Row {
     hash: u32,
     words: u32,
+    numbers: u32,
     /// The first of its words with a number.
     number: u32,
     counts_on: bool,
     /// Of the others.
     figures: u32,
+    /// A full stop stands behind the last word.
+    stops: bool,
 }
-codec!(struct Row { hash, words, number, counts_on, figures });
+codec!(struct Row { hash, words, numbers, number, counts_on, figures, stops });
 
 fn mixed(hash: u32, word: u32) -> u32 {
     (hash ^ word).wrapping_mul(0x9e37_79b1).rotate_left(15)
@@ -64,6 +71,7 @@ impl Rows {
         let row = &mut self.row;
         let said = if number { 1 } else { word };
         row.hash = mixed(row.hash, said);
+        row.stops = false;
         if number {
             self.number(word);
         } else {
@@ -73,6 +81,7 @@ impl Rows {
 
     fn number(&mut self, word: u32) {
         let row = &mut self.row;
+        row.numbers += 1;
         if !row.counts_on && COUNTS_ON.contains(&word.wrapping_sub(self.counter)) {
             (row.counts_on, self.counter) = (true, word);
             return;
@@ -81,6 +90,12 @@ impl Rows {
         if row.number == 0 {
             row.number = word;
         }
+    }
+
+    /// A full stop stands behind the latest word.
+    #[inline]
+    pub(super) fn stops(&mut self) {
+        self.row.stops = true;
     }
 
     /// A line ends, behind so many characters; what comes round, if this row does.
@@ -96,17 +111,19 @@ impl Rows {
         }
         let ago = self.ago(row.hash);
         let is_new = row.figures != 0 && self.figures.learn(row.figures, FIGURES);
-        let Some(ago) = ago.filter(|_| !is_new) else {
+        let sentence = row.stops && row.number != 0 && row.words >= SENTENCE && row.words * 2 >= row.numbers * 5;
+        let Some(ago) = ago.filter(|_| sentence || !is_new) else {
             (self.run, self.words) = (0, 0);
             return None;
         };
         if self.run == 0 {
             self.offset = start;
         }
-        let again = (NEAR..self.run).contains(&ago.into());
-        self.run = self.run.saturating_add(u32::from(ago != 0));
-        self.words = self.words.saturating_add(if again { row.words } else { 0 });
-        again.then(|| self.drift())
+        let again = !is_new && (NEAR..self.run).contains(&ago.into());
+        self.run = self.run.saturating_add(u32::from(sentence || ago != 0));
+        let words = row.words * if again { FIGURED } else { u32::from(sentence) };
+        self.words = self.words.saturating_add(words);
+        (words != 0).then(|| self.drift())
     }
 
     /// How many rows ago one came, if that is known: 0 where it is the one before again.
@@ -132,12 +149,12 @@ impl Rows {
 
     /// What comes round.
     pub(super) fn drift(&self) -> Drift {
-        Drift { blocks: 0, points: self.words / WORDS, offset: self.offset, rows: self.run }
+        Drift { blocks: 0, points: self.words / (WORDS * FIGURED), offset: self.offset, rows: self.run }
     }
 
     pub(super) fn fits(&self) -> bool {
         let known = self.known.is_empty() || self.known.len() == PLACES;
-        known && self.figures.fits(FIGURES) && self.row.words <= u32::MAX / 2
+        known && self.figures.fits(FIGURES) && self.row.words.max(self.row.numbers) <= u32::MAX / 8
     }
 }
 
@@ -173,6 +190,13 @@ mod tests {
                 let fourth = |at: usize| ["    check(reed)?;", "    check(tide)?;", "}"][at];
                 if n % 4 == 0 { format!("fn visit_{}(log: &Log) {{", n / 4) } else { fourth(n % 4 - 1).into() }
             }),
+            // Sentences under ever other figures.
+            rows(40, |n| {
+                let birds = 12 + n * n % 31;
+                let more = if n % 7 == 3 { ", rain or shine" } else { "" };
+                format!("{}. Count at least {birds} of the small birds on the outer bank{more}.", n + 1)
+            }),
+            rows(40, |n| format!("第{n}天傍晚在外滩的芦苇丛里慢慢数到了{}只小鸟然后回家。", 12 + n * n % 31)),
             rows(60, |n| {
                 format!("{}、{}", n + 1, ["蒼鷺は葦の間に立つ", "小鰺刺は砂に卵を産む", "大葭切は朝から鳴く"][n % 3])
             }),
@@ -206,11 +230,16 @@ mod tests {
                     ["red", "sand", "teal"][n * n % 5 % 3]
                 )
             }),
+            // Figures in few words, and what is no sentence.
+            rows(60, |n| format!("Count {n}: {} birds on the outer bank at {} m, wind {}.", n * n % 31, n % 5, n % 7)),
+            rows(60, |n| format!("count('outer bank', where => 'by the lock', birds => 'small', day => {n});")),
             rows(3000, |n| format!("{n}")),
             rows(200, |n| format!("{} x {} = {}", n / 20, n % 20, n / 20 * (n % 20))),
         ] {
             assert!(round(&text).1 <= 1, "{:?} {text}", round(&text));
         }
+        let fortnight = rows(14, |n| format!("Day {n}: walk {} km along the outer bank and count birds.", n + 3));
+        assert!(round(&fortnight).1 <= 6, "{:?}", round(&fortnight));
     }
 
     #[test]

@@ -41,8 +41,9 @@ const WASM_OPT: [&str; 15] = [
     "--enable-call-indirect-overlong",
 ];
 
-/// How functions are put in order.
+/// How functions are put in order, and places taken out.
 const ORDER: &[u8] = include_bytes!("../wasm/src/order.rs");
+const PLACES: &[u8] = include_bytes!("../wasm/src/places.rs");
 
 /// Builds the program that makes glue and components of modules.
 pub(crate) fn tools(workspace: &Workspace, line: &mut Line) -> Result<Counts> {
@@ -264,6 +265,7 @@ fn wasm_opt(workspace: &Workspace, line: &mut Line, module: &Path) -> Result<()>
     if workspace.build == Build::Trial {
         return Ok(());
     }
+    line.run(program(workspace).arg("places").arg(module))?;
     let mut command = workspace.tool("wasm-opt");
     line.run(command.args(WASM_OPT).arg(module).arg("-o").arg(module)).map(|_| ())
 }
@@ -284,12 +286,12 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What else decides the bytes of an artefact: wasm-opt's options and its version among the locked ones, and how functions
-/// are ordered.
+/// What else decides the bytes of an artefact: wasm-opt's options and its version among the locked ones, how functions
+/// are ordered and what is taken out.
 fn optimiser(workspace: &Workspace) -> Result<Vec<u8>> {
     let lock = workspace.js().join("tools/binaryen/package-lock.json");
     let lock = fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
-    Ok([WASM_OPT.concat().into_bytes(), lock, ORDER.to_vec()].concat())
+    Ok([WASM_OPT.concat().into_bytes(), lock, ORDER.to_vec(), PLACES.to_vec()].concat())
 }
 
 /// Remembers what an artefact was made from.

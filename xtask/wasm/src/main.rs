@@ -2,6 +2,7 @@
 //! than the build script, which has other things to begin with meanwhile.
 
 mod order;
+mod places;
 
 use anyhow::{Context, Result, bail, ensure};
 use std::env;
@@ -30,7 +31,8 @@ fn run() -> Result<()> {
         ["glue", module, folder, name] => glue(Path::new(module), Path::new(folder), name),
         ["component", module, out] => component(Path::new(module), Path::new(out)),
         ["order", module] => order(Path::new(module)),
-        _ => bail!("usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT | order MODULE"),
+        ["places", module] => places(Path::new(module)),
+        _ => bail!("usage: xtask-wasm glue MODULE FOLDER NAME | component MODULE OUT | order MODULE | places MODULE"),
     }
 }
 
@@ -46,6 +48,12 @@ fn glue(module: &Path, folder: &Path, name: &str) -> Result<()> {
 fn order(module: &Path) -> Result<()> {
     let named = order::named(&read(module)?).context("the module cannot be read")?;
     fs::write(module, named).with_context(|| format!("cannot write {}", module.display()))
+}
+
+/// Takes out of a module where in its sources something would panic.
+fn places(module: &Path) -> Result<()> {
+    let without = places::without(&read(module)?).context("the module cannot be read")?;
+    fs::write(module, without).with_context(|| format!("cannot write {}", module.display()))
 }
 
 /// Wraps a module into a component, which must import nothing.
