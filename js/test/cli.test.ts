@@ -141,6 +141,30 @@ test("replay: a run without a loop", async () => {
   assert.match(stdout, /No loop found in 12 events\./);
 });
 
+test("replay: what is judged alike after a halt is told in one line", async () => {
+  const edits = Array.from({ length: 16 }, (_, n) =>
+    pair(n, { path: "cart.ts", old: `a${n}` }, "text not found"),
+  ).flat();
+  const halts = async (events: Event[], ...args: string[]) => {
+    const plain = events.map((event) => ({ ...event, step: undefined, callId: undefined }));
+    const { stdout } = await loopwarden("replay", await file("on.jsonl", jsonLines(plain)), ...args);
+    return stdout.split("\n").filter((text) => /^line .* {2}halt/.test(text));
+  };
+  const told = [
+    "line 16  halt  repeated-error: `edit_file` failed 8 times in the same way with different arguments",
+    "line 17 to line 32  halt  16 times more: the run was not ended",
+  ];
+  assert.deepEqual(await halts(edits), told);
+  assert.deepEqual((await halts(edits.slice(0, 17))).at(-1), "line 17  halt  once more: the run was not ended");
+  const shadow = await halts(edits, "--config", await file("shadow.json", '{ "mode": "shadow" }'));
+  assert.equal(shadow[1], "line 17 to line 32  halt (shadow mode)  16 times more: the run was not ended");
+  // A new task is another story.
+  const both = await halts([...edits, { type: "message", role: "user", text: "Try again" }, ...edits]);
+  assert.deepEqual(both.slice(0, 2), told);
+  assert.match(both[2] ?? "", /^line 49 {2}halt {2}repeated-error: /);
+  assert.equal(both[3], "line 50 to line 65  halt  16 times more: the run was not ended");
+});
+
 test("replay: a loop is told with its evidence, the advice and the report", async () => {
   const name = await file("stuck.jsonl", jsonLines([...busy(2), ...stuck(12)]));
   const { code, stdout } = await loopwarden("replay", name);

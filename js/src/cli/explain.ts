@@ -323,7 +323,7 @@ class Explanation {
     const rule = this.#rule(finding.rule, this.#index);
     const times = scale(finding, rule);
     const { rungs, onlyTold } = this.#ladder(finding, rule, times);
-    const sightings = this.#sightings(finding, rungs.length > 0);
+    const sightings = this.#sightings(finding, rungs.length > 0, rule?.most);
     const worth =
       rule?.unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
     // Of a cycle the same step of two laps.
@@ -393,9 +393,9 @@ class Explanation {
 
   /**
    * What each occurrence added. A verdict tells of evidence only from the lowest rung on, so the run is replayed with
-   * that rung as low as can be: the evidence is the same, and can be seen growing.
+   * that rung as low as can be: the evidence is the same, and can be seen growing, up to the most that the rule counts.
    */
-  #sightings(finding: Finding, hasRungs: boolean): Sighting[] {
+  #sightings(finding: Finding, hasRungs: boolean, most: number | undefined): Sighting[] {
     const totals = new Map<number, { total: number; fresh: number }>();
     const seen = new Set<number>();
     const grow = (verdict: Verdict | undefined) => {
@@ -440,7 +440,9 @@ class Explanation {
           ? "from here on those above count together"
           : points === undefined || points > 0
             ? undefined
-            : nothingOf(finding, points, sibling);
+            : points === 0 && total === most
+              ? `adds nothing: ${most} is the most that the rule counts`
+              : nothingOf(finding, points, sibling);
         const { step, at } = this.#trace.events[place]?.event ?? {};
         const since = at == null || latest === undefined ? undefined : at - latest;
         latest = at ?? undefined;
