@@ -1021,7 +1021,7 @@ test("eval names what is wrong with what was to be a scenario, and counts none o
   const name = await file("refused.jsonl", jsonLines([refused, right]));
   const { code, stdout, stderr } = await loopwarden("eval", name, "--json");
   const [score] = stdout.split("\n").map((line) => line && JSON.parse(line));
-  assert.deepEqual([code, score.scenarios, score.noLoops, score.refused], [1, 1, 1, 1]);
+  assert.deepEqual([code, score.scenarios, score.noLoops, score.unread], [1, 1, 1, 1]);
   assert.match(stderr, /^refused\.jsonl:1: none of its events can be read, so it is not scored$/m);
   const tuned = await loopwarden("tune", name, "--json");
   assert.deepEqual([tuned.code, JSON.parse(tuned.stdout).runs.honest], [0, 1]);
@@ -1188,11 +1188,11 @@ test("eval scores as the specification says", async () => {
     failure: { runs: 1, alarms: 1 },
     unlabelled: { runs: 1, alarms: 1 },
     events: scenarios.reduce((sum, { events }) => sum + events.length, 0),
-    refused: 2,
+    unread: 2,
     of: scenarios.reduce((sum, { events }) => sum + events.length, 1),
   });
   assert.deepEqual([b.loops, b.caught], [1, 1]);
-  assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 7, 4, 2]);
+  assert.deepEqual([total.file, total.loops, total.caught, total.unread], ["total", 7, 4, 2]);
   assert.match(stderr, /a\.jsonl:15: events\[0\]: invalid-event: `text`: missing field/);
   assert.match(stderr, /a\.jsonl:16: invalid-json/);
   assert.match(stderr, /\[1\/2\] set.a\.jsonl: 15 scenarios/);
@@ -1287,7 +1287,7 @@ test("eval tells of every wrong label with file, line and field, and scores the 
       assert.match(stderr, new RegExp(`^mislabelled\\.jsonl:${index + 4}: ${complaint.source}`, "m"));
   const [score] = stdout.split("\n").map((line) => line && JSON.parse(line));
   assert.deepEqual(
-    [score.scenarios, score.missed, score.falseAlarms, score.noLoops, score.refused],
+    [score.scenarios, score.missed, score.falseAlarms, score.noLoops, score.unread],
     [3, ["line 3"], 0, 2, wrong.length],
   );
   assert.equal((await loopwarden("eval", await file("labelled.jsonl", jsonLines(lines.slice(0, 3))))).code, 0);
@@ -1358,7 +1358,7 @@ test("eval agrees with what is known of the corpus", async () => {
   assert.deepEqual(total.missed.sort(), ids(known.filter(({ expect }) => expect === "loop")));
   assert.deepEqual(total.false.sort(), ids(known.filter(({ expect }) => expect === "no-loop")));
   const refused = scenarios.reduce((sum, { refused }) => sum + (refused?.length ?? 0), 0);
-  assert.equal(total.refused, refused);
+  assert.equal(total.unread, refused);
 });
 
 test("eval takes runs of other programs: a file without labels, or a line each with them", async () => {

@@ -287,7 +287,7 @@ test("an exported run is a scenario that eval agrees with", async () => {
     const [score] = (await loopwarden("eval", file, "--json")).stdout
       .split("\n")
       .map((text) => text && JSON.parse(text));
-    assert.equal(score.missed.length + score.false.length + score.refused, 0, name);
+    assert.equal(score.missed.length + score.false.length + score.unread, 0, name);
     assert.equal(score.caught, line.expect === "loop" ? 1 : 0);
   }
   assert.equal(cases[0]?.[1].expectAt, 5);
