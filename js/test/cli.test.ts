@@ -108,6 +108,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["replay", "a", "b"], /replay: expected one file/],
     [["replay", "a", "--levl", "halt"], /unknown option --levl, did you mean --level\?/],
     [["explain", "a", "--lvl", "halt"], /unknown option --lvl$/m],
+    [["watch", "a", "--last"], /expected one file or folder, or none/],
     [["replay", "a", "--level", "stop"], /--level stop: expected one of observe, nudge, block, gate, halt/],
     [["replay", "a", "--format", "xml"], /--format xml: expected one of trace, claude-code, openai, .*opentelemetry/],
     [
@@ -544,8 +545,11 @@ test("times that look like seconds are told of", async () => {
   const name = await file("seconds.jsonl", jsonLines(timed(1_797_000_000)));
   const said =
     'seconds.jsonl:1: "at": 1797000000 looks like seconds and counts milliseconds: pauses would be a thousandth of what they were\n';
-  for (const command of ["replay", "explain"])
+  for (const command of ["replay", "explain", "eval", "tune"])
     assert.ok((await loopwarden(command, name)).stderr.startsWith(said), command);
+  // Who watches hears of it at once, and once.
+  const watched = (await loopwarden("watch", name, "--idle", "0.1")).stderr;
+  assert.equal(watched.split(said).length, 2, watched);
   for (const start of [0, 86_400_000, 1_797_000_000_000])
     assert.doesNotMatch((await loopwarden("replay", await file("times.jsonl", jsonLines(timed(start))))).stderr, /at/);
 });
@@ -812,6 +816,13 @@ test("what is no log is told in a line", async () => {
   assert.ok(stderr.split("\n").length < 30, "500 lines of complaints");
   assert.match(stderr, /^prose\.txt: 497 more like that: invalid-json: event is not JSON/m);
   assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
+  // Where a field is wrong the format is known.
+  const dated = await file("dated.jsonl", jsonLines(stuck(4).map((event) => ({ ...event, at: "2026-01-01" }))));
+  for (const command of ["replay", "explain", "view", "eval"])
+    assert.match(
+      (await loopwarden(command, dated)).stderr,
+      /^loopwarden: dated\.jsonl: holds no event that can be read$/m,
+    );
 });
 
 test("replay: a poll that stands still and is no loop yet is told as what came closest", async () => {

@@ -103,7 +103,7 @@ export async function run(args: string[]): Promise<number> {
   let isSound = true;
   for (const [index, { file, named }] of files.entries()) {
     const where = files.length > 1 ? `[${index + 1}/${files.length}] ` : "";
-    const { score, trouble } = await scoreFile(file, least, config, cases, (scenarios) =>
+    const { score, trouble, complaints } = await scoreFile(file, least, config, cases, (scenarios) =>
       progress(`${where}${file}: ${plural(scenarios)}`),
     );
     isSound &&= trouble === undefined;
@@ -115,8 +115,8 @@ export async function run(args: string[]): Promise<number> {
     // A folder of a project may hold JSON that is no run.
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
     if (score.scenarios === 0 && trouble === undefined) {
-      if (files.length === 1) throw new InputError(absence(file));
-      tell(`loopwarden: ${absence(file)}`);
+      if (files.length === 1) throw new InputError(absence(file, complaints));
+      tell(`loopwarden: ${absence(file, complaints)}`);
     }
     scores.push(score);
     add(total, score);
@@ -141,7 +141,7 @@ async function scoreFile(
   config: string,
   cases: Case[],
   count: (scenarios: number) => void,
-): Promise<{ score: Score; trouble: InputError | "unscored" | undefined }> {
+): Promise<{ score: Score; trouble: InputError | "unscored" | undefined; complaints: Complaints }> {
   const score = unscored(file);
   let trouble: InputError | "unscored" | undefined;
   const start = performance.now();
@@ -182,7 +182,7 @@ async function scoreFile(
   score.unread = complaints.count;
   score.of += complaints.count;
   score.seconds = round((performance.now() - start) / 1000);
-  return { score, trouble };
+  return { score, trouble, complaints };
 }
 
 interface Judgement {

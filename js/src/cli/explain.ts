@@ -160,7 +160,7 @@ export async function run(args: string[]): Promise<number> {
   let [judged, unread] = [0, 0];
   let explanation: Explanation;
   try {
-    const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario);
+    const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario, complaints);
     for (const recorded of trace.events) complaints.read(recorded);
     const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
     const config = values.config === undefined ? (own ?? found?.config) : found?.config;
@@ -191,9 +191,9 @@ function place(text: string): Place {
   return { by: (found[1] as "line" | "step" | undefined) ?? "seq", number: Number(found[2]) };
 }
 
-function chosen(file: string, found: Trace[], id: string | undefined): Trace {
+function chosen(file: string, found: Trace[], id: string | undefined, complaints: Complaints): Trace {
   const [first] = found;
-  if (first === undefined) nothing(file);
+  if (first === undefined) nothing(file, complaints);
   if (id === undefined) {
     if (found.length === 1) return first;
     throw new InputError(several(file, found.length, first));

@@ -86,7 +86,7 @@ export async function run(args: string[]): Promise<number> {
     named === "-" ? undefined : [...called(), "explain", ...same(values, named)],
   );
   complaints.end(outcome.judged, outcome.events === 0 ? 0 : outcome.unread);
-  if (outcome.events === 0) nothing(file);
+  if (outcome.events === 0) nothing(file, complaints);
   const isReached = reaches(outcome.strongest, least);
   if (reporter !== undefined) {
     const [first] = outcome.findings;
