@@ -425,5 +425,17 @@ test("what one more is worth, and why it adds nothing", async () => {
     Array.from({ length: 12 }, (_, n) => pair("read", { path: "a.ts", n }, "no such file", "error")).flat(),
   );
   const full = await loopwarden("explain", long, "--at", "23");
-  assert.match(full.stdout, /^ {2}#23 {2}\+0 = 8 .*\n {18}adds nothing: 8 is the most that the rule counts$/m);
+  // Of several one after the other it is said once.
+  assert.match(
+    full.stdout,
+    /^ {2}#17 {2}\+0 = 8 .*\n {18}adds nothing: 8 is the most that the rule counts\n {2}#19 .*\n {2}#21 /m,
+  );
+  const worked = await file(
+    "worked.jsonl",
+    Array.from({ length: 24 }, (_, n) =>
+      n % 8 === 3 ? pair("look", { id: n }, `found ${n}`) : pair("look", { id: n }, "backend refused", "error"),
+    ).flat(),
+  );
+  const moving = await loopwarden("explain", worked, "--at", "37");
+  assert.match(moving.stdout, /^ {2}#\d+ {2}\+0 = 6 .*\n {18}adds nothing: .* or one further back no longer counts$/m);
 });

@@ -323,7 +323,7 @@ class Explanation {
     const rule = this.#rule(finding.rule, this.#index);
     const times = scale(finding, rule);
     const { rungs, onlyTold } = this.#ladder(finding, rule, times);
-    const sightings = this.#sightings(finding, rungs.length > 0, rule?.most);
+    const sightings = this.#sightings(finding, rungs.length > 0, rule);
     const worth =
       rule?.unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
     // Of a cycle the same step of two laps.
@@ -395,7 +395,7 @@ class Explanation {
    * What each occurrence added. A verdict tells of evidence only from the lowest rung on, so the run is replayed with
    * that rung as low as can be: the evidence is the same, and can be seen growing, up to the most that the rule counts.
    */
-  #sightings(finding: Finding, hasRungs: boolean, most: number | undefined): Sighting[] {
+  #sightings(finding: Finding, hasRungs: boolean, own: RuleInForce | undefined): Sighting[] {
     const totals = new Map<number, { total: number; fresh: number }>();
     const seen = new Set<number>();
     const grow = (verdict: Verdict | undefined) => {
@@ -440,9 +440,9 @@ class Explanation {
           ? "from here on those above count together"
           : points === undefined || points > 0
             ? undefined
-            : points === 0 && total === most
-              ? `adds nothing: ${most} is the most that the rule counts`
-              : nothingOf(finding, points, sibling);
+            : points === 0 && total === own?.most
+              ? `adds nothing: ${total} is the most that the rule counts`
+              : nothingOf(finding, points, sibling, own);
         const { step, at } = this.#trace.events[place]?.event ?? {};
         const since = at == null || latest === undefined ? undefined : at - latest;
         latest = at ?? undefined;
@@ -822,7 +822,8 @@ class Explanation {
       const later =
         since < LATER || index === 0 || (skipped > 0 && index === 1) ? "" : paint("dim", `  ${duration(since)} later`);
       yield `  ${`#${seq}`.padEnd(width)}  ${added.padEnd(9)}  ${quote}${later}`;
-      if (why !== undefined) yield paint("dim", `  ${"".padEnd(width)}  ${"".padEnd(9)}  ${why}`);
+      if (why !== undefined && why !== shown[index - 1]?.why)
+        yield paint("dim", `  ${"".padEnd(width)}  ${"".padEnd(9)}  ${why}`);
     }
     if (goals !== undefined) yield* toldGoals(goals);
     if (compared === undefined) return;
@@ -837,9 +838,16 @@ class Explanation {
 const timesOf = (message: string): number => Number(/ (\d+) times\b/.exec(message)?.[1]);
 
 /** Why an occurrence added nothing, or took something away; `first` is the first one of its round, where that is another. */
-function nothingOf({ rule }: Finding, points: number, first: number | undefined): string {
+function nothingOf(
+  { rule }: Finding,
+  points: number,
+  first: number | undefined,
+  own: Pick<RuleInForce, "window"> | undefined,
+): string {
   if (points < 0) return "what lies before it counts less: something else came of it, or was done, in between";
   if (first !== undefined) return `counts nothing: of the same round as #${first}, so that both are one decision`;
+  if (rule in WORTH && own !== undefined && own.window > 0)
+    return "adds nothing: something was changed or new in between, it was waited for, or one further back no longer counts";
   return rule in WORTH
     ? "counts nothing: something was changed or new in between, or it was waited for"
     : "adds nothing: the rule looks at the latest of them alone, and one further back no longer counts";
