@@ -49,8 +49,7 @@ fn main() -> Result<()> {
     }
 
     // What a person needs to decide how to go on.
-    if let Some(scope) = caught {
-        story.end(&detector.call_report(&mut store, handle, &scope, ReportFormat::Markdown)?)?;
-    }
+    let report = caught.map(|scope| detector.call_report(&mut store, handle, &scope, ReportFormat::Markdown));
+    story.end(report.transpose()?.as_deref())?;
     handle.resource_drop(&mut store)
 }

@@ -1,13 +1,16 @@
-//! Tells a run in a terminal: a line for every event, and the evidence and the advice where a loop was found.
+//! Tells a run in a terminal: where a loop was found the events before it, the evidence and the advice.
 
 use loopwarden::model::{Body, Channel, Event, Evidence, Finding, Level, Role, Verdict};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 
 /// Characters of a line.
 const WIDTH: usize = 110;
 /// Where the text of an event begins.
 const MARGIN: usize = 25;
+/// Events that are shown before a verdict, at most.
+const BEFORE: usize = 8;
 
 /// A narrator of one run.
 pub struct Story<W> {
@@ -15,6 +18,10 @@ pub struct Story<W> {
     colours: bool,
     /// What was recorded, by sequence number: evidence names events by that.
     recorded: Vec<String>,
+    /// Lines of the events since the last one that was shown.
+    waiting: Vec<String>,
+    /// Rule, signature and level of what was told at length: after that a line will do until it gets worse.
+    told: HashSet<(String, String, &'static str)>,
 }
 
 impl Story<io::Stdout> {
@@ -28,11 +35,11 @@ impl Story<io::Stdout> {
 
 impl<W: Write> Story<W> {
     /// A narrator on `out`.
-    pub const fn new(out: W, colours: bool) -> Self {
-        Self { out, colours, recorded: Vec::new() }
+    pub fn new(out: W, colours: bool) -> Self {
+        Self { out, colours, recorded: Vec::new(), waiting: Vec::new(), told: HashSet::new() }
     }
 
-    /// Tells an event that was recorded, and what came of it.
+    /// Takes an event that was recorded, and tells what came of it.
     ///
     /// # Errors
     /// `out` cannot be written.
@@ -42,19 +49,35 @@ impl<W: Write> Story<W> {
         let number = self.painted(DIM, &format!("{:>5}", verdict.seq));
         let style = if matches!(event.body, Body::ToolResult(_)) { DIM } else { PLAIN };
         let told = self.painted(style, &line);
-        writeln!(self.out, "{number}  {told}")?;
+        self.waiting.push(format!("{number}  {told}"));
         self.recorded.push(line);
         if verdict.level >= Level::Nudge {
+            self.catch_up()?;
             self.explain(verdict)?;
         }
         self.out.flush()
     }
 
-    /// Tells how a run ended, in the words of its Markdown report.
+    /// Shows what was recorded since the last verdict that was told, the latest of it where that is much.
+    fn catch_up(&mut self) -> io::Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let skipped = if waiting.len() > BEFORE + 1 { waiting.len() - BEFORE } else { 0 };
+        if skipped > 0 {
+            let told = self.painted(DIM, &format!("    …  {skipped} events"));
+            writeln!(self.out, "{told}")?;
+        }
+        waiting.iter().skip(skipped).try_for_each(|line| writeln!(self.out, "{line}"))
+    }
+
+    /// Tells how a run ended, in the words of its Markdown report; without one nothing was found.
     ///
     /// # Errors
     /// `out` cannot be written.
-    pub fn end(&mut self, report: &str) -> io::Result<()> {
+    pub fn end(&mut self, report: Option<&str>) -> io::Result<()> {
+        let Some(report) = report else {
+            writeln!(self.out, "No loop found; events: {}.", self.recorded.len())?;
+            return self.out.flush();
+        };
         writeln!(self.out)?;
         for line in report.lines() {
             let style = if line.starts_with('#') { BOLD } else { PLAIN };
@@ -70,9 +93,12 @@ impl<W: Write> Story<W> {
         let Some(finding) = verdict.findings.first() else {
             return writeln!(self.out, "{level}");
         };
-        let Finding { rule, message, evidence, .. } = &**finding;
-        let rule = self.painted(BOLD, rule);
-        writeln!(self.out, "{level}  {rule}: {}", printable(message))?;
+        let Finding { rule, message, evidence, signature, .. } = &**finding;
+        let name = self.painted(BOLD, rule);
+        writeln!(self.out, "{level}  {name}: {}", printable(message))?;
+        if !self.told.insert((rule.to_string(), signature.to_string(), verdict.level.name())) {
+            return writeln!(self.out);
+        }
         for evidence in evidence {
             let line = self.painted(DIM, &self.evidence(evidence));
             writeln!(self.out, "       {line}")?;
@@ -212,6 +238,30 @@ mod tests {
         assert!(text.contains("#0 (step 7)  00112233aabbccdd  read path=a.rs"), "{text}");
         assert!(text.contains("NUDGE  cycle: again"), "{text}");
         assert!(text.contains("say to the agent  Loopwarden: try another way."), "{text}");
+    }
+
+    #[test]
+    fn what_was_told_is_told_in_a_line_and_of_many_events_the_latest_are_shown() {
+        let read = json::event(r#"{"type":"tool-call","tool":"read","args":{}}"#).unwrap();
+        let mut story = Story::new(Vec::new(), false);
+        for seq in 0..20 {
+            story.tell(&read, &Verdict { seq, ..Verdict::default() }).unwrap();
+        }
+        for seq in 20..22 {
+            story.tell(&read, &Verdict { seq, ..nudge() }).unwrap();
+        }
+        let text = String::from_utf8(story.out).unwrap();
+        assert!(text.starts_with("    …  13 events\n   13  read"), "{text}");
+        assert_eq!(text.matches("NUDGE  cycle: again").count(), 2, "{text}");
+        assert_eq!(text.matches("say to the agent").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_run_without_a_loop_is_told_to_have_none() {
+        let mut story = Story::new(Vec::new(), false);
+        story.tell(&json::event(r#"{"type":"output","text":"x"}"#).unwrap(), &Verdict::default()).unwrap();
+        story.end(None).unwrap();
+        assert_eq!(String::from_utf8(story.out).unwrap(), "No loop found; events: 1.\n");
     }
 
     #[test]

@@ -108,6 +108,7 @@ test("wrong usage is answered with what was meant, and 2", async (t) => {
     [["replay", "a", "b"], /replay: expected one file/],
     [["replay", "a", "--levl", "halt"], /unknown option --levl, did you mean --level\?/],
     [["explain", "a", "--lvl", "halt"], /unknown option --lvl$/m],
+    [["watch", "a", "--last"], /expected one file or folder, or none/],
     [["replay", "a", "--level", "stop"], /--level stop: expected one of observe, nudge, block, gate, halt/],
     [["replay", "a", "--format", "xml"], /--format xml: expected one of trace, claude-code, openai, .*opentelemetry/],
     [
@@ -139,6 +140,30 @@ test("replay: a run without a loop", async () => {
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(stdout, /busy\.jsonl · trace$/m);
   assert.match(stdout, /No loop found in 12 events\./);
+});
+
+test("replay: what is judged alike after a halt is told in one line", async () => {
+  const edits = Array.from({ length: 16 }, (_, n) =>
+    pair(n, { path: "cart.ts", old: `a${n}` }, "text not found"),
+  ).flat();
+  const halts = async (events: Event[], ...args: string[]) => {
+    const plain = events.map((event) => ({ ...event, step: undefined, callId: undefined }));
+    const { stdout } = await loopwarden("replay", await file("on.jsonl", jsonLines(plain)), ...args);
+    return stdout.split("\n").filter((text) => /^line .* {2}halt/.test(text));
+  };
+  const told = [
+    "line 16  halt  repeated-error: `edit_file` failed 8 times in the same way with different arguments",
+    "line 17 to line 32  halt  16 times more: the run was not ended",
+  ];
+  assert.deepEqual(await halts(edits), told);
+  assert.deepEqual((await halts(edits.slice(0, 17))).at(-1), "line 17  halt  once more: the run was not ended");
+  const shadow = await halts(edits, "--config", await file("shadow.json", '{ "mode": "shadow" }'));
+  assert.equal(shadow[1], "line 17 to line 32  halt (shadow mode)  16 times more: the run was not ended");
+  // A new task is another story.
+  const both = await halts([...edits, { type: "message", role: "user", text: "Try again" }, ...edits]);
+  assert.deepEqual(both.slice(0, 2), told);
+  assert.match(both[2] ?? "", /^line 49 {2}halt {2}repeated-error: /);
+  assert.equal(both[3], "line 50 to line 65  halt  16 times more: the run was not ended");
 });
 
 test("replay: a loop is told with its evidence, the advice and the report", async () => {
@@ -520,8 +545,11 @@ test("times that look like seconds are told of", async () => {
   const name = await file("seconds.jsonl", jsonLines(timed(1_797_000_000)));
   const said =
     'seconds.jsonl:1: "at": 1797000000 looks like seconds and counts milliseconds: pauses would be a thousandth of what they were\n';
-  for (const command of ["replay", "explain"])
+  for (const command of ["replay", "explain", "eval", "tune"])
     assert.ok((await loopwarden(command, name)).stderr.startsWith(said), command);
+  // Who watches hears of it at once, and once.
+  const watched = (await loopwarden("watch", name, "--idle", "0.1")).stderr;
+  assert.equal(watched.split(said).length, 2, watched);
   for (const start of [0, 86_400_000, 1_797_000_000_000])
     assert.doesNotMatch((await loopwarden("replay", await file("times.jsonl", jsonLines(timed(start))))).stderr, /at/);
 });
@@ -788,6 +816,13 @@ test("what is no log is told in a line", async () => {
   assert.ok(stderr.split("\n").length < 30, "500 lines of complaints");
   assert.match(stderr, /^prose\.txt: 497 more like that: invalid-json: event is not JSON/m);
   assert.match(stderr, /holds no event that can be read\. Formats that are read: trace, claude-code, .*opentelemetry/);
+  // Where a field is wrong the format is known.
+  const dated = await file("dated.jsonl", jsonLines(stuck(4).map((event) => ({ ...event, at: "2026-01-01" }))));
+  for (const command of ["replay", "explain", "view", "eval"])
+    assert.match(
+      (await loopwarden(command, dated)).stderr,
+      /^loopwarden: dated\.jsonl: holds no event that can be read$/m,
+    );
 });
 
 test("replay: a poll that stands still and is no loop yet is told as what came closest", async () => {
@@ -997,7 +1032,7 @@ test("eval names what is wrong with what was to be a scenario, and counts none o
   const name = await file("refused.jsonl", jsonLines([refused, right]));
   const { code, stdout, stderr } = await loopwarden("eval", name, "--json");
   const [score] = stdout.split("\n").map((line) => line && JSON.parse(line));
-  assert.deepEqual([code, score.scenarios, score.noLoops, score.refused], [1, 1, 1, 1]);
+  assert.deepEqual([code, score.scenarios, score.noLoops, score.unread], [1, 1, 1, 1]);
   assert.match(stderr, /^refused\.jsonl:1: none of its events can be read, so it is not scored$/m);
   const tuned = await loopwarden("tune", name, "--json");
   assert.deepEqual([tuned.code, JSON.parse(tuned.stdout).runs.honest], [0, 1]);
@@ -1164,11 +1199,11 @@ test("eval scores as the specification says", async () => {
     failure: { runs: 1, alarms: 1 },
     unlabelled: { runs: 1, alarms: 1 },
     events: scenarios.reduce((sum, { events }) => sum + events.length, 0),
-    refused: 2,
+    unread: 2,
     of: scenarios.reduce((sum, { events }) => sum + events.length, 1),
   });
   assert.deepEqual([b.loops, b.caught], [1, 1]);
-  assert.deepEqual([total.file, total.loops, total.caught, total.refused], ["total", 7, 4, 2]);
+  assert.deepEqual([total.file, total.loops, total.caught, total.unread], ["total", 7, 4, 2]);
   assert.match(stderr, /a\.jsonl:15: events\[0\]: invalid-event: `text`: missing field/);
   assert.match(stderr, /a\.jsonl:16: invalid-json/);
   assert.match(stderr, /\[1\/2\] set.a\.jsonl: 15 scenarios/);
@@ -1263,7 +1298,7 @@ test("eval tells of every wrong label with file, line and field, and scores the 
       assert.match(stderr, new RegExp(`^mislabelled\\.jsonl:${index + 4}: ${complaint.source}`, "m"));
   const [score] = stdout.split("\n").map((line) => line && JSON.parse(line));
   assert.deepEqual(
-    [score.scenarios, score.missed, score.falseAlarms, score.noLoops, score.refused],
+    [score.scenarios, score.missed, score.falseAlarms, score.noLoops, score.unread],
     [3, ["line 3"], 0, 2, wrong.length],
   );
   assert.equal((await loopwarden("eval", await file("labelled.jsonl", jsonLines(lines.slice(0, 3))))).code, 0);
@@ -1334,7 +1369,7 @@ test("eval agrees with what is known of the corpus", async () => {
   assert.deepEqual(total.missed.sort(), ids(known.filter(({ expect }) => expect === "loop")));
   assert.deepEqual(total.false.sort(), ids(known.filter(({ expect }) => expect === "no-loop")));
   const refused = scenarios.reduce((sum, { refused }) => sum + (refused?.length ?? 0), 0);
-  assert.equal(total.refused, refused);
+  assert.equal(total.unread, refused);
 });
 
 test("eval takes runs of other programs: a file without labels, or a line each with them", async () => {

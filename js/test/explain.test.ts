@@ -419,4 +419,23 @@ test("what one more is worth, and why it adds nothing", async () => {
   assert.match(told.stdout, /`read` failed 5 times in the same way[^\n]*\n {2}4 errors: nudge 3 reached/);
   assert.match(told.stdout, /^ {2}one more is worth 1; half where it came again unchanged/m);
   assert.match(told.stdout, /^ {2}#7 {2}\+0 = 3 .*\n {17}counts nothing: of the same round as #5/m);
+  // What stands in a full window makes room for what comes.
+  const long = await file(
+    "long.jsonl",
+    Array.from({ length: 12 }, (_, n) => pair("read", { path: "a.ts", n }, "no such file", "error")).flat(),
+  );
+  const full = await loopwarden("explain", long, "--at", "23");
+  // Of several one after the other it is said once.
+  assert.match(
+    full.stdout,
+    /^ {2}#17 {2}\+0 = 8 .*\n {18}adds nothing: 8 is the most that the rule counts\n {2}#19 .*\n {2}#21 /m,
+  );
+  const worked = await file(
+    "worked.jsonl",
+    Array.from({ length: 24 }, (_, n) =>
+      n % 8 === 3 ? pair("look", { id: n }, `found ${n}`) : pair("look", { id: n }, "backend refused", "error"),
+    ).flat(),
+  );
+  const moving = await loopwarden("explain", worked, "--at", "37");
+  assert.match(moving.stdout, /^ {2}#\d+ {2}\+0 = 6 .*\n {18}adds nothing: .* or one further back no longer counts$/m);
 });

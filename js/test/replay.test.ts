@@ -8,7 +8,7 @@ import { hunks, pieces } from "../src/replay/diff.ts";
 import { judge, judgeable, replay } from "../src/replay/judge.ts";
 import { Pairs, pair } from "../src/replay/pair.ts";
 import { apart, type Complain, runs, traces } from "../src/replay/read.ts";
-import { line, listed, short, summary } from "../src/replay/summarise.ts";
+import { duration, line, listed, short, summary } from "../src/replay/summarise.ts";
 import { tools } from "../src/tools.ts";
 import { readTranscript } from "../src/transcript.ts";
 
@@ -36,6 +36,17 @@ const result = (tool: string | undefined, callId?: string, run?: string): TraceE
   ...(tool !== undefined && { tool }),
   ...(callId !== undefined && { callId }),
   ...(run !== undefined && { run }),
+});
+
+test("a span of time is cut off as the core's reports cut it", () => {
+  assert.deepEqual([0, 999.6, 59_999, 61_500, 3_659_999, 7_260_000].map(duration), [
+    "0 ms",
+    "999 ms",
+    "59 s",
+    "1 min 1 s",
+    "1 h 0 min",
+    "2 h 1 min",
+  ]);
 });
 
 test("a result belongs to the call of its id, else to the oldest unanswered call of its tool", () => {

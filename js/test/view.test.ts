@@ -100,6 +100,13 @@ test("a loop is one span, with its onset, its levels and what it has cost", () =
   assert.equal(new Set(loop?.occurrences.map(({ digest }) => digest)).size, 1, "all count as equal");
 });
 
+test("a loop is told by what it came to, also where that was only noted", () => {
+  const { loops } = analyseAll(stuck(9), { rules: { "repeated-error": { enabled: false } } });
+  const noted = loops.find(({ rule }) => rule === "resubmission");
+  assert.deepEqual([noted?.peak, noted?.finding.count, noted?.fullest.count], ["nudge", 3, 9]);
+  assert.match(noted?.fullest.message ?? "", / 9 times in a row/);
+});
+
 test("a loop that comes back later is a loop of its own", () => {
   const pause: Event[] = [{ type: "message", role: "user", text: "Go on with something else." }];
   const { loops } = analyseAll([...stuck(4), ...pause, ...stuck(4, 50)], {});
@@ -287,7 +294,7 @@ test("an exported run is a scenario that eval agrees with", async () => {
     const [score] = (await loopwarden("eval", file, "--json")).stdout
       .split("\n")
       .map((text) => text && JSON.parse(text));
-    assert.equal(score.missed.length + score.false.length + score.refused, 0, name);
+    assert.equal(score.missed.length + score.false.length + score.unread, 0, name);
     assert.equal(score.caught, line.expect === "loop" ? 1 : 0);
   }
   assert.equal(cases[0]?.[1].expectAt, 5);

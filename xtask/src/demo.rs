@@ -50,7 +50,7 @@ pub(crate) fn command(workspace: &Workspace, args: &[String]) -> Result<u8> {
     advance(workspace, &["component", "embed"], &mut done)?;
     drop(embedding);
     title("2. The same core as a WebAssembly component: sandboxed in wasmtime, importing nothing");
-    println!("This host does what the verdicts say, and so ends at the first `halt`.\n");
+    println!("The same session; this host ends it at the first `halt`.\n");
     let mut embed = workspace.cargo(["run", "--quiet", "--package=loopwarden-host-tests", "--example=embed", "--"]);
     let code = eval::run(embed.arg(workspace.component()).arg(&transcript))?;
     if code != 0 {

@@ -7,7 +7,7 @@ import { type Options, parse, UsageError } from "./args.ts";
 import { InputError, reasonOf } from "./failure.ts";
 import { NAME } from "./name.ts";
 import { paint, print, printJson } from "./print.ts";
-import { places, sessions } from "./sessions.ts";
+import { foldersOf, sessions } from "./sessions.ts";
 import { exists, read } from "./settings.ts";
 
 export const help: string = `Usage: loopwarden doctor [--json]
@@ -146,9 +146,7 @@ async function used(named: string | undefined, words: readonly string[]): Promis
 
 async function logs(): Promise<Finding[]> {
   const found = await sessions();
-  const all = places();
-  return [...new Set(all.map(({ agent }) => agent))].map((agent) => {
-    const folders = all.filter((place) => place.agent === agent).map(({ folder }) => folder);
+  return [...foldersOf()].map(([agent, folders]) => {
     const own = found.filter((session) => session.agent === agent);
     if (own.length === 0) return { what: agent, state: "none", detail: `no session in ${folders.join(" or ")}` };
     const count = `${own.length} session${own.length === 1 ? "" : "s"}`;

@@ -31,7 +31,7 @@ A loop is caught when some verdict reaches the level: by the event with index "e
 and not before it where it says "firstAt". A no-loop scenario with any verdict at the level is a false alarm. Runs
 without "expect" that say "success" are counted apart, with the alarms in them. In shadow mode the level that would
 have been given counts, but for a scenario whose own "config" has that mode: it is about the level given. An event that
-is refused is reported, and the scenario goes on, unless it has no other. A scenario with a label or "config" that is wrong, or with a key that is
+cannot be read is reported, and the scenario goes on, unless it has no other. A scenario with a label or "config" that is wrong, or with a key that is
 nearly a label's, is reported and not scored; other keys are for other tools. A file that cannot be read is reported, and
 the others are scored.
 
@@ -55,9 +55,9 @@ export interface Score {
   /** Runs without any label; absent where there is none. */
   unlabelled?: { runs: number; alarms: number };
   events: number;
-  /** Events, lines and scenarios that were refused; each is reported on stderr. */
-  refused: number;
-  /** Events and lines that there were, the refused ones among them. */
+  /** Events, lines and scenarios that could not be read; each is reported on stderr. */
+  unread: number;
+  /** Events and lines that there were, those among them. */
   of: number;
   seconds: number;
 }
@@ -74,7 +74,7 @@ const unscored = (file: string): Score => ({
   success: { runs: 0, alarms: 0 },
   failure: { runs: 0, alarms: 0 },
   events: 0,
-  refused: 0,
+  unread: 0,
   of: 0,
   seconds: 0,
 });
@@ -103,7 +103,7 @@ export async function run(args: string[]): Promise<number> {
   let isSound = true;
   for (const [index, { file, named }] of files.entries()) {
     const where = files.length > 1 ? `[${index + 1}/${files.length}] ` : "";
-    const { score, trouble } = await scoreFile(file, least, config, cases, (scenarios) =>
+    const { score, trouble, complaints } = await scoreFile(file, least, config, cases, (scenarios) =>
       progress(`${where}${file}: ${plural(scenarios)}`),
     );
     isSound &&= trouble === undefined;
@@ -115,12 +115,12 @@ export async function run(args: string[]): Promise<number> {
     // A folder of a project may hold JSON that is no run.
     if (!named && score.scenarios === 0 && /\.json$/.test(file)) continue;
     if (score.scenarios === 0 && trouble === undefined) {
-      if (files.length === 1) throw new InputError(absence(file));
-      tell(`loopwarden: ${absence(file)}`);
+      if (files.length === 1) throw new InputError(absence(file, complaints));
+      tell(`loopwarden: ${absence(file, complaints)}`);
     }
     scores.push(score);
     add(total, score);
-    isUnsure ||= score.refused * 2 > score.of && !cases.some((one) => one.file === file && one.findings.length > 0);
+    isUnsure ||= score.unread * 2 > score.of && !cases.some((one) => one.file === file && one.findings.length > 0);
     if (values.json) printJson(score);
   }
   total.seconds = round(total.seconds);
@@ -141,7 +141,7 @@ async function scoreFile(
   config: string,
   cases: Case[],
   count: (scenarios: number) => void,
-): Promise<{ score: Score; trouble: InputError | "unscored" | undefined }> {
+): Promise<{ score: Score; trouble: InputError | "unscored" | undefined; complaints: Complaints }> {
   const score = unscored(file);
   let trouble: InputError | "unscored" | undefined;
   const start = performance.now();
@@ -161,9 +161,9 @@ async function scoreFile(
       const counts = leastOf(run, least);
       const found = await judged(run, counts, config, complaints);
       score.events += found.events;
-      score.of += found.events - found.refused;
+      score.of += found.events - found.unread;
       if (found.events === 0) continue;
-      if (found.events === found.refused) {
+      if (found.events === found.unread) {
         complaints.note(run.line, "none of its events can be read, so it is not scored");
         trouble = "unscored";
         continue;
@@ -179,18 +179,18 @@ async function scoreFile(
     trouble = error;
   }
   complaints.end(score.of, score.scenarios === 0 ? 0 : complaints.count);
-  score.refused = complaints.count;
+  score.unread = complaints.count;
   score.of += complaints.count;
   score.seconds = round((performance.now() - start) / 1000);
-  return { score, trouble };
+  return { score, trouble, complaints };
 }
 
 interface Judgement {
   /** Index of the first event whose verdict reached the level. */
   first: number | undefined;
   events: number;
-  /** How many of them were refused. */
-  refused: number;
+  /** How many of them could not be read. */
+  unread: number;
   findings: Case["findings"];
 }
 
@@ -208,7 +208,7 @@ function wrongConfig({ config }: Run): string[] {
 
 /** Runs the events of a run as they come. */
 async function judged(run: Run, least: Level, config: string, complaints: Complaints): Promise<Judgement> {
-  const found: Judgement = { first: undefined, events: 0, refused: 0, findings: [] };
+  const found: Judgement = { first: undefined, events: 0, unread: 0, findings: [] };
   const detector = new LoopDetector(run.config ?? config);
   const seen = new Set<string>();
   // A scenario that is in shadow mode by itself is about what is said there.
@@ -221,7 +221,7 @@ async function judged(run: Run, least: Level, config: string, complaints: Compla
       const level = isWatched ? (verdict?.level ?? "continue") : strongest;
       if (error !== undefined) {
         complaints.add(recorded.line, refused(recorded, error));
-        found.refused++;
+        found.unread++;
       } else if (found.first === undefined && reaches(level, least)) found.first = found.events;
       for (const finding of verdict?.findings ?? []) {
         const key = JSON.stringify([finding.rule, finding.signature]);
@@ -288,7 +288,7 @@ function add(total: Score, score: Score): void {
     "noLoops",
     "falseAlarms",
     "events",
-    "refused",
+    "unread",
     "of",
     "seconds",
   ] as const) {
@@ -325,7 +325,7 @@ const COUNTED: [string, (score: Score) => [part: number, whole: number]][] = [
 
 function table(scores: Score[], cases: Case[], least: Level | undefined): string[] {
   const counted = COUNTED.filter(([, count]) => scores.some((score) => count(score)[1] > 0));
-  const head = ["file", ...counted.map(([name]) => name), "events", "refused", "seconds"];
+  const head = ["file", ...counted.map(([name]) => name), "events", "unread", "seconds"];
   const rows = scores.map((score) => [
     score.file,
     ...counted.map(([, count]) => {
@@ -333,7 +333,7 @@ function table(scores: Score[], cases: Case[], least: Level | undefined): string
       return whole === 0 ? "–" : `${part}/${whole}`;
     }),
     String(score.events),
-    score.refused === 0 ? "0" : `${score.refused} of ${score.of}`,
+    score.unread === 0 ? "0" : `${score.unread} of ${score.of}`,
     score.seconds.toFixed(2),
   ]);
   const several = new Set(cases.map(({ file }) => file)).size > 1;

@@ -160,7 +160,7 @@ export async function run(args: string[]): Promise<number> {
   let [judged, unread] = [0, 0];
   let explanation: Explanation;
   try {
-    const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario);
+    const trace = chosen(file, await tracesOf(file, complaints.add, format), values.scenario, complaints);
     for (const recorded of trace.events) complaints.read(recorded);
     const own = trace.config === undefined ? undefined : (JSON.parse(trace.config) as Config);
     const config = values.config === undefined ? (own ?? found?.config) : found?.config;
@@ -191,9 +191,9 @@ function place(text: string): Place {
   return { by: (found[1] as "line" | "step" | undefined) ?? "seq", number: Number(found[2]) };
 }
 
-function chosen(file: string, found: Trace[], id: string | undefined): Trace {
+function chosen(file: string, found: Trace[], id: string | undefined, complaints: Complaints): Trace {
   const [first] = found;
-  if (first === undefined) nothing(file);
+  if (first === undefined) nothing(file, complaints);
   if (id === undefined) {
     if (found.length === 1) return first;
     throw new InputError(several(file, found.length, first));
@@ -323,7 +323,7 @@ class Explanation {
     const rule = this.#rule(finding.rule, this.#index);
     const times = scale(finding, rule);
     const { rungs, onlyTold } = this.#ladder(finding, rule, times);
-    const sightings = this.#sightings(finding, rungs.length > 0);
+    const sightings = this.#sightings(finding, rungs.length > 0, rule);
     const worth =
       rule?.unit === "points" || timesOf(finding.message) !== finding.count ? WORTH[finding.rule] : undefined;
     // Of a cycle the same step of two laps.
@@ -393,9 +393,9 @@ class Explanation {
 
   /**
    * What each occurrence added. A verdict tells of evidence only from the lowest rung on, so the run is replayed with
-   * that rung as low as can be: the evidence is the same, and can be seen growing.
+   * that rung as low as can be: the evidence is the same, and can be seen growing, up to the most that the rule counts.
    */
-  #sightings(finding: Finding, hasRungs: boolean): Sighting[] {
+  #sightings(finding: Finding, hasRungs: boolean, own: RuleInForce | undefined): Sighting[] {
     const totals = new Map<number, { total: number; fresh: number }>();
     const seen = new Set<number>();
     const grow = (verdict: Verdict | undefined) => {
@@ -440,7 +440,9 @@ class Explanation {
           ? "from here on those above count together"
           : points === undefined || points > 0
             ? undefined
-            : nothingOf(finding, points, sibling);
+            : points === 0 && total === own?.most
+              ? `adds nothing: ${total} is the most that the rule counts`
+              : nothingOf(finding, points, sibling, own);
         const { step, at } = this.#trace.events[place]?.event ?? {};
         const since = at == null || latest === undefined ? undefined : at - latest;
         latest = at ?? undefined;
@@ -820,7 +822,8 @@ class Explanation {
       const later =
         since < LATER || index === 0 || (skipped > 0 && index === 1) ? "" : paint("dim", `  ${duration(since)} later`);
       yield `  ${`#${seq}`.padEnd(width)}  ${added.padEnd(9)}  ${quote}${later}`;
-      if (why !== undefined) yield paint("dim", `  ${"".padEnd(width)}  ${"".padEnd(9)}  ${why}`);
+      if (why !== undefined && why !== shown[index - 1]?.why)
+        yield paint("dim", `  ${"".padEnd(width)}  ${"".padEnd(9)}  ${why}`);
     }
     if (goals !== undefined) yield* toldGoals(goals);
     if (compared === undefined) return;
@@ -835,9 +838,16 @@ class Explanation {
 const timesOf = (message: string): number => Number(/ (\d+) times\b/.exec(message)?.[1]);
 
 /** Why an occurrence added nothing, or took something away; `first` is the first one of its round, where that is another. */
-function nothingOf({ rule }: Finding, points: number, first: number | undefined): string {
+function nothingOf(
+  { rule }: Finding,
+  points: number,
+  first: number | undefined,
+  own: Pick<RuleInForce, "window"> | undefined,
+): string {
   if (points < 0) return "what lies before it counts less: something else came of it, or was done, in between";
   if (first !== undefined) return `counts nothing: of the same round as #${first}, so that both are one decision`;
+  if (rule in WORTH && own !== undefined && own.window > 0)
+    return "adds nothing: something was changed or new in between, it was waited for, or one further back no longer counts";
   return rule in WORTH
     ? "counts nothing: something was changed or new in between, or it was waited for"
     : "adds nothing: the rule looks at the latest of them alone, and one further back no longer counts";

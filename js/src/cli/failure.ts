@@ -3,8 +3,8 @@ export class InputError extends Error {}
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
-  EACCES: "may not be read or written",
-  EPERM: "may not be read or written",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
   EISDIR: "is a folder",
   ENOTDIR: "a part of its path is no folder",
   ENOSPC: "the disk is full",

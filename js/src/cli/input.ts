@@ -10,6 +10,7 @@ import { createGunzip } from "node:zlib";
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from "jsonc-parser";
 import { LoopwardenError } from "../errors.ts";
 import { FORMATS } from "../generated/names.ts";
+import type { Event } from "../generated/types.ts";
 import { isMostlyUnread } from "../replay/judge.ts";
 import { type Complain, once, type Recorded, type Run, runs, type Trace, traces } from "../replay/read.ts";
 import { short } from "../replay/summarise.ts";
@@ -317,8 +318,10 @@ export class Complaints {
   /** Results whose call was not there, by scenario, run and id of the call, and those of them whose call came later. */
   readonly #strays = new Map<string, string[]>();
   readonly #early: string[] = [];
-  /** The first event whose time looks like seconds, and its line. */
-  #seconds: { line: number; at: number } | undefined;
+  /** The first event whose time looks like seconds, and its line; `told` once that was said. */
+  #seconds: { line: number; at: number } | "told" | undefined;
+  /** Whether something is wrong with a field of an event: then its format is known. */
+  isKnown = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -330,7 +333,10 @@ export class Complaints {
 
   /** Tells of a line that is counted already, or was read. */
   note(line: number, ...messages: string[]): void {
-    for (const message of messages) if (this.#isPrinted(message)) tell(`${shown(this.#file)}:${line}: ${message}`);
+    for (const message of messages) {
+      this.isKnown ||= /(?:^|: )invalid-event: (?!`type`)/.test(message);
+      if (this.#isPrinted(message)) tell(`${shown(this.#file)}:${line}: ${message}`);
+    }
   }
 
   /** Whether a complaint is printed; one that is not is counted. */
@@ -347,8 +353,7 @@ export class Complaints {
 
   /** Takes note of an event that was read: of results whose call nobody has seen little can be said. */
   read({ stray, event, line, index }: Recorded): void {
-    const { at } = event ?? {};
-    if (typeof at === "number" && at >= SECONDS.from && at < SECONDS.to) this.#seconds ??= { line, at };
+    this.time(event, line);
     // What is no event is refused elsewhere.
     if (event?.type !== "tool-result" && event?.type !== "tool-call") return;
     // The events of a scenario are those of one line.
@@ -358,6 +363,22 @@ export class Complaints {
       this.#early.push(...before);
       this.#strays.delete(key);
     } else if (stray) this.#strays.set(key, [...before, `${event.callId} in line ${line}`]);
+  }
+
+  /** Takes note of a time that looks like seconds. */
+  time(event: Event | undefined, line: number): void {
+    const { at } = event ?? {};
+    if (typeof at === "number" && at >= SECONDS.from && at < SECONDS.to) this.#seconds ??= { line, at };
+  }
+
+  /** Tells once of a time that looks like seconds. */
+  tellTime(): void {
+    if (this.#seconds === undefined || this.#seconds === "told") return;
+    const { line, at } = this.#seconds;
+    this.#seconds = "told";
+    tell(
+      `${shown(this.#file)}:${line}: "at": ${at} looks like seconds and counts milliseconds: pauses would be a thousandth of what they were`,
+    );
   }
 
   /**
@@ -372,12 +393,7 @@ export class Complaints {
       else if (said > printed) tell(`${shown(this.#file)}: ${said - printed} more like that: ${short(message, 80)}`);
     }
     if (others > 0) tell(`${shown(this.#file)}: ${others} more that say something else`);
-    if (this.#seconds !== undefined) {
-      const { line, at } = this.#seconds;
-      tell(
-        `${shown(this.#file)}:${line}: "at": ${at} looks like seconds and counts milliseconds: pauses would be a thousandth of what they were`,
-      );
-    }
+    this.tellTime();
     this.#tell(this.#early, ["stands before its call", "stand before their calls"], "write each behind its call");
     this.#tell([...this.#strays.values()].flat(), ["fits no call", "fit no call"], "no call before has the callId");
     if (isMostlyUnread(unread, judged))
@@ -459,7 +475,7 @@ export async function chosenRun(
   complaints.end(0, 0);
   if (first !== undefined) throw new InputError(several(file, count, first));
   if (id !== undefined) throw new InputError(`${shown(file)}: holds no scenario ${id}`);
-  nothing(file);
+  nothing(file, complaints);
 }
 
 /** What is said where one run of a file is asked for, and it holds several. */
@@ -469,13 +485,15 @@ export const several = (file: string, count: number, { id }: Pick<Trace, "id">):
 /** What to do about a log of which nothing is recognised. */
 export const UNKNOWN: string = `Formats that are read: ${FORMATS.join(", ")}; --format names one. Convert a log of another format to one event a line, {"type":"tool-call","tool":…}: \`npx loopwarden schema event\`, docs/transcripts.md`;
 
-/** Why a file holds no run. */
-export const absence = (file: string): string =>
-  isBlank(file) ? `${file}: is empty` : `${shown(file)}: holds no event that can be read. ${UNKNOWN}`;
+/** Why a file holds no run. What its format is need not be told where it is known. */
+export const absence = (file: string, { isKnown }: Complaints): string =>
+  isBlank(file)
+    ? `${file}: is empty`
+    : `${shown(file)}: holds no event that can be read${isKnown ? "" : `. ${UNKNOWN}`}`;
 
 /** @throws {InputError} always. */
-export function nothing(file: string): never {
-  throw new InputError(absence(file));
+export function nothing(file: string, complaints: Complaints): never {
+  throw new InputError(absence(file, complaints));
 }
 
 /** Whether a file holds nothing but white space: there is no format to speak of. */

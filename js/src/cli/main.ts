@@ -65,7 +65,7 @@ Tells when an AI agent is stuck in a loop.
   -h, --help          this text, or that of a command: npx loopwarden replay --help
   -v, --version       the versions of the package and of its rules; with --json as an object
 
-replay, explain and view take --last instead of a file: the newest session of an agent on this machine.
+replay, watch, explain and view take --last instead of a file: the newest session of an agent on this machine.
 
 Exit codes: 0 done, 1 an input is wrong or cannot be read (also where nothing was found in a log of which most could not be
 read), 2 wrong usage, 3 the level asked for was reached (replay, watch), the rate asked for cannot be

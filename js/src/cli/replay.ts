@@ -23,11 +23,11 @@ export const help: string = `Usage: loopwarden replay FILE [--level LEVEL] [--co
        loopwarden replay --last
 
 Replays a recorded run and tells its story: a line for every finding at nudge or above; when a loop is found or gets
-worse also what repeated (from your own file) and the advice the agent would have been given; and the report at the
-end. Lines are counted from 1; events, which are named where one line holds many, from 0. Where nothing was found, the
-rule is named that came closest at the end, if that was half the way or more. FILE may be gzip-compressed, and "-" is
-the standard input. A broken line is reported on stderr, and the rest goes on. Of a file of scenarios --scenario names
-one.
+worse also what repeated (from your own file) and the advice the agent would have been given; one line for all that is
+judged alike after a halt; and the report at the end. Lines are counted from 1; events, which are named where one line
+holds many, from 0. Where nothing was found, the rule is named that came closest at the end, if that was half the way or
+more. FILE may be gzip-compressed, and "-" is the standard input. A broken line is reported on stderr, and the rest goes
+on. Of a file of scenarios --scenario names one.
 
   --last           the newest session of an agent on this machine; on a terminal you pick one of the latest
   --level LEVEL    exit with 3 when a verdict reaches it: observe, nudge (default), block, gate or halt
@@ -86,7 +86,7 @@ export async function run(args: string[]): Promise<number> {
     named === "-" ? undefined : [...called(), "explain", ...same(values, named)],
   );
   complaints.end(outcome.judged, outcome.events === 0 ? 0 : outcome.unread);
-  if (outcome.events === 0) nothing(file);
+  if (outcome.events === 0) nothing(file, complaints);
   const isReached = reaches(outcome.strongest, least);
   if (reporter !== undefined) {
     const [first] = outcome.findings;
@@ -205,6 +205,11 @@ class Story {
   /** What was told at length: once it is known, a line will do until it gets worse. */
   #told = new Set<string>();
 
+  /** The level of the latest verdict of this task that was told. */
+  #stood: Level | undefined;
+  /** Verdicts after a gate or halt was told that say nothing else: how many, and where they begin and end. */
+  #again: { level: "gate" | "halt"; would: string; first: string; last: string; times: number } | undefined;
+
   /** The first event at the highest level, and whether it is the last of its line, by which it can be named then. */
   #worst: { level: Level; seq: number; line: number; isLast: boolean } | undefined;
 
@@ -281,17 +286,31 @@ class Story {
         if ((this.#alarms.get(key) ?? -1) < finding.onsetSeq) this.#alarms.set(key, verdict.seq);
       }
     }
+    // A new task is another story.
+    if (event.type === "message" && event.role === "user") {
+      this.#goesOn();
+      this.#stood = undefined;
+    }
     if (!reaches(given(verdict), "nudge") || findings.length === 0) return;
     const step = this.#place(event, verdict.seq, line);
     const level = given(verdict);
     if (this.#worst === undefined || rank(level) > rank(this.#worst.level))
       this.#worst = { level, seq: verdict.seq, line, isLast: true };
-    if (this.#runs.size > 1 && event.run != null && event.run !== this.#run) {
-      this.#run = event.run;
-      print(`\n${paint("dim", "run")} ${short(event.run, WIDTH)}`);
-    }
+    const isOtherRun = this.#runs.size > 1 && event.run != null && event.run !== this.#run;
     const would = verdict.wouldBe === undefined ? "" : " (shadow mode)";
     const news = findings.filter((finding) => !this.#told.has(chapter(finding)));
+    if (news.length === 0 && !isOtherRun && level === this.#stood && (level === "gate" || level === "halt")) {
+      this.#again ??= { level, would, first: step, last: step, times: 0 };
+      this.#again.last = step;
+      this.#again.times++;
+      return;
+    }
+    this.#goesOn();
+    this.#stood = level;
+    if (isOtherRun) {
+      this.#run = event.run ?? undefined;
+      print(`\n${paint("dim", "run")} ${short(event.run ?? "", WIDTH)}`);
+    }
     if (news.length > 0) print("");
     const shown = new Set<number>();
     for (const finding of findings) {
@@ -305,6 +324,17 @@ class Story {
     }
     if (verdict.guidance === undefined || news.length === 0) return;
     for (const part of wrapped(verdict.guidance, WIDTH)) print(`    │ ${paint("italic", part)}`);
+  }
+
+  /** Tells in one line how a run went on that nobody stopped. */
+  #goesOn(): void {
+    if (this.#again === undefined) return;
+    const { level, would, first, last, times } = this.#again;
+    this.#again = undefined;
+    const where = first === last ? first : `${first} to ${last}`;
+    const often = times === 1 ? "once more" : `${times} times more`;
+    const why = level === "halt" ? "the run was not ended" : "nobody was asked";
+    print(`${paint("bold", where)}  ${paint(LEVEL_STYLE[level], level)}${would}  ${often}: ${why}`);
   }
 
   /** Where an event stands: a line that holds a whole run says nothing, the event's number does. */
@@ -357,6 +387,7 @@ class Story {
 
   /** The report, and what tells more: `why` is the command that explains an event of this run. */
   end(detector: LoopDetector, { judged, unread, results }: Outcome, why: readonly string[] | undefined): void {
+    this.#goesOn();
     const count = cost({ events: judged, ...this.#spent });
     const answered = results === 0 ? "" : `, ${number(results, "result")} among them, whose calls count as answered`;
     // Of many an agent something was noted, and no more: a report of each would tell of none.

@@ -25,7 +25,7 @@ interface Place {
 }
 
 /** The folders that are looked into; each agent's own variable counts. */
-export function places(env: NodeJS.ProcessEnv = process.env): Place[] {
+function places(env: NodeJS.ProcessEnv = process.env): Place[] {
   const home = env["HOME"] ?? env["USERPROFILE"] ?? homedir();
   const openhands = env["OPENHANDS_PERSISTENCE_DIR"] ?? join(home, ".openhands");
   const data = env["XDG_CONFIG_HOME"] ?? join(home, ".config");
@@ -56,6 +56,17 @@ export function places(env: NodeJS.ProcessEnv = process.env): Place[] {
     { agent: "mini-swe-agent", folder: join(data, "mini-swe-agent"), is: /\.traj(\.json)?$/ },
   ];
 }
+
+/** The folders that are looked into, by the agent. */
+export function foldersOf(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { agent, folder } of places()) found.set(agent, [...(found.get(agent) ?? []), folder]);
+  return found;
+}
+
+/** Where sessions are looked for, in words. */
+export const looked = (): string =>
+  [...foldersOf()].map(([agent, folders]) => `${agent} (${folders.join(", ")})`).join(", ");
 
 /** The sessions on this machine, newest first. */
 export async function sessions(env?: NodeJS.ProcessEnv): Promise<Session[]> {
@@ -88,8 +99,7 @@ export async function last(): Promise<string> {
   const found = await sessions();
   const [newest] = found;
   if (newest === undefined) {
-    const looked = places().map(({ agent, folder }) => `${agent} (${folder})`);
-    throw new InputError(`no session of an agent was found on this machine; looked for ${looked.join(", ")}`);
+    throw new InputError(`no session of an agent was found on this machine; looked for ${looked()}`);
   }
   if (found.length === 1 || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
     tell(`loopwarden: the newest session, of ${newest.agent}: ${newest.file}`);

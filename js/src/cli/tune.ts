@@ -140,19 +140,21 @@ export async function run(args: string[]): Promise<number> {
     );
   const complaints = new Map(files.map(({ file }) => [file, new Complaints(file)]));
   for (const { file, named } of files) {
-    const { add } = complaints.get(file) as Complaints;
+    const known = complaints.get(file) as Complaints;
+    const { add } = known;
     const traces = await tracesOf(file, add).catch((error: unknown) => {
       if (!(error instanceof InputError)) throw error;
       unread.push(error.message);
       return undefined;
     });
     // A folder of a project may hold JSON that is no run.
-    if (traces?.length === 0 && (named || !/\.json$/.test(file))) unread.push(absence(file));
+    if (traces?.length === 0 && (named || !/\.json$/.test(file))) unread.push(absence(file, known));
     for (const trace of traces?.flatMap(apart) ?? []) {
       if (trace.wrong.length > 0) {
         add(trace.line, ...trace.wrong);
         continue;
       }
+      for (const { event, line } of trace.events) known.time(event, line);
       const partner = pair(trace.events.map(({ event, pending }) => ({ ...event, pending })));
       runs.push({ ...trace, kind: kindOf(trace), partner });
     }

@@ -198,7 +198,7 @@ async function readRun(
   }
   const unread = complaints.count - before;
   complaints.end(judged, known === 0 ? 0 : unread);
-  if (known === 0) nothing(file);
+  if (known === 0) nothing(file, complaints);
   const name = file === "-" ? shown(file) : basename(file);
   // The page reads a scenario as a trace.
   const format = run.format === "scenario" ? "trace" : run.format;

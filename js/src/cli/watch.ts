@@ -15,16 +15,17 @@ import { candidates, Followed, holdsSessions } from "./follow.ts";
 import { Complaints, transcriptFormat, UNKNOWN } from "./input.ts";
 import { drained, LEVEL_STYLE, paint, print, printJson, progress, tell, wrapped } from "./print.ts";
 import { chapter, place } from "./replay.ts";
-import { places, type Session } from "./sessions.ts";
+import { looked, type Session } from "./sessions.ts";
 import { OPTIONS, settings } from "./settings.ts";
 
-export const help: string = `Usage: loopwarden watch [FILE | FOLDER] [--level LEVEL] [--bell] [--notify] [--exec COMMAND] [--json]
+export const help: string = `Usage: loopwarden watch [FILE | FOLDER | --last] [--level LEVEL] [--bell] [--notify] [--exec COMMAND] [--json]
 
 Follows the session of an agent while it is being written: a line for every step, and findings as they happen. Without
 FILE it is the newest session on this machine of Claude Code, Codex, Gemini CLI, OpenHands or SWE-agent, and the next one
 when that begins; of FOLDER the newest log in it. FILE may be missing still. Nothing is written and no agent is touched.
 What was written before is judged and summed up. Ctrl-C ends it.
 
+  --last            the newest session, as without FILE
   --level LEVEL     what counts: observe, nudge (default), block, gate or halt
   --bell            ring the terminal's bell when a finding reaches it
   --notify          show a notification of the desktop then
@@ -46,6 +47,7 @@ level was reached.
 
 const OWN = {
   ...OPTIONS,
+  last: { type: "boolean", default: false },
   level: { type: "string", default: "nudge" },
   bell: { type: "boolean", default: false },
   notify: { type: "boolean", default: false },
@@ -74,7 +76,8 @@ const WIDTH = 96;
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OWN);
   const [path, ...more] = positionals;
-  if (more.length > 0) throw new UsageError("watch: expected one file or folder, or none");
+  if (more.length > 0 || (values.last && path !== undefined))
+    throw new UsageError("watch: expected one file or folder, or none");
   const idle = seconds(values.idle);
   const format = transcriptFormat(values.format);
   const found = await settings(values);
@@ -186,19 +189,14 @@ class Watch {
     const [newest] = found;
     if (newest !== undefined) this.#follow(newest, true);
     else {
-      const where =
-        path ??
-        places()
-          .map(({ agent, folder }) => `${agent} (${folder})`)
-          .join(", ");
-      tell(`loopwarden: no session yet; waiting for one in ${where}`);
+      tell(`loopwarden: no session yet; waiting for one in ${path ?? looked()}`);
     }
   }
 
   async look(): Promise<void> {
     await this.#lookRound();
-    const looked = this.#how.all ? [...this.#following.values()] : this.#current ? [this.#current] : [];
-    for (const following of looked) await this.#read(following);
+    const followed = this.#how.all ? [...this.#following.values()] : this.#current ? [this.#current] : [];
+    for (const following of followed) await this.#read(following);
   }
 
   async end(): Promise<void> {
@@ -348,6 +346,8 @@ class Watch {
 
   #count(following: Following, seen: Seen): void {
     const { calls } = following;
+    following.complaints.time(seen.event, seen.line);
+    following.complaints.tellTime();
     if (seen.event.type === "tool-call" && !seen.pending) calls.set(seen.at, short(lineOf(seen.event), WIDTH));
     else if (seen.call !== undefined) calls.delete(seen.call);
     if (seen.verdict !== undefined && !seen.unread) following.judged++;

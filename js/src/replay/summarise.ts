@@ -124,10 +124,10 @@ function rest(event: Event): string {
 export const number = (count: number, unit: string): string =>
   `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
 
-/** A span of time in words. */
+/** A span of time in words, cut off and not rounded, as reports do it. */
 export function duration(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  const seconds = Math.round(milliseconds / 1000);
+  if (milliseconds < 1000) return `${Math.floor(milliseconds)} ms`;
+  const seconds = Math.floor(milliseconds / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min ${seconds % 60} s`;

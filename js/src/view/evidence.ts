@@ -73,7 +73,7 @@ export function common(list: readonly Told[]): HTMLElement[] {
  * all occurrences ask for, whatever each tool calls it.
  */
 export function worded(trace: Trace, layout: Layout, loop: Loop): string {
-  const { message } = loop.finding;
+  const { message } = loop.fullest;
   const unnamed = TARGET.exec(message)?.[0];
   if (unnamed === undefined) return message;
   const [first, ...others] = occurrences(trace, layout, loop);

@@ -38,10 +38,10 @@ export function showEvidence(view: View, run: Trace, actions: Actions): void {
 }
 
 /** What was counted, in words, and why what is shown is shown. */
-function evidenceWords({ rule, finding }: Loop, events: number, differ: boolean): HTMLElement[] {
+function evidenceWords({ rule, finding, fullest }: Loop, events: number, differ: boolean): HTMLElement[] {
   const unit = ruleInfo(rule)?.unit ?? "sightings";
   const worth = unit === "points" && WORTH[rule] !== undefined ? ` (one more is worth ${WORTH[rule]})` : "";
-  const counted = `${finding.count} ${unit}${worth}`;
+  const counted = `${fullest.count} ${unit}${worth}`;
   const sure = `${Math.round(finding.confidence / 10)} % sure`;
   const told = `: ${counted}, and ${finding.level} is from ${finding.threshold} on. The rule's own estimate is that it is ${sure} of a loop; it changes no level.`;
   const why =

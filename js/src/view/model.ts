@@ -51,6 +51,8 @@ export interface Loop {
   finding: Finding;
   /** Index of the event with that finding. */
   at: number;
+  /** The latest finding among those that count most, which may be one that is only noted: what it came to, in words. */
+  fullest: Finding;
   /** What it has cost from its onset to the last finding, which may be one that is only noted. */
   wasted: Wasted;
   /** Index of the first event at each level from `observe` on. */
@@ -187,6 +189,7 @@ class Loops {
       peak: finding.level,
       finding,
       at: index,
+      fullest: finding,
       wasted: finding.wasted,
       reached: {},
       occurrences: [],
@@ -200,6 +203,7 @@ class Loops {
     to.last = index;
     to.wasted = finding.wasted;
     to.reached[finding.level] ??= index;
+    if (finding.count >= to.fullest.count) to.fullest = finding;
     if (rank(finding.level) >= rank(to.peak)) {
       to.peak = finding.level;
       to.finding = finding;

@@ -51,7 +51,7 @@ export function showHeadline(view: View, run: Trace, { choose }: Actions): void 
   const marked = view.analysis.loops.length - open.length;
   const head = headline(run, marked > 0 ? { ...view.analysis, loops: open } : view.analysis, open[0], marked);
   const [first] = open;
-  const what = first && head.what?.replace(first.finding.message, () => worded(run, view.layout, first));
+  const what = first && head.what?.replace(first.fullest.message, () => worded(run, view.layout, first));
   const sign = head.isUnread ? "? unread" : `${SIGN[head.level]} ${head.level}`.trim();
   card.className = `card headline ${head.isUnread ? "mostly-unread" : head.level}`;
   const fact = (name: string, text: string, detail: string, event?: number) =>

@@ -99,7 +99,7 @@ export function headline(
         : "";
     return { level: peak, title: TITLES[peak], action: { text: ACTIONS[peak], detail } };
   }
-  const { finding, onset, at } = loop;
+  const { fullest, onset, at } = loop;
   const level = loop.peak;
   const verdict = judged[at]?.verdict;
   const then = events[onset];
@@ -110,7 +110,7 @@ export function headline(
   const head: Headline = {
     level,
     title: TITLES[level],
-    what: sentence(finding.message),
+    what: sentence(fullest.message),
     since: {
       event: onset,
       text: `${place(trace, onset)}${began === undefined ? "" : `, ${began}`}`,
