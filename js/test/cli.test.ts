@@ -152,7 +152,7 @@ test("replay: what is judged alike after a halt is told in one line", async () =
     return stdout.split("\n").filter((text) => /^line .* {2}halt/.test(text));
   };
   const told = [
-    "line 16  halt  repeated-error: `edit_file` failed 8 times in the same way with different arguments",
+    "line 16  halt  repeated-error: `edit_file` failed at least 8 times in the same way with different arguments",
     "line 17 to line 32  halt  16 times more: the run was not ended",
   ];
   assert.deepEqual(await halts(edits), told);

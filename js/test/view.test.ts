@@ -195,7 +195,7 @@ test("the headline says what, since when, at what cost and what to do", () => {
   const run = trace([{ type: "message", role: "user", text: "hello" }, ...stuck(9)]);
   const head = headline(run, analyseAll(run.events, {}));
   assert.match(head.title, /stuck/);
-  assert.match(head.what ?? "", /edit.*failed 8 times/);
+  assert.match(head.what ?? "", /edit.*failed at least 8 times/);
   assert.equal(head.since?.event, 1);
   assert.match(head.since?.text ?? "", /^event 1, \d\d:\d\d:\d\d UTC$/);
   assert.equal(head.cost?.text, "18 events, 1 min 22 s");

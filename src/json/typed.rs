@@ -90,7 +90,8 @@ pub(super) fn blame(
 }
 
 /// What serde expects, and what that is in JSON.
-const EXPECTED: [(&str, &str); 6] = [
+const EXPECTED: [(&str, &str); 7] = [
+    ("a boolean", "true or false, without quotes"),
     ("a map", "an object"),
     ("a sequence", "a list"),
     ("f64", "a number"),
@@ -124,7 +125,9 @@ fn plain(mut message: String) -> String {
     if let Some(known) = known.or_else(|| expected.starts_with("struct ").then_some("an object")) {
         message.truncate(at);
         message.push_str(known);
-        if is_quoted && known.contains("number") {
+        if is_number && known == TIME && message.contains('.') {
+            message.push_str("; multiply seconds by 1000");
+        } else if is_quoted && known.contains("number") {
             let is_date = known == TIME && message.contains('-');
             message.push_str(if is_date { "; `Date.parse` makes it of such a text" } else { ", without quotes" });
         }
@@ -268,6 +271,11 @@ mod tests {
                 r#"{"type":"tool-call","tool":"t","at":"1797000000000"}"#,
                 "at",
                 "invalid type: string \"1797000000000\", expected milliseconds since 1970 as a whole number, without quotes",
+            ),
+            (
+                r#"{"type":"tool-call","tool":"t","at":1797000000.5}"#,
+                "at",
+                "invalid type: number `1797000000.5`, expected milliseconds since 1970 as a whole number; multiply seconds by 1000",
             ),
             (r#"{"type":"tool-call","tool":"t","at":1e400}"#, "at", "number out of range at line 1 column"),
             (

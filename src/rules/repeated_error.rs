@@ -138,11 +138,10 @@ impl Window<Outing> {
             0 => "",
             _ => " with the same arguments",
         };
-        let message = if batch {
-            format!("`{tool}` failed {times} times in the same way, for several things")
-        } else {
-            format!("`{tool}` failed {times} times in the same way{arguments}")
-        };
+        // What left the window may have been the same.
+        let least = if times >= cx.limits.window as usize { "at least " } else { "" };
+        let arguments = if batch { ", for several things" } else { arguments };
+        let message = format!("`{tool}` failed {least}{times} times in the same way{arguments}");
         let sightings = same.clone().skip(times.saturating_sub(EVIDENCE)).map(|call| call.seen.sighting()).collect();
         let identity = combine("repeated-error", &[self.tool, class]);
         let told = Told {

@@ -205,11 +205,11 @@ impl Rule for Resubmission {
                 }
                 let message = if equal {
                     format!(
-                        "`{name}` was given the same {count} times in a row and failed with the same error each time"
+                        "`{name}` was called {count} times in a row with the same arguments and failed with the same error each time"
                     )
                 } else {
                     format!(
-                        "`{name}` was given hardly anything else {count} times in a row, and the error at the root stayed the same"
+                        "`{name}` was called {count} times in a row with nearly the same arguments and failed for the same reason each time"
                     )
                 };
                 let mut signal = attempt.attempts.signal(Told {
