@@ -294,7 +294,7 @@ test("a time that is no number, and a number that is too large, are told with wh
     [at("2026-11-27"), `\`at\`: invalid type: string "2026-11-27", ${expected}${parse}`],
     [at("1797000000000"), `\`at\`: invalid type: string "1797000000000", ${expected}, without quotes`],
     [at("now"), `\`at\`: invalid type: string "now", ${expected}`],
-    [at(1.5), `\`at\`: invalid type: number \`1.5\`, ${expected}`],
+    [at(1.5), `\`at\`: invalid type: number \`1.5\`, ${expected}; round it, or multiply seconds by 1000`],
     ['{"type":"output","text":"","at":1e400}', "`at`: number out of range at line 1 column 37"],
     ['{"type":"tool-call","tool":"t","args":{"at":[1e400]}}', "`args`: number out of range at line 1 column 50"],
     ['{"type":"tool-call","tool":"t",\n"args":{"at":[1e400]}}', "number out of range at line 2 column 19"],

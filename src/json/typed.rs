@@ -126,7 +126,7 @@ fn plain(mut message: String) -> String {
         message.truncate(at);
         message.push_str(known);
         if is_number && known == TIME && message.contains('.') {
-            message.push_str("; multiply seconds by 1000");
+            message.push_str("; round it, or multiply seconds by 1000");
         } else if is_quoted && known.contains("number") {
             let is_date = known == TIME && message.contains('-');
             message.push_str(if is_date { "; `Date.parse` makes it of such a text" } else { ", without quotes" });
@@ -275,7 +275,7 @@ mod tests {
             (
                 r#"{"type":"tool-call","tool":"t","at":1797000000.5}"#,
                 "at",
-                "invalid type: number `1797000000.5`, expected milliseconds since 1970 as a whole number; multiply seconds by 1000",
+                "invalid type: number `1797000000.5`, expected milliseconds since 1970 as a whole number; round it, or multiply seconds by 1000",
             ),
             (r#"{"type":"tool-call","tool":"t","at":1e400}"#, "at", "number out of range at line 1 column"),
             (
