@@ -801,7 +801,9 @@ impl Judging<'_> {
         let (waits, length) = text::waits(call, &named);
         let (kind, watches) = text::kind(call, &named, tool);
         // Something is waited for, and this looks whether it is there.
-        let awaited = self.run.ordered.waits && !mutates && matches!(asks, Asks::Nothing | Asks::Record | Asks::View);
+        let awaited = self.run.ordered.waits
+            && !mutates
+            && matches!(asks, Asks::Nothing | Asks::Record | Asks::View | Asks::Gesture);
         let call = Call {
             target: text::target(call, &named, salt),
             mutates,

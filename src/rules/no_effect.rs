@@ -84,7 +84,7 @@ impl Seen {
 
 /// Whether something may move by a call.
 fn acts(call: &Call) -> bool {
-    matches!(call.asks, Asks::Prose | Asks::View) && !call.polling
+    matches!(call.asks, Asks::Prose | Asks::View | Asks::Gesture) && !call.polling
 }
 
 fn see(window: &mut Window<Seen>, (): &mut (), fact: &Fact<'_>, cx: &Cx<'_>, after: &mut After) -> Option<Signal> {

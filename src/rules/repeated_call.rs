@@ -20,7 +20,7 @@ use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, outcome_words};
 use crate::state::{Call, Latest, Marked, Onset, Packed, Ring, Step, Time, short_mark};
 use crate::text::{
-    Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, scrolls, transient,
+    self, Asks, Empty, Key, OutcomeFacts, Sketch, combine, ends, mark, may_change, number, printable, transient,
 };
 use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
@@ -511,7 +511,8 @@ fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
 
 /// Whether a call steers by keys or gestures and is only acknowledged: a look tells what came of it.
 fn steers(call: &Call, result: Option<&ToolResult>) -> bool {
-    (call.asks == Asks::View || scrolls(&call.name)) && result.is_some_and(|result| result.output.len() < DIGEST)
+    (call.asks == Asks::Gesture || text::steers(&call.name))
+        && result.is_some_and(|result| result.output.len() < DIGEST)
 }
 
 /// Whether a result may be another picture each time: nothing in it tells one from the other.

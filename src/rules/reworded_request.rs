@@ -1,7 +1,7 @@
 //! Catches: one question put to a search or a model again and again in other words; the same where it is put to nobody,
-//! by a program that prints what it was given.
+//! by a program that prints what it was given; one message sent to the same place again and again.
 //! Must not catch: a batch that fills one template with new names, the next page of a search, a question that moves on,
-//! the same one to the letter after a pause.
+//! the same one to the letter after a pause, one text to many, messages that the user orders one by one.
 //! Idea: what people see as "searching in circles": wordings differ, so no comparison of calls finds them. What the
 //! requests are *about* is compared, and what came of each: another object in the same frame, a list that gets shorter
 //! and a page that moves are honest work, a fixed object and nothing new is not.
@@ -13,11 +13,11 @@ use crate::model::{Body, HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
 use crate::state::{Call, Onset, PAUSE, Ring, Sees, Sighting};
-use crate::text::{Asks, Goal, Key, beside, combine, printable, reads_as_prose, salted};
+use crate::text::{Asks, Edit, Goal, Key, beside, combine, printable, reads_as_prose, salted, sent};
 use alloc::{boxed::Box, format};
 use chain::{Asking, Chain, Reworded};
 
-/// Pairs of agent and tool watched at once for requests that were only written down.
+/// Pairs of agent and tool watched at once for requests that were only written down, or places for what is sent there.
 const TOOLS: usize = 4;
 /// Such requests compared with.
 const REQUESTS: usize = 6;
@@ -25,6 +25,10 @@ const REQUESTS: usize = 6;
 const NEAR: u64 = 3;
 /// What each of them is worth beside rewordings that were asked, in points.
 const WRITTEN: u32 = 4;
+/// The least weight of a message that is compared, and what two share, in per cent of the lighter one and of both together.
+const MESSAGE: u32 = 8;
+const WITHIN: u32 = 45;
+const ALIKE: u32 = 25;
 
 pub(crate) struct RewordedRequest;
 
@@ -36,9 +40,10 @@ pub(crate) struct State {
 }
 codec!(struct State { chain, tools });
 
-/// Requests that a program only wrote down.
+/// Requests that a program only wrote down, or messages that were sent to one place.
 #[derive(Clone, Debug)]
 struct Asker {
+    /// The tool; of messages with all else that it was given.
     tool: Key,
     agent: Key,
     requests: Ring<Request>,
@@ -54,57 +59,87 @@ struct Request {
 }
 codec!(struct Request { goal, step, round });
 
-impl Request {
-    /// Whether this asks what an earlier request asked, in other words.
-    fn rewords(&self, before: &Self) -> bool {
-        self.goal.shared(&before.goal).is_some_and(|kinship| !kinship.refilled)
-            && self.step.saturating_sub(before.step) <= NEAR
-            && (self.round.is_none() || self.round != before.round)
-    }
+/// What is said again in other words.
+struct Again {
+    kind: &'static str,
+    /// Behind the tool's name, and behind how often.
+    said: [&'static str; 2],
+    instead: &'static str,
+    /// Whether one text says what an earlier one says.
+    rewords: fn(&Request, &Request) -> bool,
+    /// The very same words are another rule's.
+    other: bool,
 }
 
+const OWN_WORDS: Again = Again {
+    kind: "own-words",
+    said: ["gave back a request that it had been given, reworded", "times, and nobody answered it"],
+    instead: "Call a tool or an agent that can act on the request: writing it down asks nobody.",
+    rewords: |written, before| {
+        written.goal.shared(&before.goal).is_some_and(|kinship| !kinship.refilled)
+            && written.step.saturating_sub(before.step) <= NEAR
+    },
+    other: true,
+};
+
+const SENT_AGAIN: Again = Again {
+    kind: "sent-again",
+    said: ["sent the same thing to the same place", "times more, in other words"],
+    instead: "See whether what was sent has arrived, and wait for an answer or tell the user: once more changes nothing.",
+    rewords: |sent, before| {
+        let kinship = sent.goal.kinship(&before.goal);
+        let alike = kinship.within >= WITHIN && kinship.alike >= ALIKE;
+        alike && sent.goal.weight() >= MESSAGE && !kinship.plus && !kinship.refilled
+    },
+    other: false,
+};
+
 impl State {
-    /// A text that a call only gave back.
-    fn written(
+    /// A text that a call only gave back, or that it sends, of the tool that is to be compared by.
+    fn said(
         &mut self,
+        again: &Again,
         call: &Call,
-        request: Request,
-        sighting: Sighting,
-        onset: Onset,
+        tool: Key,
+        goal: Goal,
+        seen: (Sighting, Onset),
         cx: &Cx<'_>,
     ) -> Option<Signal> {
-        let known = self.tools.take(|known| known.tool == call.tool && known.agent == call.agent);
-        let mut tool = known.unwrap_or_else(|| Asker {
-            tool: call.tool,
+        let request = Request { goal, step: cx.run.steps, round: call.round };
+        let known = self.tools.take(|known| known.tool == tool && known.agent == call.agent);
+        let mut asker = known.unwrap_or_else(|| Asker {
+            tool,
             agent: call.agent,
             requests: Ring::default(),
             rewordings: Streak::default(),
         });
-        // The very same words are another rule's.
-        let same = tool.requests.iter().any(|before| before.goal == request.goal);
-        let reworded = !same && tool.requests.iter().any(|before| request.rewords(before));
+        let same = asker.requests.iter().any(|before| before.goal == request.goal);
+        let at_once = |before: &Request| request.round.is_some() && request.round == before.round;
+        let rewords = |before: &Request| !at_once(before) && (again.rewords)(&request, before);
+        let reworded = !(same && again.other) && asker.requests.iter().any(rewords);
         if reworded {
-            tool.rewordings.add(sighting, onset);
+            asker.rewordings.add(seen.0, seen.1);
         } else if !same {
-            tool.rewordings.halve();
+            asker.rewordings.halve();
         }
-        tool.requests.push(request, REQUESTS);
-        let (times, count) = (tool.rewordings.times, tool.rewordings.times.saturating_mul(WRITTEN));
+        asker.requests.push(request, REQUESTS);
+        let (times, count) = (asker.rewordings.times, asker.rewordings.times.saturating_mul(WRITTEN));
         let signal = (reworded && cx.limits.reached(count, 1)).then(|| {
             let name = printable(&call.name, 48);
-            tool.rewordings.signal(Told {
-                kind: "own-words",
-                identity: combine("reworded-request", &[combine("own-words", &[tool.tool]), tool.agent]),
+            let [before, behind] = again.said;
+            asker.rewordings.signal(Told {
+                kind: again.kind,
+                identity: combine("reworded-request", &[combine("own-words", &[tool]), call.agent]),
                 count,
                 confidence: confidence(350, 14, count),
-                signature: cx.named(&name, '~', combine("own-words", &[tool.tool])),
-                message: format!("`{name}` gave back a request that it had been given, reworded {times} times, and nobody answered it"),
-                instead: "Call a tool or an agent that can act on the request: writing it down asks nobody.",
+                signature: cx.named(&name, '~', combine("own-words", &[tool])),
+                message: format!("`{name}` {before} {times} {behind}"),
+                instead: again.instead,
                 recommendation: Recommendation::ChangeApproach,
                 halt_reason: HaltReason::Stalled,
             })
         });
-        self.tools.push(tool, TOOLS);
+        self.tools.push(asker, TOOLS);
         signal
     }
 }
@@ -135,16 +170,22 @@ fn told(asked: &str, reworded: Reworded, cx: &Cx<'_>) -> Signal {
 
 impl Rule for RewordedRequest {
     const ID: &'static str = "reworded-request";
-    const ABOUT: &'static str = "Requests for one thing in other words, although nothing new comes of them.";
+    const ABOUT: &'static str = "Requests for one thing in other words, although nothing new comes of them, or one message sent to the same place again and again.";
     const UNIT: &'static str = "points";
     const LIMITS: Limits = Limits::ladder(9, 0, 0, 0);
-    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT);
+    const SEES: Facts = Facts::CALL.and(Facts::STEP).and(Facts::REPORT).and(Facts::HEARD);
     type State = State;
 
     #[inline]
     fn heeds(state: &State, fact: &Fact<'_>, _: &Cx<'_>) -> bool {
         match fact {
-            Fact::Call(call, _) => !call.mutates && !call.polling,
+            Fact::Call(call, _) => {
+                if call.mutates {
+                    call.edit == Edit::No
+                } else {
+                    !call.polling
+                }
+            }
             Fact::Step(step, _) => state.chain.is_some() || step.facts.echo,
             _ => true,
         }
@@ -153,7 +194,18 @@ impl Rule for RewordedRequest {
     fn observe(state: &mut State, fact: &Fact<'_>, cx: &Cx<'_>) -> Option<Signal> {
         match fact {
             Fact::Call(call, payload) => {
-                if call.mutates || call.polling {
+                if call.mutates {
+                    let (goal, place) = sent(payload)?;
+                    return state.said(
+                        &SENT_AGAIN,
+                        call,
+                        combine("sent", &[call.tool, place]),
+                        goal,
+                        (cx.here, call.onset),
+                        cx,
+                    );
+                }
+                if call.polling {
                     return None;
                 }
                 let Call { key, round, onset, .. } = **call;
@@ -199,8 +251,12 @@ impl Rule for RewordedRequest {
                     return None;
                 }
                 let goal = Goal::of(&result.output, core::iter::empty());
-                let request = Request { goal, step: cx.run.steps, round: call.round };
-                state.written(call, request, step.sighting, step.onset, cx)
+                state.said(&OWN_WORDS, call, call.tool, goal, (step.sighting, step.onset), cx)
+            }
+            // Whoever orders the next one has not been told enough.
+            Fact::Heard(_) => {
+                state.tools.clear();
+                None
             }
             _ => None,
         }

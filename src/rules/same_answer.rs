@@ -66,7 +66,7 @@ fn substantial(step: &Step, call: &Call, result: &ToolResult, page: bool) -> boo
     }
     let telling = match asks {
         Asks::Prose | Asks::Search | Asks::Record => !mutates && facts.letters >= LETTERS,
-        Asks::View | Asks::Picture => facts.letters >= LETTERS_OF_VIEW,
+        Asks::View | Asks::Picture | Asks::Gesture => facts.letters >= LETTERS_OF_VIEW,
         Asks::Nothing | Asks::Handover | Asks::Plan => false,
     };
     // A form shows the same while its fields are filled, one after the other.

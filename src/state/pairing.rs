@@ -284,7 +284,7 @@ impl Call {
     /// A thought written down is nothing done; a click that answers nothing was made all the same.
     pub(crate) fn is_thought(&self, step: &Step, result: &ToolResult) -> bool {
         let blank = step.outcome == Outcome::Ok && trimmed(&result.output).is_empty();
-        blank && !self.mutates && self.quiet != Empty::Blank && !matches!(self.asks, Asks::View | Asks::Picture)
+        blank && !self.mutates && self.quiet != Empty::Blank && !self.asks.shows()
     }
 
     /// Whether it is a shell's that runs a program.

@@ -83,7 +83,8 @@ impl State {
             return;
         }
         let mut rest = line;
-        let mut word = None;
+        // The word before, and the three before that.
+        let (mut word, mut before) = (None, [""; 3]);
         while let Some(start) = find(rest, |char| char.is_alphanumeric() || matches!(char, '\'' | '[')) {
             let Some((_, tail)) = rest.split_at_checked(start) else { return };
             if let Some(end) = quoted(tail) {
@@ -114,13 +115,24 @@ impl State {
             if token.starts_with(|char: char| char.is_ascii_digit()) {
                 // A status of HTTP at the beginning tells how it went, not where things stand.
                 let status = word.is_none() && matches!(token.as_bytes(), [b'2'..=b'5', b'0'..=b'9', b'0'..=b'9']);
-                if figures && !status && self.figures.len() < FIGURES {
-                    let word = word.map_or(0, |word| hashed_word(word, usize::MAX));
-                    self.figures.push((word, hash(token.chars())));
+                if figures && !status {
+                    self.figure(word.unwrap_or_default(), token);
                 }
             } else {
+                // Where others tell how far down it is, the top is a place as well.
+                if figures && matches!((before, word), ([.., "at"], Some("the"))) && matches!(token, "bottom" | "top") {
+                    self.figure(before[1], token);
+                }
+                before = [before[1], before[2], word.unwrap_or_default()];
                 word = Some(token);
             }
+        }
+    }
+
+    /// A figure behind a word.
+    fn figure(&mut self, word: &str, figure: &str) {
+        if self.figures.len() < FIGURES {
+            self.figures.push((hashed_word(word, usize::MAX), hash(figure.chars())));
         }
     }
 
@@ -198,6 +210,13 @@ mod tests {
         };
         assert_eq!(moved(&json(0, "from 39"), &json(0, "new")), Moved::No);
         assert_eq!(moved(&json(600, "new"), &json(0, "new")), Moved::Yes);
+        let stands =
+            |at: &str| alloc::format!("See [it](https://a.example/b). It shows 9% and is positioned {at} of the page.");
+        let [top, down] = ["at the top", "8% down from the top"].map(stands);
+        assert_eq!(moved(&down, &top), Moved::Yes);
+        assert_eq!(moved(&stands("at the bottom"), &top), Moved::Yes);
+        assert_eq!(moved(&top, &top), Moved::No);
+        assert_eq!(moved(&down, &down), Moved::No);
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub(crate) use outcome::{
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{
     Asks, REASONS, Waits, asked_wait, asks, backoff, delegated, ends, enters, has_digit, is_reason, pages,
-    reads_as_prose, records, request_goal, request_words, scrolls, waits, word_hashes,
+    reads_as_prose, records, request_goal, request_words, scrolls, sent, steers, waits, word_hashes,
 };
 pub(crate) use results::all_pass;
 pub(crate) use root::{Tokens, down, first_mark, rejects, root_place, tells_trouble};

@@ -362,7 +362,7 @@ pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -
     } else if named.shell {
         // A search that prints nothing has found nothing.
         if asks == Asks::Search { Empty::Nothing } else { Empty::Blank }
-    } else if matches!(asks, Asks::Nothing | Asks::View) && (named.checks || !looks()) {
+    } else if matches!(asks, Asks::Nothing | Asks::View | Asks::Gesture) && (named.checks || !looks()) {
         Empty::Null
     } else {
         Empty::Nothing

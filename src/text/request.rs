@@ -4,6 +4,7 @@ use super::goal::{Goal, beside, goal_words};
 use super::mutation::{Named, action, command, line_searches};
 use super::target::uncommented;
 use super::words::{Sieve, Word, any_listed, dense, hashes_of, listed, listed_name, name_words, same, spaced, words};
+use super::{Key, combine};
 use crate::codec::codec;
 use crate::model::ToolCall;
 use alloc::{borrow::Cow, format, string::String, string::ToString, vec::Vec};
@@ -168,6 +169,26 @@ fn request<'a>(call: &'a ToolCall, named: &Named) -> Option<(&'a str, impl Itera
         _ => None,
     });
     Some((asked, scalars.take(MOST_BESIDE)))
+}
+
+/// Words of tools that say something to somebody.
+const SENDS: [&str; 10] =
+    ["comment", "email", "mail", "message", "notify", "remind", "reply", "respond", "send", "sms"];
+
+/// Names of what stands above a text.
+const HEADINGS: [&str; 3] = ["heading", "subject", "title"];
+
+/// What a call sends in words, and a digest of all else that it is given but for a heading: whom it is sent to, what it is about.
+pub(crate) fn sent(call: &ToolCall) -> Option<(Goal, Key)> {
+    if !any_listed(&SENDS, &call.tool) {
+        return None;
+    }
+    let map = call.args.as_ref()?.as_object()?;
+    let (said, text) =
+        map.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).max_by_key(|(_, text)| text.len())?;
+    let rest = map.iter().filter(|(name, _)| *name != said && !listed_name(&HEADINGS, name));
+    let rest: Vec<Key> = rest.map(|(name, value)| beside(name, &value.to_string()).into()).collect();
+    is_sentence(text).then(|| (Goal::of(text, core::iter::empty()), combine("beside", &rest)))
 }
 
 /// Whether a text reads as a sentence rather than as code or a command.
@@ -455,12 +476,20 @@ pub(crate) fn enters(tool: &str) -> bool {
     any_listed(&ENTERS, tool)
 }
 
-/// Words of tools that move over a page, a list or a menu, by keys and gestures.
-const SCROLLS: [&str; 5] = ["key", "keypress", "keys", "scroll", "swipe"];
+/// Words of tools that move over a page or a list.
+const SCROLLS: [&str; 2] = ["scroll", "swipe"];
 
-/// Whether a tool of this name moves over a page, a list or a menu.
+/// Whether a tool of this name moves over a page or a list.
 pub(crate) fn scrolls(tool: &str) -> bool {
     any_listed(&SCROLLS, tool)
+}
+
+/// Words of tools that steer by keys.
+const KEYS: [&str; 4] = ["key", "keypress", "keys", "press"];
+
+/// Whether a tool of this name steers by keys or by gestures that move over a list.
+pub(crate) fn steers(tool: &str) -> bool {
+    any_listed(&KEYS, tool) || scrolls(tool)
 }
 
 /// Words of tools that end the work.
@@ -490,15 +519,17 @@ pub(crate) enum Asks {
     Picture,
     /// Nothing: it writes a plan down, as a list.
     Plan,
+    /// What a page or a screen shows, after a key or a gesture.
+    Gesture,
 }
 impl Asks {
     /// What a page or a screen shows, in words or as a picture.
     pub(crate) const fn shows(self) -> bool {
-        matches!(self, Self::View | Self::Picture)
+        matches!(self, Self::View | Self::Picture | Self::Gesture)
     }
 }
 
-codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6, Plan: 7 });
+codec!(enum Asks { Nothing: 0, View: 1, Search: 2, Prose: 3, Record: 4, Handover: 5, Picture: 6, Plan: 7, Gesture: 8 });
 
 /// Whether the arguments are values of fields, and none of them is in words: what is asked for is an identifier.
 fn by_fields(call: &ToolCall) -> bool {
@@ -529,8 +560,11 @@ pub(crate) fn asks(call: &ToolCall, named: &Named) -> Asks {
     } else if !named.runs_code() && asked(call, named).is_some() {
         Asks::Prose
     } else if named.interface {
-        let pictures = |name: &str| any_listed(&PICTURES, name);
-        if pictures(action(call).unwrap_or(&call.tool)) { Asks::Picture } else { Asks::View }
+        match action(call).unwrap_or(&call.tool) {
+            name if any_listed(&PICTURES, name) => Asks::Picture,
+            name if steers(name) => Asks::Gesture,
+            _ => Asks::View,
+        }
     } else if named.search || command(call, named).is_some_and(|line| line_searches(&line)) {
         Asks::Search
     } else {

@@ -36,7 +36,7 @@ export const RULES: readonly RuleInfo[] = [
   {"id":"failing-target","about":"One target failing in the same way through any tool or agent.","unit":"failures","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"negative-answers","about":"One tool that finds nothing nearly every time.","unit":"negative answers","nudge":5,"block":0,"gate":0,"halt":0,"window":7,"most":7},
   {"id":"harness-rejection","about":"The harness turning calls away unrun, for the same reason each time.","unit":"rejections","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
-  {"id":"reworded-request","about":"Requests for one thing in other words, although nothing new comes of them.","unit":"points","nudge":9,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
+  {"id":"reworded-request","about":"Requests for one thing in other words, although nothing new comes of them, or one message sent to the same place again and again.","unit":"points","nudge":9,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"same-answer","about":"Different questions to one tool that all get the same answer.","unit":"different calls","nudge":4,"block":8,"gate":0,"halt":16,"window":32,"most":32},
   {"id":"no-new-information","about":"Questions whose answers hold no new words, or parts of one thing read over and over.","unit":"answers in a row","nudge":4,"block":0,"gate":0,"halt":0,"window":0,"most":4294967295},
   {"id":"no-effect","about":"One action again and again although the place and the figures it tells do not move.","unit":"times","nudge":3,"block":4,"gate":0,"halt":0,"window":0,"most":8},
