@@ -6,7 +6,6 @@
 mod again;
 mod answer;
 mod artifact;
-mod asked;
 mod canonical;
 mod complaint;
 mod digest;
@@ -32,6 +31,7 @@ mod nature;
 mod nearest;
 mod novelty;
 mod order;
+mod orders;
 mod outcome;
 mod pattern;
 mod refusal;
@@ -60,7 +60,6 @@ mod words;
 
 pub(crate) use answer::{is_hopeless, may_change, narrows};
 pub(crate) use artifact::{document, failing_tests, patch};
-pub(crate) use asked::{ordered_times, orders_sweep, orders_wait};
 pub(crate) use canonical::{CallKey, arguments, call_key, canonical_json, depth_within};
 pub(crate) use complaint::complains;
 pub(crate) use digest::{Digests, Key, combine, evidence, key, mark, salt, salted, shown, veil};
@@ -83,6 +82,7 @@ pub(crate) use nature::{Nature, mistake, nature, told, transient, waited};
 pub(crate) use nearest::nearest;
 pub(crate) use novelty::{BLOCK_WORDS, Novelty};
 pub(crate) use order::{ordered, sort_few};
+pub(crate) use orders::{ordered_times, orders_sweep, orders_wait};
 pub(crate) use outcome::{
     Empty, Figures, Glance, OutcomeFacts, Scratch, Seen, Volatile, glance, outcome, progress, seen,
 };
