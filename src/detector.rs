@@ -14,7 +14,7 @@ use crate::rules::{
 };
 use crate::state::{
     Asked, Call, Changes, Flow, Graph, Kin, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Store, Taken,
-    Telling, Turn, Whose, agent, is_of_a_workflow, open, seal, task_key,
+    Telling, Turn, Whose, agent_of, is_of_a_workflow, open, owner_key, parent_of, round_key, seal, task_key, task_of,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
@@ -525,10 +525,10 @@ fn judge(
     }
     let context = &*in_its_place(run, event);
     run.enter(seq, context, settings.config.memory.idle_ms);
-    let (task, parent) = (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
+    let (task, parent) = (task_of(context), parent_of(context));
     if !context.synthetic {
         count(settings, run, event);
-        let owner = owner(context.task.as_deref(), context.parent_task.as_deref());
+        let owner = owner_key(context.task.as_deref(), context.parent_task.as_deref());
         if is_of_a_task(&event.body) {
             run.work_on(task, owner);
         }
@@ -635,7 +635,7 @@ fn is_of_a_task(body: &Body) -> bool {
 
 /// Counts what the event tells about the run as a whole.
 fn count(settings: &Settings, run: &mut Run, event: &Event) {
-    let round = event.context.round.as_deref().map(|round| key("round", round.as_bytes()));
+    let round = round_key(&event.context);
     let (run_iterations, standings) = (&mut run.iterations, &mut run.standings);
     let (tokens, cost_micros) = (event.context.tokens, settings.cost(&event.context));
     if tokens.is_some() || cost_micros.is_some() {
@@ -710,9 +710,8 @@ impl Judging<'_> {
         let limits = self.tool.limits(self.settings);
         let run = RunView::of(self.run);
         let here = self.sighting(0);
-        let task = |name: &Option<String>| name.as_deref().map(task_key);
         let (config, context) = (&self.settings.config, self.context);
-        let (task, parent_task) = (task(&context.task).unwrap_or(0), task(&context.parent_task));
+        let (task, parent_task) = (task_of(context), parent_of(context));
         let flow = self.run.workflow.flow(self.settings.graph.as_ref());
         let [any, ..] = limits;
         let agent = self.run.standings.agent();
@@ -822,7 +821,7 @@ impl Judging<'_> {
             pause: self
                 .run
                 .counted
-                .pause(agent(self.context), self.context.at)
+                .pause(agent_of(self.context), self.context.at)
                 .max(u32::try_from(length).unwrap_or(u32::MAX)),
             echo,
             asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
@@ -847,7 +846,7 @@ impl Judging<'_> {
     }
 
     fn result(&mut self, result: &ToolResult) {
-        let agent = agent(self.context);
+        let agent = agent_of(self.context);
         let call = match self.run.pairing.result(result, self.context) {
             Matched::Call(mut call) => {
                 if call.round.is_none() {
@@ -1049,7 +1048,7 @@ impl Judging<'_> {
         let has_one = verdict.records.iter().any(|record| matches!(record, Record::LoopHalted { .. }));
         if let (Some(reason), false) = (verdict.halt_reason, has_one) {
             let flow = self.run.workflow.flow(self.settings.graph.as_ref());
-            let task = flow.of(owner(context.task.as_deref(), context.parent_task.as_deref()));
+            let task = flow.of(owner_key(context.task.as_deref(), context.parent_task.as_deref()));
             if let Some(task) = task.filter(|task| task.is_on_a_cycle()) {
                 verdict.records.push(task.record(reason, &verdict.suggested_actions, self.run.now));
             }
@@ -1088,14 +1087,12 @@ impl Judging<'_> {
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
         let scene = Scene::new(self.event, context, answers, open, &self.digests);
         let occasion = match self.event.body {
-            Body::ToolCall(_) => Occasion::Call(context.round.as_deref().map(|round| key("round", round.as_bytes()))),
+            Body::ToolCall(_) => Occasion::Call(round_key(context)),
             Body::ToolResult(_) | Body::Custom(_) => Occasion::Past,
             _ => Occasion::Other,
         };
         let (limits, raised) = (self.tool.limits(self.settings), core::mem::take(&mut self.raised));
-        let (task, parent) =
-            (context.task.as_deref().map_or(0, task_key), context.parent_task.as_deref().map(task_key));
-        let place = Place { task, parent };
+        let place = Place { task: task_of(context), parent: parent_of(context) };
         let mut judgement = decide(self.settings, limits, self.run, raised, &occasion, place, &scene);
         let verdict = &mut judgement.verdict;
         self.record_halt(verdict);
@@ -1109,15 +1106,10 @@ impl Judging<'_> {
     }
 }
 
-/// Key of the task that the workflow counts for: a subtask counts for its parent; 0 for none.
-fn owner(task: Option<&str>, parent: Option<&str>) -> Key {
-    parent.or(task).map_or(0, task_key)
-}
-
 /// Key of the task that the workflow counts for, where the scope names one.
 fn named_task(scope: &Scope) -> Option<Key> {
     let named = scope.task.is_some() || scope.parent_task.is_some();
-    named.then(|| owner(scope.task.as_deref(), scope.parent_task.as_deref()))
+    named.then(|| owner_key(scope.task.as_deref(), scope.parent_task.as_deref()))
 }
 
 fn budgets_left(settings: &Settings, run: &Run) -> BudgetsLeft {

@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{Apart, Counted, Counter, Ends, HaltReason, Level, Outcome, Recommendation, Same, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Call, Onset, Ring, Sighting, Step, agent};
+use crate::state::{Call, Onset, Ring, Sighting, Step, agent_of};
 use crate::text::{Key, Refusal, combine, key, mark, ordered, printable, salted};
 use alloc::{format, string::String, vec::Vec};
 
@@ -478,7 +478,7 @@ impl Rule for Counters {
                 let text = if words.is_empty() { 0 } else { mark(said) };
                 let entry = Entry {
                     kind: Kind::Message,
-                    agent: mark(agent(&event.context)),
+                    agent: mark(agent_of(&event.context)),
                     call: text,
                     number: state.events,
                     sighting: cx.here,

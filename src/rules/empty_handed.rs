@@ -15,7 +15,7 @@ use crate::model::{Body, Evaluation, EvaluationVerdict, HaltReason, Level, Paylo
 use crate::rules::streak::Streak;
 use crate::rules::task_loop::{Asked, WHICH, against, reasoning};
 use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, Told};
-use crate::state::{Occurrence, Ring, Step, agent};
+use crate::state::{Occurrence, Ring, Step, agent_of};
 use crate::text::{Empty, Key, combine, printable, sort_few};
 use alloc::{format, string::String, vec::Vec};
 
@@ -316,7 +316,7 @@ impl Rule for EmptyHanded {
             Fact::Event(event) => {
                 let Body::Evaluation(evaluation) = &event.body else { return None };
                 // An answer that names no agent is to the latest question.
-                let named = event.context.agent.is_some().then(|| agent(&event.context));
+                let named = event.context.agent.is_some().then(|| agent_of(&event.context));
                 let asked = state.agents.iter_mut().filter(|known| known.question.is_some());
                 let asked = asked.filter(|known| named.is_none_or(|agent| known.agent == agent));
                 asked.max_by_key(|known| known.question.as_ref().map(|question| question.step))?.answer(evaluation, cx)

@@ -9,7 +9,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::streak::{Streak, confidence};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, Told};
-use crate::state::{Ring, agent};
+use crate::state::{Ring, agent_of};
 use crate::text::{Goal, Key, combine, mistake};
 use crate::tuned;
 use alloc::format;
@@ -100,7 +100,7 @@ impl Rule for HarnessRejection {
             }
             Fact::Event(event) => {
                 let (_, message) = fact.spoken()?;
-                let speaker = agent(&event.context);
+                let speaker = agent_of(&event.context);
                 let known = state.agents.iter_mut().find(|known| known.agent == speaker)?;
                 if !known.habit.reacts(&message.text, cx) {
                     return None;

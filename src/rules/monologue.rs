@@ -13,7 +13,7 @@ use crate::codec::codec;
 use crate::model::{Channel, HaltReason, Recommendation};
 use crate::rules::news::{Heard, rests};
 use crate::rules::{Cx, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
-use crate::state::{Latest, Onset, Ring, Sighting, agent};
+use crate::state::{Latest, Onset, Ring, Sighting, agent_of};
 use crate::text::{Key, combine, said};
 use alloc::{boxed::Box, format};
 
@@ -132,7 +132,7 @@ impl Rule for Monologue {
         }
         let (event, message) = fact.spoken()?;
         let said = said(&message.text, cx.salt)?;
-        let agent = agent(&event.context);
+        let agent = agent_of(&event.context);
         let channel = match message.channel.unwrap_or_default() {
             Channel::Text => 0,
             Channel::Reasoning => 1,

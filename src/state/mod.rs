@@ -29,12 +29,15 @@ pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use news::{Kin, head};
 pub(crate) use packed::{Marked, Packed};
-pub(crate) use pairing::{Asked, Call, Changes, Matched, Pairing, Step, agent};
+pub(crate) use pairing::{Asked, Call, Changes, Matched, Pairing, Step};
 pub(crate) use recent::Recent;
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;
 pub(crate) use snapshot::{open, seal};
-pub(crate) use standing::{FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, task_key};
+pub(crate) use standing::{
+    FINDINGS_OF_ONE, Spent, Standings, Sum, Whose, agent_key, agent_of, owner_key, parent_of, round_key, task_key,
+    task_of,
+};
 pub(crate) use store::{Forgotten, Store};
 pub(crate) use tight::{Occurrence, Seen};
 pub(crate) use workflow::{Flow, Moment, Taken, Task, Unchanged, Workflow, is_of_a_workflow};
@@ -318,8 +321,7 @@ impl Run {
             self.now = Some(self.now.map_or(at, |now| now.max(at)));
             self.collect(idle_ms);
         }
-        let task = context.task.as_deref().map_or(0, task_key);
-        let parent = context.parent_task.as_deref().map(task_key);
+        let (task, parent) = (task_of(context), parent_of(context));
         // What is heard of is not idle. Most runs work on no task.
         let works = !self.is_at_no_task();
         for heard in parent.into_iter().chain([task]).filter(|_| works) {

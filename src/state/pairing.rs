@@ -1,5 +1,6 @@
 use super::lane::{Counted, Sees};
 use super::retold::{Known, Retold, Telling};
+use super::standing::{agent_of, round_key, task_of};
 use crate::codec::codec;
 use crate::model::{Context, Outcome, ToolResult};
 use crate::rules::LONGEST_NAME;
@@ -301,7 +302,7 @@ impl Call {
             frame: 0,
             key: keys.key,
             raw: keys.raw,
-            agent: agent(context),
+            agent: agent_of(context),
             round: round_key(context),
             target: None,
             mutates: false,
@@ -345,11 +346,6 @@ impl Call {
     }
 }
 
-/// Key of the task that an event names; 0 for none.
-fn task_of(context: &Context) -> Key {
-    context.task.as_deref().map_or(0, task_key)
-}
-
 /// What is told of a call at a task: tasks that count their calls on their own do not retell each other's.
 fn of_task(what: Key, task: Key) -> Key {
     if task == 0 { what } else { combine("task", &[what, task]) }
@@ -358,16 +354,6 @@ fn of_task(what: Key, task: Key) -> Key {
 /// Key of a call id; an empty one names no call.
 fn id_key(id: &str) -> Option<Key> {
     (!id.is_empty()).then(|| key("call-id", id.as_bytes()))
-}
-
-/// Key of a round.
-fn round_key(context: &Context) -> Option<Key> {
-    context.round.as_deref().map(|round| key("round", round.as_bytes()))
-}
-
-/// Key of the agent that acted.
-pub(crate) fn agent(context: &Context) -> Key {
-    context.agent.as_deref().map_or(0, |agent| key("agent", agent.as_bytes()))
 }
 
 /// What a result belongs to.
@@ -444,7 +430,7 @@ impl Pairing {
     /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host made
     /// the result up.
     pub(crate) fn result(&mut self, result: &ToolResult, context: &Context) -> Matched {
-        let (agent, task) = (agent(context), task_of(context));
+        let (agent, task) = (agent_of(context), task_of(context));
         if let Some(id) = result.call_id.as_deref().and_then(id_key) {
             let told = of_task(id, task);
             if self.retold.answers(told) {
@@ -467,7 +453,7 @@ impl Pairing {
     pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&Named> {
         // Mostly nothing waits that names a task.
         self.pending.iter().any(|call| call.task != 0).then_some(())?;
-        let (agent, id) = (agent(context), result.call_id.as_deref().and_then(id_key));
+        let (agent, id) = (agent_of(context), result.call_id.as_deref().and_then(id_key));
         let by_id = id.and_then(|id| self.with_id(id, agent, round_key(context), 0));
         let index = by_id.or_else(|| self.of_tool(result, agent, 0))?;
         self.pending.iter().nth(index)?.named.as_deref()

@@ -32,8 +32,34 @@ pub(crate) fn task_key(name: &str) -> Key {
     key("task", name.as_bytes())
 }
 
+/// Key of an agent's name.
 pub(crate) fn agent_key(name: &str) -> Key {
     key("agent", name.as_bytes())
+}
+
+/// Key of the task that an event names; 0 for none.
+pub(crate) fn task_of(context: &Context) -> Key {
+    context.task.as_deref().map_or(0, task_key)
+}
+
+/// Key of the task that it is a part of, where the event names one.
+pub(crate) fn parent_of(context: &Context) -> Option<Key> {
+    context.parent_task.as_deref().map(task_key)
+}
+
+/// Key of the task that workflows, requests and reports count for: a part counts for its whole; 0 for none.
+pub(crate) fn owner_key(task: Option<&str>, parent: Option<&str>) -> Key {
+    parent.or(task).map_or(0, task_key)
+}
+
+/// Key of the agent that acted; 0 for none.
+pub(crate) fn agent_of(context: &Context) -> Key {
+    context.agent.as_deref().map_or(0, agent_key)
+}
+
+/// Key of the round that an event names.
+pub(crate) fn round_key(context: &Context) -> Option<Key> {
+    context.round.as_deref().map(|round| key("round", round.as_bytes()))
 }
 
 /// A scope by its keys; what it does not name is everything.
@@ -203,7 +229,7 @@ impl Standings {
 
     /// Counts an event in.
     pub(crate) fn enter(&mut self, context: &Context, task: Key, now: Option<i64>, seq: u64) {
-        let agent = context.agent.as_deref().map_or(0, agent_key);
+        let agent = agent_of(context);
         let current = self.all.last().is_some_and(|last| last.task == task && last.agent == agent);
         if !current {
             let known = self.all.take(|known| known.task == task && known.agent == agent);
@@ -231,7 +257,7 @@ impl Standings {
 
     /// Whether what happens in a context without a task is of the agent that was heard of last, at no task either.
     pub(crate) fn is_latest(&self, context: &Context) -> bool {
-        let agent = context.agent.as_deref().map_or(0, agent_key);
+        let agent = agent_of(context);
         self.all.last().is_some_and(|last| last.task == 0 && last.agent == agent)
     }
 
