@@ -13,8 +13,9 @@ use crate::rules::{
     max_turns, mismatch, ordered, task_name,
 };
 use crate::state::{
-    Asked, Call, Changes, Flow, Graph, Kin, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Store, Taken,
-    Telling, Turn, Whose, agent_of, is_of_a_workflow, open, owner_key, parent_of, round_key, seal, task_key, task_of,
+    Asked, Call, Changes, Flow, Graph, Kin, Lookups, Matched, Moment, Onset, PAUSE, Run, Sees, Sighting, Step, Store,
+    Taken, Telling, Turn, Whose, agent_of, is_of_a_workflow, open, owner_key, parent_of, round_key, seal, task_key,
+    task_of,
 };
 use crate::text::{
     self, Asks, CallKey, Digests, Edit, Empty, Key, LONGEST_EMBEDDING, OutcomeFacts, Scratch, Waits, combine, key,
@@ -22,7 +23,7 @@ use crate::text::{
 };
 use crate::{json, metrics, report};
 use alloc::{borrow::Cow, boxed::Box, collections::BTreeMap, format, string::String, string::ToString, vec::Vec};
-use core::cell::{OnceCell, RefCell};
+use core::cell::RefCell;
 
 /// Raised by every change that can change a verdict.
 pub const RULES_VERSION: u32 = 4;
@@ -150,24 +151,7 @@ impl Detector {
             run.enter(seq, context, config.memory.idle_ms);
             count(&self.settings, run, event);
         }
-        let onset = run.onset();
-        let (raised, tool) = (Vec::new(), Tool::default());
-        let (settings, scratch) = (&self.settings, &mut self.scratch);
-        let digests = RefCell::new(core::mem::take(&mut scratch.digests));
-        let mut judging = Judging {
-            settings,
-            scratch,
-            run: &mut *run,
-            before: None,
-            event,
-            context,
-            onset,
-            apart: false,
-            raised,
-            tool,
-            answers: None,
-            digests,
-        };
+        let mut judging = Judging::new(&self.settings, &mut self.scratch, &mut *run, event, context);
         judging.tick();
         judging.show(&Fact::Event(event));
         if judging.is_quiet() {
@@ -556,10 +540,7 @@ fn judge(
         };
         run.turn_to(lane, parent.filter(|_| lane == task), text);
     }
-    let (onset, raised, tool) = (run.onset(), Vec::new(), Tool::default());
-    let digests = RefCell::new(core::mem::take(&mut scratch.digests));
-    let mut judging =
-        Judging { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers: None, digests };
+    let mut judging = Judging { before, apart, ..Judging::new(settings, scratch, run, event, context) };
     if let Body::Message(message) = &event.body
         && !context.synthetic
     {
@@ -681,6 +662,7 @@ struct Judging<'a> {
     settings: &'a Settings,
     scratch: &'a mut Scratch,
     run: &'a mut Run,
+    /// What rules look ahead in, where the run is a copy [for a call](Run::before_call).
     before: Option<&'a States>,
     event: &'a Event,
     /// The event as a possible onset.
@@ -696,7 +678,21 @@ struct Judging<'a> {
     digests: RefCell<Digests>,
 }
 
-impl Judging<'_> {
+impl<'a> Judging<'a> {
+    /// With the evidence of the event's own task at hand, in the run itself.
+    fn new(
+        settings: &'a Settings,
+        scratch: &'a mut Scratch,
+        run: &'a mut Run,
+        event: &'a Event,
+        context: &'a model::Context,
+    ) -> Self {
+        let digests = RefCell::new(core::mem::take(&mut scratch.digests));
+        let (onset, raised, tool) = (run.onset(), Vec::new(), Tool::default());
+        let (before, apart, answers) = (None, false, None);
+        Self { settings, scratch, run, before, event, context, onset, apart, raised, tool, answers, digests }
+    }
+
     /// Shows that something has happened to the rules that look at nothing else.
     fn tick(&mut self) {
         let (limits, spent) = (self.tool.limits(self.settings), RunView::spent(self.run));
@@ -756,39 +752,42 @@ impl Judging<'_> {
         self.tool.enabled
     }
 
+    /// What a call is told from others by: one that hands over control by what it says beside the reasons, and by what is
+    /// new since the latest of those.
+    fn call_key(&mut self, payload: &ToolCall, hands_over: bool) -> CallKey {
+        let (ignore, identity, salt) = (&self.tool.ignore_args, &self.tool.identity_args, self.scratch.salt);
+        if !hands_over {
+            return text::call_key(payload, ignore, identity, salt, &mut self.scratch.call);
+        }
+        let mut ignore = ignore.clone();
+        for reason in text::REASONS {
+            ignore.push(reason.into());
+        }
+        let keys = text::call_key(payload, &ignore, identity, salt, &mut self.scratch.call);
+        CallKey::exact(combine("handed", &[keys.key, self.run.handed.over().into()]))
+    }
+
     fn call(&mut self, payload: &ToolCall) {
-        let call = payload;
         // The host's own calls are no evidence of what the agent does.
-        if self.context.synthetic || !self.configure(&call.tool) {
+        if self.context.synthetic || !self.configure(&payload.tool) {
             return;
         }
-        let salt = self.scratch.salt;
-        let tool = key("tool", call.tool.as_bytes());
-        let named = self.scratch.names.look(tool, call);
-        let (ignore, identity) = (&self.tool.ignore_args, &self.tool.identity_args);
-        let keys = if named.hands_over {
-            let mut ignore = ignore.clone();
-            for reason in text::REASONS {
-                ignore.push(reason.into());
-            }
-            let keys = text::call_key(call, &ignore, identity, salt, &mut self.scratch.call);
-            CallKey::exact(combine("handed", &[keys.key, self.run.handed.over().into()]))
-        } else {
-            text::call_key(call, ignore, identity, salt, &mut self.scratch.call)
-        };
-        let mutates = text::mutates(call, &named, self.tool.mutates);
-        let (said, json) = text::arguments(call, &mut self.scratch.call);
+        let tool = key("tool", payload.tool.as_bytes());
+        let named = self.scratch.names.look(tool, payload);
+        let keys = self.call_key(payload, named.hands_over);
+        let mutates = text::mutates(payload, &named, self.tool.mutates);
+        let (said, json) = text::arguments(payload, &mut self.scratch.call);
         // Only what came of a call is compared by these, and nothing comes of one that is checked.
         let happens = self.before.is_none();
         let frame = if happens { text::call_frame(said) } else { 0 };
         let echo = if happens { text::Late::of(said, json) } else { text::Late::default() };
-        let edit = if mutates { text::edit(call, &named, said) } else { Edit::No };
-        let to = self.another(call).filter(|_| !named.looks_after());
-        let asks = match text::asks(call, &named) {
+        let edit = if mutates { text::edit(payload, &named, said) } else { Edit::No };
+        let to = self.another(payload).filter(|_| !named.looks_after());
+        let asks = match text::asks(payload, &named) {
             Asks::Nothing if to.is_some() => Asks::Handover,
             asks => asks,
         };
-        let sees = if asks == Asks::Handover || text::delegated(call, &named).is_some() {
+        let sees = if asks == Asks::Handover || text::delegated(payload, &named).is_some() {
             Sees::All
         } else if !mutates && named.runs() {
             Sees::Written
@@ -797,19 +796,19 @@ impl Judging<'_> {
         };
         let context = self.context;
         let open = self.settings.config.privacy.payloads == Payloads::Excerpt;
-        let (waits, length) = text::waits(call, &named);
-        let (kind, watches) = text::kind(call, &named, tool);
+        let (waits, length) = text::waits(payload, &named);
+        let (kind, watches) = text::kind(payload, &named, tool);
         // Something is waited for, and this looks whether it is there.
         let awaited = self.run.ordered.waits && !mutates && matches!(asks, Asks::Nothing | Asks::Record | Asks::View);
         let call = Call {
-            target: text::target(call, &named, salt),
+            target: text::target(payload, &named, self.scratch.salt),
             mutates,
             writes: mutates && (named.shell || edit != Edit::No),
-            limit: if mutates { text::limit(call) } else { 0 },
+            limit: if mutates { text::limit(payload) } else { 0 },
             edit,
-            quiet: text::quiet(call, &named, mutates, asks),
+            quiet: text::quiet(payload, &named, mutates, asks),
             asks,
-            pages: !mutates && text::pages(call),
+            pages: !mutates && text::pages(payload),
             kind,
             frame,
             sees,
@@ -824,8 +823,8 @@ impl Judging<'_> {
                 .pause(agent_of(self.context), self.context.at)
                 .max(u32::try_from(length).unwrap_or(u32::MAX)),
             echo,
-            asked: open.then(|| asked(call)).flatten().map(|asked| Box::new(Asked(asked))),
-            ..Call::new(&call.tool, tool, keys, call.call_id.as_deref(), context)
+            asked: open.then(|| asked(payload)).flatten().map(|asked| Box::new(Asked(asked))),
+            ..Call::new(&payload.tool, tool, keys, payload.call_id.as_deref(), context)
         };
         let telling = Telling::of(payload.call_id.as_deref(), context, call.round, self.run.now);
         if !self.run.pairing.call(&call, telling) {
@@ -874,13 +873,9 @@ impl Judging<'_> {
         if let Some(call) = &call {
             self.run.ladder.ran(&call.refused);
         }
-        let opened = text::opened(result);
-        let result = opened.as_ref().unwrap_or(result);
         let kind = call.as_ref().map_or_else(|| mark(key("tool", name.as_bytes())), |call| call.kind);
-        let within = self.run.margins.within(&result.output, kind, self.scratch.salt);
-        let within = within.map(|answer| text::with_output(result, answer.into()));
-        let within = within.map(|within| text::opened(&within).unwrap_or(within));
-        let result = within.as_ref().unwrap_or(result);
+        let bare = self.bare(result, kind);
+        let result = bare.as_ref().unwrap_or(result);
         let mut facts = self.read(name, result, call.as_ref());
         // An edit that found nothing to edit has failed, whatever its outcome.
         let missed = facts.negative && !facts.failed && call.as_ref().is_some_and(|call| call.edit != Edit::No);
@@ -898,11 +893,8 @@ impl Judging<'_> {
         let agent = call.as_ref().map_or(agent, |call| call.agent);
         let idles = call.as_ref().is_some_and(|call| call.idles) && result.output.len() <= IDLE_ANSWER;
         let Turn { previous, slept, worker } = self.run.counted.step(agent, self.context.at, idles);
-        // A call that runs into its own limit has waited, as long as the clock does not tell otherwise.
-        let onset = call.as_ref().and_then(|call| call.onset.at.get());
-        let lasted = onset.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
-        let waited = facts.transient && lasted && text::waited(&result.output);
-        let pause = call.as_ref().map_or(0, |call| call.pause).max(if waited { PAUSE } else { 0 });
+        let waited = if self.has_waited(call.as_ref(), &facts, result) { PAUSE } else { 0 };
+        let pause = call.as_ref().map_or(0, |call| call.pause).max(waited);
         self.run.standings.step();
         let hands_over = call.as_ref().is_some_and(|call| call.asks == Asks::Handover);
         if !facts.failed && !facts.negative && (!hands_over || facts.letters >= REPORT) {
@@ -911,16 +903,12 @@ impl Judging<'_> {
         }
         let compared = combine("sighting", &[call.as_ref().map_or(0, |call| call.key), facts.light]);
         let sees = call.as_ref().map_or(Sees::All, |call| call.sees);
-        let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
-        let mut remade = false;
         // Each step of a bisection is another one, in the same words.
         let narrows = !facts.failed && text::narrows(&result.output);
-        if let Some(call) = &call
-            && call.mutates
-            && result.outcome == Outcome::Ok
-            && !facts.failed
-        {
-            remade = self.run.counted.remakes(call.key);
+        let changed = call.as_ref().filter(|call| call.mutates && result.outcome == Outcome::Ok && !facts.failed);
+        let remade = changed.is_some_and(|call| self.run.counted.remakes(call.key));
+        let mut changes = [Sees::Own, sees, Sees::All].map(|sees| Changes::before(&self.run.counted, sees));
+        if let Some(call) = changed {
             self.run.mutation(call, if narrows { facts.light } else { 0 });
         }
         changes.iter_mut().for_each(|changes| changes.after(&self.run.counted));
@@ -949,11 +937,7 @@ impl Judging<'_> {
             at: self.context.at,
             sighting: self.sighting(compared),
             onset: call.as_ref().map_or(self.onset, |call| call.onset),
-            root: OnceCell::new(),
-            line: OnceCell::new(),
-            seen: OnceCell::new(),
-            effect: OnceCell::new(),
-            words: OnceCell::new(),
+            lookups: Lookups::default(),
             facts,
             call,
         };
@@ -965,6 +949,22 @@ impl Judging<'_> {
         if !self.is_quiet() {
             self.answers = step.call;
         }
+    }
+
+    /// A result without what a harness put around its output; nothing where it put nothing there.
+    fn bare(&mut self, result: &ToolResult, kind: u32) -> Option<ToolResult> {
+        let opened = text::opened(result);
+        let result = opened.as_ref().unwrap_or(result);
+        let within = self.run.margins.within(&result.output, kind, self.scratch.salt);
+        let within = within.map(|answer| text::with_output(result, answer.into()));
+        within.map(|within| text::opened(&within).unwrap_or(within)).or(opened)
+    }
+
+    /// Whether a call ran into its own limit: it has waited, as long as the clock does not tell otherwise.
+    fn has_waited(&self, call: Option<&Call>, facts: &OutcomeFacts, result: &ToolResult) -> bool {
+        let called = call.and_then(|call| call.onset.at.get());
+        let lasted = called.zip(self.context.at).is_none_or(|(called, now)| now.saturating_sub(called) >= PAUSE.into());
+        facts.transient && lasted && text::waited(&result.output)
     }
 
     /// Reads what came of a call.
@@ -1031,11 +1031,7 @@ impl Judging<'_> {
             at: context.at,
             sighting: self.sighting(combine("sighting", &[call.key, facts.light])),
             onset: self.onset,
-            root: OnceCell::new(),
-            line: OnceCell::new(),
-            seen: OnceCell::new(),
-            effect: OnceCell::new(),
-            words: OnceCell::new(),
+            lookups: Lookups::default(),
             facts,
             call: Some(call),
         };

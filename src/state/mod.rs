@@ -29,7 +29,7 @@ pub(crate) use latest::Latest;
 use marks::Marks;
 pub(crate) use news::{Kin, head};
 pub(crate) use packed::{Marked, Packed};
-pub(crate) use pairing::{Asked, Call, Changes, Matched, Pairing, Step};
+pub(crate) use pairing::{Asked, Call, Changes, Lookups, Matched, Pairing, Step};
 pub(crate) use recent::Recent;
 pub(crate) use retold::Telling;
 pub(crate) use ring::Ring;

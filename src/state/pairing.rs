@@ -169,13 +169,19 @@ pub(crate) struct Step {
     pub(crate) at: Option<i64>,
     pub(crate) sighting: Sighting,
     pub(crate) onset: Onset,
-    /// What [`Self::root`] and, of what did not fail, [`Self::root_line`] have found, and [`Self::occurrence`] made.
-    pub(crate) root: OnceCell<Key>,
-    pub(crate) line: OnceCell<Option<Span>>,
-    pub(crate) seen: OnceCell<Occurrence>,
-    /// And [`Self::effect`], and [`Self::words`].
-    pub(crate) effect: OnceCell<Effect>,
-    pub(crate) words: OnceCell<Vec<u32>>,
+    pub(crate) lookups: Lookups,
+}
+
+/// What a step's result was looked through for: where a rule asks, and once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lookups {
+    /// [`Step::root`] and, of what did not fail, the place of [`Step::root_line`].
+    root: OnceCell<Key>,
+    line: OnceCell<Option<Span>>,
+    /// [`Step::occurrence`], [`Step::effect`] and [`Step::words`].
+    seen: OnceCell<Occurrence>,
+    effect: OnceCell<Effect>,
+    words: OnceCell<Vec<u32>>,
 }
 
 impl Step {
@@ -197,7 +203,7 @@ impl Step {
 
     /// It as an occurrence, which many rules keep.
     pub(crate) fn occurrence(&self) -> Occurrence {
-        self.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
+        self.lookups.seen.get_or_init(|| Occurrence::new(self.sighting, self.onset)).clone()
     }
 
     /// Whether nothing was done for a while before it: whoever pauses waits for something.
@@ -229,12 +235,12 @@ impl Step {
 
     /// Where things stand after it: read where a rule asks, and once.
     pub(crate) fn effect(&self, result: &ToolResult) -> &Effect {
-        self.effect.get_or_init(|| Effect::of(&result.output))
+        self.lookups.effect.get_or_init(|| Effect::of(&result.output))
     }
 
     /// The first words of its result, as [`word_hashes`] tells them.
     pub(crate) fn words(&self, result: &ToolResult) -> &[u32] {
-        self.words.get_or_init(|| {
+        self.lookups.words.get_or_init(|| {
             let mut words = Vec::with_capacity(WORDS.min(result.output.len() / 2 + 1));
             words.extend(word_hashes(&result.output).take(WORDS));
             words
@@ -243,14 +249,14 @@ impl Step {
 
     /// The error at the root of its result: looked for where a rule asks, and once.
     pub(crate) fn root(&self, result: &ToolResult, salt: u64) -> Option<Key> {
-        self.root_line(result).map(|line| *self.root.get_or_init(|| mistake(line, salt)))
+        self.root_line(result).map(|line| *self.lookups.root.get_or_init(|| mistake(line, salt)))
     }
 
     /// The line that [`Self::root`] is about.
     pub(crate) fn root_line<'a>(&self, result: &'a ToolResult) -> Option<&'a str> {
         let place = match self.facts.marks {
             Some(marks) => marks.root,
-            None => *self.line.get_or_init(|| root_place(&result.output)),
+            None => *self.lookups.line.get_or_init(|| root_place(&result.output)),
         };
         place.and_then(|(from, to)| result.output.get(from..to))
     }
