@@ -103,6 +103,8 @@ const LONGER: u8 = 16;
 /// Milliseconds of a pause that is longer than most turns take, and of one in which much may happen.
 pub(crate) const PAUSE: u32 = 10_000;
 pub(crate) const LONG_PAUSE: u32 = 60_000;
+/// Milliseconds from which the same call again has waited for something.
+pub(crate) const WAITED: i64 = 20_000;
 
 impl Worker {
     /// The step of it at hand brought something new.

@@ -23,7 +23,7 @@ mod tight;
 mod workflow;
 
 pub(crate) use graph::{Cycle, Graph, node_key};
-pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Sees, Turn, short_mark};
+pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Sees, Turn, WAITED, short_mark};
 use lane::{Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;

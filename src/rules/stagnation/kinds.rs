@@ -5,7 +5,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
-use crate::state::{Call, Kin, Ring, Sees, Step, Time, head};
+use crate::state::{Call, Kin, Ring, Sees, Step, Time, WAITED, head};
 use crate::text::{Edit, Figures, Left, Words, combine, down, frame, mark, printable, progress, tells_trouble, told};
 use alloc::{boxed::Box, format};
 
@@ -13,9 +13,6 @@ use alloc::{boxed::Box, format};
 const KINDS: usize = 6;
 /// Letters from which a heading says something.
 const LETTERS: usize = 24;
-/// Milliseconds from which the same call again right after itself has waited for something.
-const PAUSE: i64 = 20_000;
-
 /// Calls in a row, all made before with the same answer, that are worth as much as it takes to be told.
 const ROW: u32 = 5;
 
@@ -281,7 +278,7 @@ impl Kinds {
         let right_after = listed && !heard;
         // The user goes from one to the other.
         let ordered = heard && !listed;
-        let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE);
+        let paused = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let waits = facts.waiting
             || facts.transient
             || self.waited
