@@ -99,7 +99,6 @@ const HOLLOW: Circle = Circle {
     said: ["the last ", " messages hold no word that was not said before, and nothing was done"],
     instead: "Do what is talked about, or end the conversation.",
 };
-
 const NOTHING_NAMED: Circle = Circle {
     kind: "nothing-named",
     points: 2,
@@ -295,13 +294,11 @@ impl Talk {
         }
         if named {
             self.news = BY_USER;
+            self.custody.ends();
         }
         self.asked = true;
         self.chat = None;
         self.hollow = Streak::default();
-        if named {
-            self.custody.ends();
-        }
         self.answered.hears(text, fresh, cx);
         if !complains(text) {
             self.unhelped = Streak::default();
@@ -335,6 +332,7 @@ impl Talk {
         NOTHING_NAMED.told(chat.idle().filter(|_| back)?, cx)
     }
 
+    /// An agent speaks.
     fn says(&mut self, text: &str, cx: &Cx<'_>) -> Option<Signal> {
         self.replied = true;
         let goal = Goal::of(text, core::iter::empty());
@@ -358,24 +356,28 @@ impl Talk {
         let about_it = self.since.is_some_and(|since| since <= ABOUT_IT);
         let parrot = self.parrot.as_ref().filter(|_| parrots).and_then(|parrot| PARROT.told(parrot, cx));
         let chat = self.chats(text, &goal, said, cx);
-        let parrot = parrot.or(chat);
+        let told = parrot.or(chat);
         // Where agents talk, a figure that one of them gives in a few words is news to the next.
         let own = if cx.agent == 0 { 0 } else { (mark(cx.agent) as u16).max(BY_USER + 1) };
         let brings = if said.counts && text.len() <= chat::LONGEST { own } else { 0 };
         if goal.weight() < LIGHTEST || text.len() > tuned::TALK_LONGEST.get() as usize || about_it {
             self.news = if self.news == 0 { brings } else { self.news };
-            return parrot;
+            return told;
         }
         let before = core::mem::replace(&mut self.news, brings);
-        let news = before != 0 && before != own;
         if said.fresh == 0 {
             self.hollow.add(cx.here, cx.onset);
         }
-        let hollow = parrot.or_else(|| HOLLOW.told(&self.hollow, cx));
-        let mut leaves = if news { tuned::TALK_USER_NEWS.get() } else { WHOLE };
+        let told = told.or_else(|| HOLLOW.told(&self.hollow, cx));
+        let mut leaves = if before != 0 && before != own { tuned::TALK_USER_NEWS.get() } else { WHOLE };
         if said.named || said.is_fresh(&goal) {
             leaves = leaves.min(tuned::TALK_NEWS.get());
         }
+        self.follows(goal, leaves, cx).or(told)
+    }
+
+    /// Adds a message about something to the chain that it goes on with; of what it repeats, news `leaves` so many twelfths.
+    fn follows(&mut self, goal: Goal, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
         let mut best: Option<(u32, &Said)> = None;
         for before in self.messages.iter() {
             let kinship = goal.kinship(&before.goal);
@@ -399,7 +401,7 @@ impl Talk {
         });
         self.messages.push(Said { goal, points, times, stale, chain, sighting: cx.here, onset: cx.onset }, MESSAGES);
         if times == 1 || news || !cx.limits.reached(points, 1) {
-            return hollow;
+            return None;
         }
         let same = self.messages.iter().filter(|said| said.chain == chain).map(|said| (said.sighting, said.onset));
         let identity = combine("stale-talk", &[chain]);
