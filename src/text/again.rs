@@ -81,7 +81,8 @@ impl Again {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::{Scratch, Volatile, glance, outcome};
+    use super::super::outcome::{Scratch, glance, outcome};
+    use super::super::volatile::Volatile;
     use super::*;
     use crate::model::Outcome;
     use alloc::{format, string::ToString};

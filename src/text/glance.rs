@@ -206,8 +206,9 @@ fn values(text: &str, words: &mut Words) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::{Empty, OutcomeFacts, Scratch, Volatile, glance, outcome};
+    use super::super::outcome::{Empty, OutcomeFacts, Scratch, glance, outcome};
     use super::super::token::{BLANK, CONTROL, DIGIT, LETTER, is};
+    use super::super::volatile::Volatile;
     use super::{Word, each_word};
     use crate::model::{Outcome, ToolResult};
     use alloc::{format, string::String, vec::Vec};

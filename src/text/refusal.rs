@@ -5,7 +5,7 @@
 //! pairs of words (`missing required`, `unexpected keyword argument`) near its beginning. What a program says that the
 //! tool ran is about the program, so tools that run code are never read for their arguments.
 
-use super::mutation::Named;
+use super::named::Named;
 use super::nature::{Nature, TELLING, Told, WORDS, beginning, of_message, transient};
 use super::scan::holds;
 use super::words::{Lexicon, each_run, listed, same};
