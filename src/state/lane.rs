@@ -77,7 +77,7 @@ pub(crate) struct Worker {
     /// Number of its latest call among its events, and how many were made in a row before it.
     called: u16,
     batch: u8,
-    /// [`ANSWERED`], and steps more that come of a call which sleeps, or follow it, with [`LONG`] or [`LONGER`].
+    /// [`ANSWERED`]; of a call that sleeps [`LONG`] or [`LONGER`], and in [`SLEEPS`] steps more that come of it or follow it.
     state: u8,
     /// By how much the number of its latest step is above that of the latest one that did more than let time pass.
     idled: u16,
@@ -95,6 +95,9 @@ pub(crate) struct Turn {
     pub(crate) worker: Worker,
 }
 
+/// Steps that are left of a sleep, and how many there are: the one that sleeps and the next.
+const SLEEPS: u8 = 3;
+const SLEEP: u8 = 2;
 /// One of the calls was answered.
 const ANSWERED: u8 = 4;
 /// The call slept for [`PAUSE`], for [`LONG_PAUSE`].
@@ -123,7 +126,7 @@ impl Worker {
             self.state &= !ANSWERED;
         } else {
             let long = if sleeps >= PAUSE.into() { LONG } else { 0 };
-            self.state = 2 | long | if sleeps >= LONG_PAUSE.into() { LONGER } else { 0 };
+            self.state = SLEEP | long | if sleeps >= LONG_PAUSE.into() { LONGER } else { 0 };
         }
     }
 
@@ -142,10 +145,11 @@ pub(crate) fn short_mark(round: Key) -> u16 {
 }
 
 /// The low half of the milliseconds of a time, and never 0.
-fn half(at: i64) -> u32 {
+fn low_of_time(at: i64) -> u32 {
     (at as u32).max(1)
 }
 
+/// The low half of a number.
 const fn low(number: u64) -> u32 {
     number as u32
 }
@@ -180,12 +184,12 @@ impl Counted {
     /// tells.
     pub(crate) fn pause(&self, agent: Key, at: Option<i64>) -> u32 {
         let answered = self.worker.answered;
-        let clock = at.filter(|_| answered != 0).map_or(0, |at| half(at).wrapping_sub(answered));
+        let clock = at.filter(|_| answered != 0).map_or(0, |at| low_of_time(at).wrapping_sub(answered));
         // A clock that was put back tells nothing.
         let clock = if clock > u32::MAX / 2 { 0 } else { clock };
         let state = self.of(agent).map_or(0, |worker| worker.state);
         clock.max(match state & (LONG | LONGER) {
-            long if long == 0 || state & 3 == 0 => 0,
+            long if long == 0 || state & SLEEPS == 0 => 0,
             LONG => PAUSE,
             _ => LONG_PAUSE,
         })
@@ -205,11 +209,11 @@ impl Counted {
         let worker = self.turn_to(agent);
         let before = *worker;
         let acted = before.latest.saturating_sub(before.idled.into());
-        let left = before.state & 3;
+        let left = before.state & SLEEPS;
         worker.latest = steps;
         worker.state = left.saturating_sub(1) | before.state & (LONG | LONGER) | ANSWERED;
         worker.idled = if idles { u16::try_from(steps.wrapping_sub(acted)).unwrap_or(u16::MAX) } else { 0 };
-        worker.answered = at.map_or(0, half);
+        worker.answered = at.map_or(0, low_of_time);
         Turn { previous: if idles { before.latest } else { acted }.into(), slept: left > 0, worker: before }
     }
 

@@ -10,6 +10,7 @@ mod latest;
 mod margins;
 mod marks;
 mod news;
+mod ordered;
 mod outputs;
 mod packed;
 mod pairing;
@@ -27,7 +28,8 @@ pub(crate) use lane::{Counted, LONG_PAUSE, PAUSE, Sees, Turn, WAITED, short_mark
 use lane::{Here, Tasks};
 pub(crate) use latest::Latest;
 use marks::Marks;
-pub(crate) use news::{Kin, head};
+pub(crate) use news::{Kin, beginning};
+pub(crate) use ordered::Ordered;
 pub(crate) use packed::{Marked, Packed};
 pub(crate) use pairing::{Asked, Call, Changes, Lookups, Matched, Pairing, Step};
 pub(crate) use recent::Recent;
@@ -46,7 +48,7 @@ use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Config, Context};
 use crate::policy::Ladder;
 use crate::rules::{Limits, Outlooks, RULES, States, View};
-use crate::text::{Key, ordered_times, orders_sweep, orders_wait};
+use crate::text::Key;
 use alloc::vec::Vec;
 
 /// Tasks that a run remembers; the one that was worked on the longest ago goes first.
@@ -198,42 +200,6 @@ pub(crate) struct Run {
 codec!(struct Run {
     events, counted, touched, now, started, tokens, cost_micros, pairing, handed, margins, iterations, workflow, rules, lanes, tasks, evicted, ladder, standings, stopped, ordered,
 });
-
-/// How often something is to be done, as the latest message of the user and the latest order of the system have it, 0 for nothing of
-/// the kind; and whether the user has ordered to wait for something, or to go through many things.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ordered {
-    by_user: u16,
-    by_system: u16,
-    pub(crate) waits: bool,
-    pub(crate) sweeps: bool,
-    /// The low half of the number of the user's latest message among the events.
-    said: u32,
-}
-codec!(struct Ordered { by_user, by_system, waits, sweeps, said });
-
-impl Ordered {
-    /// The user says something, in that event. What is said right after an order takes nothing of it back, and no question does.
-    pub(crate) fn heard(&mut self, text: &str, event: u64) {
-        let goes_on = (event as u32).wrapping_sub(self.said) == 1 || text.trim_end().ends_with(['?', '？', '؟']);
-        let before = if goes_on { *self } else { Self::default() };
-        self.by_user = before.by_user.max(ordered_times(text) as u16);
-        self.waits = before.waits || orders_wait(text);
-        self.sweeps = before.sweeps || orders_sweep(text);
-        self.said = event as u32;
-    }
-
-    /// What else the system tells takes no order back.
-    pub(crate) fn told(&mut self, times: u32) {
-        if times > 0 {
-            self.by_system = times as u16;
-        }
-    }
-
-    pub(crate) fn times(self) -> u32 {
-        self.by_user.max(self.by_system).into()
-    }
-}
 
 /// What a run forgot about its tasks to make room.
 #[derive(Clone, Copy, Debug, Default)]

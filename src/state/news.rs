@@ -67,7 +67,7 @@ impl Came {
     fn of(step: &Step, call: &Call, result: &ToolResult, salt: u64) -> (Self, u32) {
         let kind = mark(combine("stagnation", &[step.tool, step.agent, call.frame.into()]));
         let answer = result.output.as_str();
-        let start = head(answer);
+        let start = beginning(answer);
         let error = step.facts.class.and_then(|_| step.error(result, salt));
         let head = heading(start, HEAD);
         let (sign, sum) = match error {
@@ -96,7 +96,7 @@ fn foot(call: &Call, answer: &str) -> u32 {
 }
 
 /// The first bytes of an answer.
-pub(crate) fn head(answer: &str) -> &str {
+pub(crate) fn beginning(answer: &str) -> &str {
     answer.get(..answer.floor_char_boundary(HEAD_BYTES)).unwrap_or_default()
 }
 

@@ -5,7 +5,7 @@ use crate::codec::codec;
 use crate::model::{HaltReason, ToolResult};
 use crate::rules::streak::Streak;
 use crate::rules::{Cx, Signal};
-use crate::state::{Call, Kin, Ring, Sees, Step, Time, WAITED, head};
+use crate::state::{Call, Kin, Ring, Sees, Step, Time, WAITED, beginning};
 use crate::text::{Edit, Figures, Left, Words, combine, down, frame, mark, printable, progress, tells_trouble, told};
 use alloc::{boxed::Box, format};
 
@@ -135,7 +135,7 @@ impl Kind {
         let (trouble, words) = (trouble(step, result, salt), Words::said(answer));
         // What each of the two is asked for.
         let left = if trouble == 0 { Left::default() } else { Left::of(answer) };
-        let figures = if trouble == 0 && words.is_empty() { figures(head(answer)) } else { 0 };
+        let figures = if trouble == 0 && words.is_empty() { figures(beginning(answer)) } else { 0 };
         Self {
             kind,
             light,
