@@ -13,7 +13,7 @@ use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Recommendation};
 use crate::rules::{Cx, Extra, Fact, Facts, Limits, Outlook, Rule, Signal, Told, View, only_told};
 use crate::state::{Call, Changes, Occurrence, Onset, Ring, Step};
-use crate::text::{Key, combine, mark, ordered, printable};
+use crate::text::{Key, combine, mark, printable, sorted};
 use alloc::{boxed::Box, format, vec::Vec};
 use long::Long;
 
@@ -286,10 +286,10 @@ impl Walk {
         };
         let lap: Vec<&Seen> = self.steps.iter().skip(self.steps.len().saturating_sub(period as usize)).collect();
         // Independent of where in the lap we are.
-        let symbols: Vec<Key> = ordered(lap.iter().map(|seen| symbol(seen)).collect());
+        let symbols: Vec<Key> = sorted(lap.iter().map(|seen| symbol(seen)).collect());
         let identity = combine("cycle", &symbols);
         // Whoever walked it.
-        let shown: Vec<Key> = ordered(lap.iter().map(|seen| seen.at.sighting().key).collect());
+        let shown: Vec<Key> = sorted(lap.iter().map(|seen| seen.at.sighting().key).collect());
         let shown = combine("cycle", &shown);
         let tool = printable(tool, 48);
         let message =

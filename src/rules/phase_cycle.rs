@@ -10,7 +10,7 @@ use crate::model::{HaltReason, Metrics, PhaseStanding, Recommendation};
 use crate::rules::phases::{left, name_fits, phase_key, phase_name, refused, transition};
 use crate::rules::{Cx, Fact, Facts, Limits, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, combine, key, ordered};
+use crate::text::{Key, combine, key, sorted};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 /// Phases kept of a walk: those of its latest ten transitions.
@@ -68,7 +68,7 @@ impl Walk {
                 return None;
             }
             let lap: Vec<Key> = self.phases.iter().rev().take(period).map(|entered| entered.phase).collect();
-            let mut phases = ordered(lap.clone());
+            let mut phases = sorted(lap.clone());
             phases.dedup();
             let full = same > period || turns_round(&lap);
             (full && phases.len() <= distinct).then_some((period, period + same))

@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::rules::{Cx, Fact, Facts, Limits, More, Rule, Signal, TASK_NAME, TASKS, Told, task_name};
 use crate::state::{Flow, KEY_BYTES, Onset, Ring, Sighting, Whose};
-use crate::text::{Key, combine, key, ordered, printable, salted};
+use crate::text::{Key, combine, key, printable, salted, sorted};
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, vec, vec::Vec};
 
 /// Most attempts that a loop can be configured to take.
@@ -199,7 +199,7 @@ pub(super) fn validate(config: &Attempts) -> Result<(), Error> {
 
 /// Key of a set of texts: their order and repetitions do not matter.
 pub(super) fn set_key(domain: &str, salt: u64, texts: &[String]) -> Key {
-    let mut keys: Vec<Key> = ordered(texts.iter().map(|text| salted(domain, salt, text.as_bytes())).collect());
+    let mut keys: Vec<Key> = sorted(texts.iter().map(|text| salted(domain, salt, text.as_bytes())).collect());
     keys.dedup();
     combine(domain, &keys)
 }

@@ -11,7 +11,7 @@ use super::digits::{MOST as DIGITS, digits};
 use super::target::asks_nothing;
 use super::words::{Sieve, listed_name};
 use crate::model::ToolCall;
-use crate::text::ordered;
+use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
 use core::fmt::Write;
 use serde_json::{Map, Number, Value};
@@ -279,7 +279,7 @@ impl Writer<'_> {
                 // The map keeps another order: once more, from the beginning.
                 self.out.truncate(start + 1);
                 any = false;
-                let names = ordered(map.keys().collect::<Vec<_>>());
+                let names = sorted(map.keys().collect::<Vec<_>>());
                 for (name, value) in names.into_iter().filter_map(|name| map.get_key_value(name)) {
                     any |= self.field(name, value, depth, any, &counts);
                 }

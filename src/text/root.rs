@@ -4,8 +4,8 @@ use super::canonical::canonical_json;
 use super::late::{Reads, Said};
 use super::lines::{Lines, trimmed};
 use super::mask::Span;
-use super::ordered;
 use super::scan::{BLOCK, MARKED, holds_mark, padded, unmarked_line_ends};
+use super::sorted;
 use super::words::{listed, runs};
 use crate::codec::codec;
 use crate::model::ToolCall;
@@ -372,7 +372,7 @@ impl Tokens {
         let text = text.get(..text.floor_char_boundary(BYTES)).unwrap_or_default();
         let mut hashes = Vec::with_capacity(text.len() / 4);
         each_token(text, |hash| hashes.push(hash));
-        let hashes = ordered(hashes);
+        let hashes = sorted(hashes);
         let mut tokens = Self { counts: Vec::new(), all: u32::try_from(hashes.len()).unwrap_or(u32::MAX) };
         for same in hashes.chunk_by(|one, next| one == next) {
             let count = u32::try_from(same.len()).unwrap_or(u32::MAX);

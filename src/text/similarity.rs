@@ -17,7 +17,7 @@
 
 use super::digest::{key, salted};
 use crate::codec::codec;
-use crate::text::ordered;
+use crate::text::sorted;
 use alloc::{
     string::{String, ToString},
     vec::Vec,
@@ -73,7 +73,7 @@ impl Request {
     pub(crate) fn of(text: &str, salt: u64) -> Self {
         let (looked, rest) = text.split_at_checked(text.floor_char_boundary(CLIP)).unwrap_or((text, ""));
         let words = words(looked);
-        let mut concepts: Vec<u32> = ordered(words.iter().map(|(concept, _)| *concept).collect());
+        let mut concepts: Vec<u32> = sorted(words.iter().map(|(concept, _)| *concept).collect());
         concepts.dedup();
         let mut bytes: Vec<u8> = concepts.iter().flat_map(|concept| concept.to_le_bytes()).collect();
         if concepts.is_empty() {

@@ -4,7 +4,7 @@
 use super::mask::{CLIP_ABOVE, Strength, clip_to, end_of_digits, first_digit, normalise};
 use super::request::{has_digit, word_hashes};
 use crate::codec::codec;
-use crate::text::ordered;
+use crate::text::sorted;
 use alloc::{string::String, vec::Vec};
 
 /// Words kept: those with the lowest hashes, which are the same ones in texts that share most of their words.
@@ -36,7 +36,7 @@ impl Words {
     /// The same, with a digest of all of them.
     fn with_all(masked: &str) -> (Self, u32) {
         let words = word_hashes(masked).filter(|word| !has_digit(*word)).take(WORDS).collect::<Vec<u32>>();
-        let mut words = ordered(words);
+        let mut words = sorted(words);
         words.dedup();
         let all = words.iter().fold(0_u32, |all, word| all.rotate_left(5) ^ word);
         words.truncate(KEPT);
