@@ -173,8 +173,9 @@ impl Came {
         };
         let patient = call.polling || step.facts.waiting || waits;
         let work = call.mutates || call.target.is_some() || matches!(call.asks, Asks::Search | Asks::Record);
-        let flags = u8::from(page) * Self::PAGE | u8::from(work) * Self::WORK | u8::from(failed) * Self::FAILED;
-        Self((step.outcome as u8) << Self::OUTCOME | flags | u8::from(patient) * Self::PATIENT)
+        let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
+        let flags = flag(page, Self::PAGE) | flag(work, Self::WORK) | flag(failed, Self::FAILED);
+        Self((step.outcome as u8) << Self::OUTCOME | flags | flag(patient, Self::PATIENT))
     }
 
     fn outcome(self) -> Outcome {
@@ -195,7 +196,9 @@ impl Came {
     }
 
     const fn note_moves(&mut self, moves: bool) {
-        self.0 |= (moves as u8) * Self::MOVES;
+        if moves {
+            self.0 |= Self::MOVES;
+        }
     }
 
     const fn work(self) -> bool {

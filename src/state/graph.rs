@@ -184,9 +184,9 @@ impl Graph {
         if edges.is_empty() {
             return None;
         }
-        let (edges, sorted) = (sorted(edges), sorted(members.clone()));
+        let (edges, nodes_in_order) = (sorted(edges), sorted(members.clone()));
         let driver = nodes.iter().find(|node| node.driver).or_else(|| nodes.first())?.key;
-        let key = combine("cycle", &[combine("cycle-nodes", &sorted), combine("cycle-edges", &edges)]);
+        let key = combine("cycle", &[combine("cycle-nodes", &nodes_in_order), combine("cycle-edges", &edges)]);
         Some(Cycle { key, driver, members })
     }
 
