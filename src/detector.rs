@@ -129,9 +129,9 @@ impl Detector {
         Ok(verdict(judgement, seq))
     }
 
-    /// Records a piece of streamed text, of which there are most, without looking again at what the one before has settled:
-    /// whose run it is, that its names are short, what the run weighs beside its streams. Nothing where it is not the next of
-    /// the same agent; then nothing has changed.
+    /// Records a piece of streamed text, of which there are most, without looking again at what the one before has
+    /// settled: whose run it is, that its names are short, what the run weighs beside its streams. Nothing where it is
+    /// not the next of the same agent; then nothing has changed.
     fn goes_on(&mut self, event: &Event) -> Option<Verdict> {
         let (context, config) = (&event.context, &self.settings.config);
         let is_short = |name: &Option<String>| name.as_ref().is_none_or(|name| name.len() <= LONGEST_NAME);
@@ -235,12 +235,12 @@ impl Detector {
         }
     }
 
-    /// Forgets a scope's evidence and tells which counters of loops went back to zero. A scope that names no task is the
-    /// run as a whole, with all of its tasks; one that names a task is that task alone.
+    /// Forgets a scope's evidence and tells which counters of loops went back to zero. A scope that names no task is
+    /// the run as a whole, with all of its tasks; one that names a task is that task alone.
     ///
-    /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of another.
-    /// `human-intervention` starts the scope's task over, or the run.
-    /// `manual` starts the run over, whatever task the scope names, with the counters of its loops.
+    /// `task-completed` keeps budgets and exemptions, and the counter of the parent where the task is a part of
+    /// another. `human-intervention` starts the scope's task over, or the run. `manual` starts the run over, whatever
+    /// task the scope names, with the counters of its loops.
     pub fn reset(&mut self, scope: &Scope, reason: ResetReason) -> Vec<Record> {
         let metrics = &mut self.state.metrics;
         metrics.resets = metrics.resets.saturating_add(1);
@@ -269,8 +269,8 @@ impl Detector {
         records
     }
 
-    /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their counters;
-    /// the graph stays when the run starts over, and goes when the run is forgotten.
+    /// Gives a run its workflow, in place of the configured or learned one. Cycles that are in both keep their
+    /// counters; the graph stays when the run starts over, and goes when the run is forgotten.
     ///
     /// # Errors
     /// `invalid-argument`, naming the node or edge that is wrong; the workflow is then as it was.
@@ -293,10 +293,9 @@ impl Detector {
         Ok(())
     }
 
-    /// Takes a human's answer: `continue` re-arms every rule of the run, forgets what is kept about the scope's task, or
-    /// about every task where it names none, and sets the counters of loops of those back;
-    /// `stop` makes every later verdict of it `halt`, `exempt` silences one rule about one signature. Tells which
-    /// counters went back to zero.
+    /// Takes a human's answer: `continue` re-arms every rule of the run, forgets what is kept about the scope's task,
+    /// or about every task where it names none, and sets the counters of loops of those back; `stop` makes every later
+    /// verdict of it `halt`, `exempt` silences one rule about one signature. Tells which counters went back to zero.
     ///
     /// # Errors
     /// `invalid-argument` for a scope that is not known or a rule that does not exist.
@@ -752,8 +751,8 @@ impl<'a> Judging<'a> {
         self.tool.enabled
     }
 
-    /// What a call is told from others by: one that hands over control by what it says beside the reasons, and by what is
-    /// new since the latest of those.
+    /// What a call is told from others by: one that hands over control by what it says beside the reasons, and by what
+    /// is new since the latest of those.
     fn call_key(&mut self, payload: &ToolCall, hands_over: bool) -> CallKey {
         let (ignore, identity, salt) = (&self.tool.ignore_args, &self.tool.identity_args, self.scratch.salt);
         if !hands_over {

@@ -1,10 +1,10 @@
-//! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or by
-//! several together; one of more than ten steps also where a few of them are new.
-//! Must not catch: laps with another outcome in them, a single step that repeats (another rule's), work in which a
-//! new change was made: each takes one lap off. Laps of looks at what is awaited have more time.
-//! Idea: the periodic suffix of the sequence of (call, outcome, agent), and of each agent's own where there are several;
-//! a longer lap is a stretch in which hardly a step is new ([`long`]), and only told; so are steps in a row that were all made shortly
-//! before, whatever their order ([`row`]).
+//! Catches: a lap that is walked again and again with the same outcomes, by one agent whatever others do meanwhile, or
+//! by several together; one of more than ten steps also where a few of them are new. Must not catch: laps with another
+//! outcome in them, a single step that repeats (another rule's), work in which a new change was made: each takes one
+//! lap off. Laps of looks at what is awaited have more time. Idea: the periodic suffix of the sequence of (call,
+//! outcome, agent), and of each agent's own where there are several; a longer lap is a stretch in which hardly a step
+//! is new ([`long`]), and only told; so are steps in a row that were all made shortly before, whatever their order
+//! ([`row`]).
 
 mod long;
 mod row;
@@ -205,7 +205,8 @@ impl Walk {
         same.furthest(Outlook::of_all(counting.map(|(_, laps, _)| view.told(view.limits, laps))))
     }
 
-    /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it began.
+    /// Every lap that is walked, the shortest first: its period, how often, what thresholds are multiplied by, where it
+    /// began.
     fn laps(&self) -> impl Iterator<Item = (u32, u32, u32, Onset)> {
         self.runs.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let lap = self.several(run, period, Seen::symbol)?;
@@ -229,8 +230,8 @@ impl Walk {
         (run.length >= period && lap.clone().any(|seen| of(seen) != last)).then_some(lap)
     }
 
-    /// The same where only figures move, one lap less, and four steps to a lap at least: counters of moves, of visitors, of
-    /// what is left. Where somebody waits, that is what is waited for.
+    /// The same where only figures move, one lap less, and four steps to a lap at least: counters of moves, of
+    /// visitors, of what is left. Where somebody waits, that is what is waited for.
     fn counting(&self) -> impl Iterator<Item = (u32, u32, Onset)> {
         self.shapes.iter().zip(2_u32..).filter_map(move |(run, period)| {
             let mut lap = self.several(run, period, Seen::call)?;

@@ -4,16 +4,23 @@
 //! Idea: a repeat is (same call and same outcome), counted with weights; only something new is progress. Weights
 //! and thresholds were measured on recorded runs, see the README.
 //!
-//! Points: 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if
-//! the call succeeds: a check that keeps passing). One less when the outcomes are equal only after masking; at most
-//! 1 after a minute's wait, or ten seconds' of what is waited for (2 after five), or five seconds' where the answer says to wait (2 before that), or
-//! two seconds' or a sleep's where waiting ends what failed, or after a pause of what is waited for, or when long outcomes differ in
-//! digits alone. The
-//! same where an answer of some words differs in few of them, and in figures only that have risen and fallen, which is told
-//! and never refused. Keys and gestures that are only acknowledged give 1, and half of what they gave goes with something new seen
-//! in between: a look tells what came of them. A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where the agent does something that it has not done before between two of them (the next
-//! row opened, and the same key pressed to close it), a call that works may be a part of every piece of work: that is told as
-//! well, and never refused. Nor are looks refused that come a minute apart, at what tells that it is still under way.
+//! Points, of which the least counts ([`Entry::worth`]):
+//! - 3 for a repeat right after the last one, 2 with other steps between, 1 with a new mutation between (0 if the call
+//!   succeeds: a check that keeps passing); one less when the outcomes are equal only after masking, and at most 1 when
+//!   long ones differ in digits alone.
+//! - By the clock ([`Entry::most_by_clock`]) at most 1 after a minute's wait, or ten seconds' of what is waited for (2
+//!   after five), or five seconds' where the answer says to wait (2 before that).
+//! - At most 1 after two seconds' wait or a sleep where waiting ends what failed, or after a pause of what is waited for
+//!   ([`Entry::was_waited_for`]).
+//! - 1 where an answer of some words differs in few of them, and in figures only that have risen and fallen: that is
+//!   told and never refused.
+//! - Keys and gestures that are only acknowledged give 1, and half of what they gave goes with something new seen in
+//!   between: a look tells what came of them.
+//!
+//! A changed outcome halves the points, or takes all where something was waited for, and is never told of itself. Where
+//! the agent does something that it has not done before between two of them (the next row opened, and the same key
+//! pressed to close it), a call that works may be a part of every piece of work: that is told as well, and never
+//! refused. Nor are looks refused that come a minute apart, at what tells that it is still under way.
 
 use crate::codec::{Codec, Reader, codec};
 use crate::model::{HaltReason, Level, Outcome, Recommendation, ToolResult};
@@ -90,8 +97,8 @@ codec!(struct Entry {
     call, agent, points, times, marks, came, index, mutations, at, gap, round, onset, sightings,
 });
 
-/// Points of a call, those of them that repeats gave between which the agent did something new, and how often another outcome
-/// came in between.
+/// Points of a call, those of them that repeats gave between which the agent did something new, and how often another
+/// outcome came in between.
 #[derive(Clone, Copy, Debug, Default)]
 struct Points {
     all: u32,
@@ -145,9 +152,9 @@ impl Codec for Marks {
     }
 }
 
-/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is expected
-/// of the call, so that thresholds are trebled, whether the call is about something that can be told, or changes something: a
-/// thought written down is neither; and whether it opened a page.
+/// What came of it, in one byte: the place of its outcome in [`Outcome::ALL`], whether it failed, whether waiting is
+/// expected of the call, so that thresholds are trebled, whether the call is about something that can be told, or
+/// changes something: a thought written down is neither; and whether it opened a page.
 #[derive(Clone, Copy, Debug)]
 struct Came(u8);
 codec!(struct Came(_));
@@ -161,7 +168,8 @@ impl Came {
     const PAGE: u8 = 64;
     const MOVES: u8 = 128;
 
-    /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago: that is a watch.
+    /// `alone` tells that nothing else was done since the same call was made, and `waited` that this was a minute ago:
+    /// that is a watch.
     fn of(step: &Step, call: &Call, result: Option<&ToolResult>, alone: bool, waited: bool) -> Self {
         let failed = step.facts.failed;
         let page = !call.mutates && call.target.is_some() && result.is_some_and(|result| result.output.len() >= PAGE);
@@ -254,8 +262,8 @@ impl Entry {
         !step.facts.failed && step.previous > self.index && entries.iter().any(|other| new(&other))
     }
 
-    /// Whether something new was seen since the latest occurrence: what was called in one round with it was called before it was
-    /// answered.
+    /// Whether something new was seen since the latest occurrence: what was called in one round with it was called
+    /// before it was answered.
     fn sees_news(&self, step: &Step) -> bool {
         let at_once = self.round != 0 && step.news_round == short_mark(self.round);
         step.news > self.index && !at_once && !step.facts.failed
@@ -329,7 +337,8 @@ impl Entry {
         }
     }
 
-    /// Whether it comes after a wait for what it tells: a pause or a sleep, or a wait that is longer than the one before.
+    /// Whether it comes after a wait for what it tells: a pause or a sleep, or a wait that is longer than the one
+    /// before.
     fn was_waited_for(&self, step: &Step, call: &Call, result: Option<&ToolResult>) -> bool {
         let facts = &step.facts;
         let excused =
@@ -363,8 +372,8 @@ impl Entry {
         known.map_or(0, |known| known.loose)
     }
 
-    /// Whether another answer is the one before, but for a small part that moves; what it is made of is kept. One that was
-    /// waited for, or that tells to wait, may say little more each time.
+    /// Whether another answer is the one before, but for a small part that moves; what it is made of is kept. One that
+    /// was waited for, or that tells to wait, may say little more each time.
     fn moves_a_part(&mut self, step: &Step, result: &ToolResult, moving: &mut Option<Box<Ring<Moving>>>) -> bool {
         let waited = self.at.zip(step.at).is_some_and(|(last, now)| now.saturating_sub(last) >= WAITED);
         let whole = self.whole();
@@ -414,7 +423,8 @@ impl Entry {
         worth.is_none()
     }
 
-    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies between.
+    /// `worth` is what the occurrence is, where its outcome is the one before, and `busy` whether something new lies
+    /// between.
     fn again(&mut self, step: &Step, call: &Call, result: Option<&ToolResult>, worth: Option<u32>, busy: bool) {
         // Answers in which figures move while nothing is done for a while have been seen to move.
         let figures =
@@ -457,8 +467,8 @@ impl Entry {
         if self.came.patient() || self.came.moves() { 3 } else { 1 }
     }
 
-    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its points, or
-    /// by repeats between which the agent did something new; or somebody waits by the minute.
+    /// Whether it is only told: what has come to a block has done so by answers with a moving part, `loose` of its
+    /// points, or by repeats between which the agent did something new; or somebody waits by the minute.
     fn is_told(&self, loose: u32, limits: &Limits) -> bool {
         // A look a minute at what tells that it is still under way is what waiting is.
         if self.came.patient() && !self.came.failed() && i64::from(self.gap) >= PATIENT {
@@ -537,8 +547,8 @@ impl Entry {
     }
 }
 
-/// Whether a call acts rather than asks: what it answers is an acknowledgement, and equal for one thing after the other.
-/// Who has ended his work ends it once.
+/// Whether a call acts rather than asks: what it answers is an acknowledgement, and equal for one thing after the
+/// other. Who has ended his work ends it once.
 fn acts(call: &Call, result: Option<&ToolResult>) -> bool {
     let acknowledges = || match call.quiet {
         Empty::Nothing => false,

@@ -1,11 +1,11 @@
-//! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things are done
-//! in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row, a page that comes back
-//! with another advertisement; one figure that is got in ever other ways; and a while in which nothing is called that was not called before with the same answer.
-//! Must not catch: one thing after the other of a list, waiting, an answer that tells how far something is, a check after each
-//! change that finds other things, what a user asks for again.
-//! Idea: what was done in between excuses a repetition only if it brought news. A call is known without its figures
-//! ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words. Of runs that reached their goal
-//! hardly one sees a kind of call come to the same trouble for the fourth time.
+//! Catches: a kind of call that comes to the same again and again while figures and names in it move and other things
+//! are done in between: a pod deleted under ever other names, a job started with other sizes that dies on the same row,
+//! a page that comes back with another advertisement; one figure that is got in ever other ways; and a while in which
+//! nothing is called that was not called before with the same answer. Must not catch: one thing after the other of a
+//! list, waiting, an answer that tells how far something is, a check after each change that finds other things, what a
+//! user asks for again. Idea: what was done in between excuses a repetition only if it brought news. A call is known
+//! without its figures ([`frame`](crate::text::frame)), its outcome by the trouble at its root or by most of its words.
+//! Of runs that reached their goal hardly one sees a kind of call come to the same trouble for the fourth time.
 
 mod agents;
 mod done;
@@ -28,8 +28,8 @@ use alloc::string::String;
 use kinds::{line, trouble};
 use things::Outcome;
 
-/// What it is worth that a kind of call comes to the same again, in points: what is in trouble; what is well; the same with other
-/// figures in the call; with a new change since then in trouble, and well.
+/// What it is worth that a kind of call comes to the same again, in points: what is in trouble; what is well; the same
+/// with other figures in the call; with a new change since then in trouble, and well.
 const TROUBLE: u32 = 4;
 const WELL: u32 = 4;
 const WELL_ELSE: u32 = 3;
@@ -168,7 +168,8 @@ impl Rule for Stagnation {
         match fact {
             Fact::Step(step, result) => state.step(step, result, cx),
             Fact::Heard(_) => {
-                // What a user writes straight after an answer is about that; after the agent's words it is another turn.
+                // What a user writes straight after an answer is about that; after the agent's words it is another
+                // turn.
                 if state.spoke {
                     *state = State::default();
                 }

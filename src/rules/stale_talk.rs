@@ -1,16 +1,15 @@
-//! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking each
-//! other for what none of them has, a desk that demands a number which the caller has lost, or has given three times already;
-//! a cure that is announced again although the user says that nothing has changed;
-//! one apology after the other; farewells without end; work that desks hand to and fro, each with another reason.
-//! Must not catch: a dialogue in which the user keeps bringing something new, one question after the other of a form, a
-//! round of reports, closing words, answers to a user who doubts what was just looked up, a lead that hands out one piece of
-//! work after the other.
-//! Idea: words are an action where there is no other. They go round in circles when they share their object, hold hardly a
-//! word that was not said before, and nothing was done in between; what a user newly names is progress. Whoever hands a
-//! thing on has only talked ([`custody`]), and two who keep answering each other without naming anything have nothing to say
-//! ([`chat`]); a user who repeats a value or a whole message was not heard ([`answered`]), and one who says message after
-//! message that all is as before was not helped; and who finds no word any
-//! more that was not said, message after message, says nothing at all.
+//! Catches: messages that ask for, promise or confirm the same thing in other words while nobody acts: experts asking
+//! each other for what none of them has, a desk that demands a number which the caller has lost, or has given three
+//! times already; a cure that is announced again although the user says that nothing has changed; one apology after the
+//! other; farewells without end; work that desks hand to and fro, each with another reason. Must not catch: a dialogue
+//! in which the user keeps bringing something new, one question after the other of a form, a round of reports, closing
+//! words, answers to a user who doubts what was just looked up, a lead that hands out one piece of work after the
+//! other. Idea: words are an action where there is no other. They go round in circles when they share their object,
+//! hold hardly a word that was not said before, and nothing was done in between; what a user newly names is progress.
+//! Whoever hands a thing on has only talked ([`custody`]), and two who keep answering each other without naming
+//! anything have nothing to say ([`chat`]); a user who repeats a value or a whole message was not heard ([`answered`]),
+//! and one who says message after message that all is as before was not helped; and who finds no word any more that was
+//! not said, message after message, says nothing at all.
 
 mod answered;
 mod chat;
@@ -133,8 +132,8 @@ struct Talk {
     /// The latest message, and how often in a row the user was answered with the same one.
     latest: u32,
     parrot: Option<Box<Streak>>,
-    /// The user's latest message, whether it was answered since and anything called, and how often it came again with words
-    /// alone in between.
+    /// The user's latest message, whether it was answered since and anything called, and how often it came again with
+    /// words alone in between.
     heard: u32,
     replied: bool,
     called: bool,
@@ -200,8 +199,8 @@ impl Talk {
         news
     }
 
-    /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on asking is
-    /// no further.
+    /// Somebody did something. What came to nothing takes only half of the evidence: who tries in vain and goes on
+    /// asking is no further.
     fn acted(&mut self, step: &Step, output: &str) {
         let call = step.call.as_ref();
         let in_vain = step.facts.failed || step.facts.negative || step.facts.wordless;
@@ -376,7 +375,8 @@ impl Talk {
         self.follows(goal, leaves, cx).or(told)
     }
 
-    /// Adds a message about something to the chain that it goes on with; of what it repeats, news `leaves` so many twelfths.
+    /// Adds a message about something to the chain that it goes on with; of what it repeats, news `leaves` so many
+    /// twelfths.
     fn follows(&mut self, goal: Goal, leaves: u32, cx: &Cx<'_>) -> Option<Signal> {
         let mut best: Option<(u32, &Said)> = None;
         for before in self.messages.iter() {

@@ -69,8 +69,8 @@ impl<L: Listener> Streams<L> {
         self.open.len() > 0 || !matches!(fact, Fact::Call(..) | Fact::Step(..))
     }
 
-    /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least `whole`
-    /// characters.
+    /// Lets the listener of the stream that a fact belongs to hear its text; of whole messages those of at least
+    /// `whole` characters.
     pub(crate) fn hear<T>(
         &mut self,
         fact: &Fact<'_>,

@@ -1,8 +1,8 @@
 //! Lanes: what the rules about calls, texts and streams know, for each task that events name.
 //!
-//! Evidence of calls is an agent's at one task: what it does at another one neither hides a loop nor makes one. The lane of
-//! the event at hand lies in the run itself, and most runs never have another; the others are parked beside it. What is
-//! parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
+//! Evidence of calls is an agent's at one task: what it does at another one neither hides a loop nor makes one. The
+//! lane of the event at hand lies in the run itself, and most runs never have another; the others are parked beside it.
+//! What is parked is bounded by the bytes that it takes, and the heaviest lane goes first: a loop is what takes little.
 
 use super::news::News;
 use super::outputs::Outputs;
@@ -18,7 +18,8 @@ const MUTATIONS: usize = 42;
 const WORKERS: usize = 7;
 /// Lanes parked at once; the one that was heard of the longest ago goes first.
 const LANES: usize = 32;
-/// Bytes that the parked ones may take together, as a snapshot has them: 1 KB each of what rules know, and what is counted of an agent.
+/// Bytes that the parked ones may take together, as a snapshot has them: 1 KB each of what rules know, and what is
+/// counted of an agent.
 const LANE_BYTES: usize = LANES * (1024 + 24);
 /// Bytes that an event may add to a lane at most, and for each byte of a text that is kept for a while.
 const GROWTH: usize = 2 * 1024;
@@ -69,15 +70,16 @@ pub(crate) struct Worker {
     /// New mutations that it made, and those of them that wrote nothing which whatever runs may read.
     mutations: u32,
     unwritten: u16,
-    /// Number of its latest step among those of all, and of the latest one that brought something new with a mark of its round; 0
-    /// for none.
+    /// Number of its latest step among those of all, and of the latest one that brought something new with a mark of
+    /// its round; 0 for none.
     latest: u32,
     pub(crate) news: u32,
     pub(crate) round: u16,
     /// Number of its latest call among its events, and how many were made in a row before it.
     called: u16,
     batch: u8,
-    /// [`ANSWERED`]; of a call that sleeps [`LONG`] or [`LONGER`], and in [`SLEEPS`] steps more that come of it or follow it.
+    /// [`ANSWERED`]; of a call that sleeps [`LONG`] or [`LONGER`], and in [`SLEEPS`] steps more that come of it or
+    /// follow it.
     state: u8,
     /// By how much the number of its latest step is above that of the latest one that did more than let time pass.
     idled: u16,
@@ -130,8 +132,8 @@ impl Worker {
         }
     }
 
-    /// The round of a call, by its number among the events of the agent: where hosts name none, calls in a row that were made before
-    /// any was answered are one.
+    /// The round of a call, by its number among the events of the agent: where hosts name none, calls in a row that
+    /// were made before any was answered are one.
     fn round_of(&self, own: u64) -> Option<Key> {
         let first = self.called.wrapping_sub(self.batch.into());
         let of_batch = self.batch > 0 && (own as u16).wrapping_sub(first) <= self.batch.into();
@@ -180,8 +182,8 @@ impl Counted {
         self.turn_to(agent).round_of(own)
     }
 
-    /// Milliseconds in which no call of the task got an outcome before this time, or for which the agent slept before; 0 where nobody
-    /// tells.
+    /// Milliseconds in which no call of the task got an outcome before this time, or for which the agent slept before;
+    /// 0 where nobody tells.
     pub(crate) fn pause(&self, agent: Key, at: Option<i64>) -> u32 {
         let answered = self.worker.answered;
         let clock = at.filter(|_| answered != 0).map_or(0, |at| low_of_time(at).wrapping_sub(answered));
@@ -309,7 +311,8 @@ impl Lane {
 struct Parked {
     lane: Lane,
     counted: Counted,
-    /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs but one.
+    /// The rules that keep evidence by lane; the others are empty in it. Shared, since `check` copies a run and needs
+    /// but one.
     rules: Weighed<Shared>,
 }
 

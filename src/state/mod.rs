@@ -53,8 +53,8 @@ use alloc::vec::Vec;
 
 /// Tasks that a run remembers; the one that was worked on the longest ago goes first.
 pub(crate) const TASKS: usize = 32;
-/// Bytes that everything about the tasks of a run may take, as [`Run::weight`] estimates them from above. Fewer tasks are
-/// remembered where they take more.
+/// Bytes that everything about the tasks of a run may take, as [`Run::weight`] estimates them from above. Fewer tasks
+/// are remembered where they take more.
 const TASK_BYTES: usize = 32 * 1024;
 
 /// Bytes that a key takes at most, for estimates: its own and one that says that there is one.
@@ -250,8 +250,9 @@ impl Clone for Run {
 }
 
 impl Run {
-    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, and beside it what
-    /// rules look ahead in, while there is one lane. Several are weighed against each other, each with all that is in it.
+    /// A copy on which a call can be judged as on the run itself: without what no call is compared with, and beside it
+    /// what rules look ahead in, while there is one lane. Several are weighed against each other, each with all that is
+    /// in it.
     pub(crate) fn before_call(&self, context: &Context) -> (Self, Option<&States>) {
         if context.task.is_some() || context.parent_task.is_some() || self.lanes.are_several() {
             return (self.clone(), None);
@@ -305,15 +306,16 @@ impl Run {
         self.tasks.len() == 0
     }
 
-    /// The same for a piece of text that [goes on](Self::goes_on) and tells neither a time nor a round nor what it has cost.
+    /// The same for a piece of text that [goes on](Self::goes_on) and tells neither a time nor a round nor what it has
+    /// cost.
     pub(crate) fn enter_plainly(&mut self, seq: u64) {
         self.events = self.events.saturating_add(1);
         self.touched = seq;
         self.standings.goes_on(self.now, seq);
     }
 
-    /// Whether a piece of text that comes in a context changes nothing of the run but its streams: it is the agent's that was
-    /// heard of last, and of no task.
+    /// Whether a piece of text that comes in a context changes nothing of the run but its streams: it is the agent's
+    /// that was heard of last, and of no task.
     pub(crate) fn goes_on(&self, context: &Context) -> bool {
         context.task.is_none()
             && context.parent_task.is_none()
@@ -431,9 +433,10 @@ impl Run {
         self.standings.forget_evidence();
     }
 
-    /// Starts a task over, or every one where none is named: what is kept about it and what was said of it go; what others
-    /// have earned stays, and so do budgets, seen call ids and exemptions. What the run counts for all of its tasks together
-    /// goes unless others have a part in it. What the run's nodes have taken comes back by a `human`'s hand alone.
+    /// Starts a task over, or every one where none is named: what is kept about it and what was said of it go; what
+    /// others have earned stays, and so do budgets, seen call ids and exemptions. What the run counts for all of its
+    /// tasks together goes unless others have a part in it. What the run's nodes have taken comes back by a `human`'s
+    /// hand alone.
     pub(crate) fn start_over(&mut self, task: Option<Key>, human: bool) {
         if task.is_none_or(|task| !self.standings.others_heard(task)) {
             self.forget_evidence();
@@ -452,8 +455,8 @@ impl Run {
         *self = Self { workflow, now: self.now, touched: self.touched, ..Self::default() };
     }
 
-    /// Notes that a task, and the one that it counts for, was worked on, and makes room: those worked on the longest ago
-    /// are forgotten, and where the current one alone takes too much, the oldest of its parts.
+    /// Notes that a task, and the one that it counts for, was worked on, and makes room: those worked on the longest
+    /// ago are forgotten, and where the current one alone takes too much, the oldest of its parts.
     pub(crate) fn work_on(&mut self, task: Key, owner: Key) {
         for task in [owner, task] {
             self.tasks.retain(|(known, _)| *known != task);

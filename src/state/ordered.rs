@@ -3,8 +3,8 @@
 use crate::codec::codec;
 use crate::text::{ordered_times, orders_sweep, orders_wait};
 
-/// How often something is to be done, as the latest message of the user and the latest order of the system have it, 0 for nothing of
-/// the kind; and whether the user has ordered to wait for something, or to go through many things.
+/// How often something is to be done, as the latest message of the user and the latest order of the system have it, 0
+/// for nothing of the kind; and whether the user has ordered to wait for something, or to go through many things.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ordered {
     by_user: u16,
@@ -17,7 +17,8 @@ pub(crate) struct Ordered {
 codec!(struct Ordered { by_user, by_system, waits, sweeps, said });
 
 impl Ordered {
-    /// The user says something, in that event. What is said right after an order takes nothing of it back, and no question does.
+    /// The user says something, in that event. What is said right after an order takes nothing of it back, and no
+    /// question does.
     pub(crate) fn heard(&mut self, text: &str, event: u64) {
         let goes_on = (event as u32).wrapping_sub(self.said) == 1 || text.trim_end().ends_with(['?', '？', '؟']);
         let before = if goes_on { *self } else { Self::default() };

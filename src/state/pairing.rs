@@ -86,8 +86,8 @@ pub(crate) struct Call {
     /// Whose changes may have changed what comes of it.
     pub(crate) sees: Sees,
     pub(crate) onset: Onset,
-    /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, in it as well; 0 where nobody
-    /// tells.
+    /// Milliseconds before it in which no call of its task got an outcome, or for which its agent slept, in it as well;
+    /// 0 where nobody tells.
     pub(crate) pause: u32,
     /// What an error may repeat of the arguments.
     pub(crate) echo: Late<Echo>,
@@ -99,7 +99,8 @@ pub(crate) struct Call {
     pub(crate) vetoed: bool,
     /// The beginning of its arguments, where payloads may leave.
     pub(crate) asked: Option<Box<Asked>>,
-    /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse it.
+    /// The loops that it counts as refused for until it has run: in shadow mode as well, where nobody is told to refuse
+    /// it.
     pub(crate) refused: Vec<Key>,
 }
 codec!(struct Call {
@@ -154,7 +155,8 @@ pub(crate) struct Step {
     pub(crate) fewer: bool,
     /// It went well, and took out another part of what is searched for by halves.
     pub(crate) narrows: bool,
-    /// Number of its agent's latest step before it, and of the latest that brought something new, with a mark of the round; 0 for none.
+    /// Number of its agent's latest step before it, and of the latest that brought something new, with a mark of the
+    /// round; 0 for none.
     pub(crate) previous: u64,
     pub(crate) news: u64,
     pub(crate) news_round: u16,
@@ -216,19 +218,21 @@ impl Step {
         self.call.as_ref().is_some_and(|call| !call.mutates)
     }
 
-    /// Whether it looks again at something after so long a pause, or after a sleep, that it is there for nothing but to wait.
+    /// Whether it looks again at something after so long a pause, or after a sleep, that it is there for nothing but to
+    /// wait.
     pub(crate) fn watches(&self) -> bool {
         self.looks() && (self.slept && self.paused() || self.pause >= LONG_PAUSE)
     }
 
-    /// Whether its agent lets time pass for what waiting may end: for a while, or for a moment where it has changed something itself,
-    /// which may have to come up first.
+    /// Whether its agent lets time pass for what waiting may end: for a while, or for a moment where it has changed
+    /// something itself, which may have to come up first.
     pub(crate) fn waits_out(&self) -> bool {
         let short = || self.slept || self.pause >= MOMENT && self.looks();
         self.paused() || self.own.before > 0 && short()
     }
 
-    /// The same of one that failed; nobody asks what it tells after so long a pause that it is there for nothing but to wait.
+    /// The same of one that failed; nobody asks what it tells after so long a pause that it is there for nothing but to
+    /// wait.
     pub(crate) fn is_waited_out(&self) -> bool {
         self.looks() && self.pause >= LONG_PAUSE || self.facts.transient && self.waits_out()
     }
@@ -266,7 +270,8 @@ impl Step {
         if self.facts.marks.is_some_and(|marks| marks.unmarked) { None } else { first_mark(&result.output) }
     }
 
-    /// What is wrong, as its result tells: the error at its root; of one that failed its first mark or, where there is none, its class.
+    /// What is wrong, as its result tells: the error at its root; of one that failed its first mark or, where there is
+    /// none, its class.
     pub(crate) fn error(&self, result: &ToolResult, salt: u64) -> Option<Key> {
         let first = |class| self.first_mark(result).map_or(class, |line| mistake(line, salt));
         self.root(result, salt).or_else(|| self.facts.class.map(first))
@@ -431,10 +436,10 @@ impl Pairing {
         }
     }
 
-    /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not
-    /// refused, else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
-    /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host made
-    /// the result up.
+    /// The call a result belongs to: by call id, else the oldest unanswered call of that tool that was not refused,
+    /// else the oldest of that tool, the agent's own before another's; one of the result's task before one that names
+    /// none, and never another task's. An id that no call had may belong to a call without one, but not when the host
+    /// made the result up.
     pub(crate) fn result(&mut self, result: &ToolResult, context: &Context) -> Matched {
         let (agent, task) = (agent_of(context), task_of(context));
         if let Some(id) = result.call_id.as_deref().and_then(id_key) {

@@ -1,8 +1,8 @@
 //! Who stands where: what was last said of each task and agent of a run, and what was found there.
 //!
-//! What is said belongs to the scope that earned it. A [`Standing`] is kept per task and agent; a scope that names only one
-//! of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded for the
-//! run as a whole: where there are too many, the task that has most of them gives up its oldest.
+//! What is said belongs to the scope that earned it. A [`Standing`] is kept per task and agent; a scope that names only
+//! one of them, or none, is all the standings that fit it. Findings are in one list, so that what they take is bounded
+//! for the run as a whole: where there are too many, the task that has most of them gives up its oldest.
 
 use crate::codec::{Codec, Reader, codec, length};
 use crate::model::{Context, Finding, Level, Scope};
@@ -186,7 +186,8 @@ pub(crate) struct Standings {
 }
 codec!(struct Standings { all, findings });
 
-/// A finding, as the verdict on its event has it, and what it takes, which is asked of all of them whenever one changes.
+/// A finding, as the verdict on its event has it, and what it takes, which is asked of all of them whenever one
+/// changes.
 #[derive(Clone, Debug)]
 struct Found {
     finding: Arc<Finding>,
@@ -350,9 +351,9 @@ impl Standings {
         self.all_found().rev().find(same)
     }
 
-    /// Keeps the latest finding of each loop, at the level that was given last: a finding that is only observed brings one
-    /// that is kept up to date, and is none to keep. A rule that counts for a task finds one loop there, whoever is at
-    /// work; the others find one `per_agent`.
+    /// Keeps the latest finding of each loop, at the level that was given last: a finding that is only observed brings
+    /// one that is kept up to date, and is none to keep. A rule that counts for a task finds one loop there, whoever is
+    /// at work; the others find one `per_agent`.
     pub(crate) fn keep(&mut self, finding: &Arc<Finding>, per_agent: bool) {
         let same = |known: &Finding| {
             known.signature == finding.signature

@@ -4,8 +4,8 @@ use super::mask::{Span, clip, end_of_digits, first_digit};
 use super::scan::{each_number, may_mark_progress};
 use alloc::string::String;
 
-/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress. `numbers` tells where
-/// digits are; where there are none, nothing is appended.
+/// Appends `text` to `out` with every number as `#`, and tells whether one of them marks progress. `numbers` tells
+/// where digits are; where there are none, nothing is appended.
 pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut String>) -> bool {
     let bytes = text.as_bytes();
     match out.as_deref_mut() {
@@ -48,7 +48,8 @@ pub(super) fn digits_masked(text: &str, numbers: &[Span], mut out: Option<&mut S
     progress_mark
 }
 
-/// How far the first 4 KB of an answer tell that something is: a digest of the figures that mark progress; 0 where there are none.
+/// How far the first 4 KB of an answer tell that something is: a digest of the figures that mark progress; 0 where
+/// there are none.
 pub(crate) fn progress(answer: &str) -> u32 {
     let (bytes, _) = clip(answer);
     let (bytes, mut sum, mut at) = (bytes.as_bytes(), 0_u32, 0);

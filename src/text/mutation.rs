@@ -58,8 +58,8 @@ pub(crate) fn limit(call: &ToolCall) -> u32 {
     texts.filter(changes).find_map(told).unwrap_or(0)
 }
 
-/// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may have nothing to
-/// say; who is asked for something may not.
+/// How empty the answer to a call may be that has gone well. Who changes something, or looks for what is wrong, may
+/// have nothing to say; who is asked for something may not.
 pub(crate) fn quiet(call: &ToolCall, named: &Named, mutates: bool, asks: Asks) -> Empty {
     let looks = || call.read_only == Some(true) || named.says() == Some(false);
     if mutates && changes_table(call) {
@@ -299,8 +299,8 @@ fn line_mutates(line: &str) -> bool {
 /// Programs that look for something in many places.
 const SEARCHERS: [&str; 8] = ["ack", "ag", "egrep", "fd", "fgrep", "find", "grep", "rg"];
 
-/// The program that a shell command line is for, past what only prepares for it (going to a folder, a wait), and what comes
-/// first of what it is to do.
+/// The program that a shell command line is for, past what only prepares for it (going to a folder, a wait), and what
+/// comes first of what it is to do.
 fn leading(line: &str) -> Option<(&str, Option<&str>)> {
     let mut lexer = Lexer::new(line);
     let mut prepares = None;
@@ -343,8 +343,8 @@ pub(super) fn line_searches(line: &str) -> bool {
 /// Bytes of arguments from which the same change is hardly made again for another reason.
 const CONTENT: usize = 48;
 
-/// Whether a call that changes something holds the change itself, so that the same call is the same change: an edit, a file that
-/// is written. What a build, a deployment or a copy comes to depends on what was changed before.
+/// Whether a call that changes something holds the change itself, so that the same call is the same change: an edit, a
+/// file that is written. What a build, a deployment or a copy comes to depends on what was changed before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Edit {
     #[default]
@@ -405,8 +405,8 @@ fn line_writes(line: &str) -> bool {
     edits(words.get(..count).unwrap_or_default())
 }
 
-/// What kind of call it is, of one tool and of a shell's of one program; and whether those tell the state of something that
-/// changes by itself.
+/// What kind of call it is, of one tool and of a shell's of one program; and whether those tell the state of something
+/// that changes by itself.
 pub(crate) fn kind(call: &ToolCall, named: &Named, tool: Key) -> (u32, bool) {
     let line = if named.shell { command(call, named) } else { None };
     let (program, shows) = match line.as_deref().and_then(leading) {

@@ -31,8 +31,8 @@ pub(crate) struct OutcomeFacts {
     pub(crate) exact: Key,
     /// Equal for results equal but for what changes by itself; always where `exact` is.
     pub(crate) light: Key,
-    /// Equal for results of at least [`SHAPE_WORDS`] words equal but for digits too; none where a result tells how far it
-    /// is (`42 %`, `3/10`, `3 of 10`).
+    /// Equal for results of at least [`SHAPE_WORDS`] words equal but for digits too; none where a result tells how far
+    /// it is (`42 %`, `3/10`, `3 of 10`).
     pub(crate) shape: Option<Key>,
     /// The class of an error; none of a success and of a negative answer.
     pub(crate) class: Option<Key>,
@@ -139,8 +139,8 @@ pub(crate) struct Glance {
     details: bool,
     /// [`OutcomeFacts::exact`].
     pub(crate) exact: Key,
-    /// Outputs that are equal but for what changes by itself, or but for digits, have one. None where the output has to be
-    /// read at once.
+    /// Outputs that are equal but for what changes by itself, or but for digits, have one. None where the output has to
+    /// be read at once.
     pub(crate) sketch: Option<u32>,
     /// With a sketch: what is said in JSON.
     json: Option<Says>,
@@ -297,9 +297,9 @@ impl Kept {
     }
 }
 
-/// Reads a result of `tool` at which there was a `glance`; `echo` is what its error may repeat of the call's arguments. What is
-/// no fuller than `quiet` is no negative answer to this call. Of one that is `left` unread nothing is known but what equals
-/// it to the byte and what its ends say.
+/// Reads a result of `tool` at which there was a `glance`; `echo` is what its error may repeat of the call's arguments.
+/// What is no fuller than `quiet` is no negative answer to this call. Of one that is `left` unread nothing is known but
+/// what equals it to the byte and what its ends say.
 pub(crate) fn outcome(
     tool: &str,
     result: &ToolResult,
@@ -457,8 +457,8 @@ fn head_key(result: &ToolResult, exit_code: Option<i32>, salt: u64, buffer: &mut
     salted("outcome/head", salt, buffer.as_bytes())
 }
 
-/// What there is in an answer in which there is nothing; by how much it says that nothing was found. Of a call, how far its
-/// success may go.
+/// What there is in an answer in which there is nothing; by how much it says that nothing was found. Of a call, how far
+/// its success may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Empty {
     /// It is not empty; of a call, whose answer is what it was made for.
@@ -552,7 +552,8 @@ fn is_zero(answer: &str) -> bool {
     answer.len() <= ZERO && answer.contains('0') && answer.bytes().all(|byte| b"0[](), \r\n\t".contains(&byte))
 }
 
-/// The object of JSON behind what a client says of it, such as a status of HTTP: `HTTP/1.1 400 Bad Request`, `404`, `API error:`.
+/// The object of JSON behind what a client says of it, such as a status of HTTP: `HTTP/1.1 400 Bad Request`, `404`,
+/// `API error:`.
 fn body_of_status(text: &str) -> Option<&str> {
     let text = trimmed(text);
     let at = text.bytes().take(STATUS_LINE + 1).position(|byte| byte == b'{').filter(|at| *at > 0)?;

@@ -78,7 +78,8 @@ pub(super) fn refusal(tool: &str, result: &ToolResult) -> (Option<Refusal>, bool
     (told, transient(result))
 }
 
-/// Reads the words of an error once for both: whether they turn a call away, and what its beginning tells of the failure's nature.
+/// Reads the words of an error once for both: whether they turn a call away, and what its beginning tells of the
+/// failure's nature.
 fn read(text: &str) -> (Option<Refusal>, Nature) {
     let message = beginning(text);
     // Apostrophes are a word's here, and none's there.

@@ -98,8 +98,8 @@ fn is_query(text: &str) -> bool {
     is_sql || is_code(text)
 }
 
-/// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no parentheses,
-/// pipes, signs of equality or order, a parenthesis that opens behind a letter.
+/// Whether a quarter of a text's words hold what prose hardly has, three of it at least: brackets that are no
+/// parentheses, pipes, signs of equality or order, a parenthesis that opens behind a letter.
 fn is_code(text: &str) -> bool {
     let is_mark = |byte: u8| matches!(byte, b'=' | b'|' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b';');
     // Most requests have none, which is told without a look at their words.
@@ -355,14 +355,16 @@ const MEASURES: [&str; 7] = ["distance", "elapsed", "latency", "relevance", "sco
 /// What an id of the answer itself is of.
 const ASKINGS: [&str; 4] = ["query", "request", "search", "trace"];
 
-/// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word has
-/// a digit. What stands behind the point of a number below one is left out, and so is a figure behind the name of a measure.
+/// Hashes of the words that tell something, in order, whatever their case. [`has_digit`] reads of one whether its word
+/// has a digit. What stands behind the point of a number below one is left out, and so is a figure behind the name of a
+/// measure.
 pub(crate) fn word_hashes(text: &str) -> impl Iterator<Item = u32> {
     const FILLER: [u32; 24] = hashes_of(FILLERS);
     const MEASURE: [u32; 7] = hashes_of(MEASURES);
     const ASKING: [u32; 4] = hashes_of(ASKINGS);
     let [nought, id, unit] = const { hashes_of(["0", "id", "ms"]) };
-    // The two words before, where they are no figures; whether the one before is a nought, or a figure that was left out.
+    // The two words before, where they are no figures; whether the one before is a nought, or a figure that was left
+    // out.
     let (mut last, mut earlier, mut zero, mut left) = (0, 0, false, false);
     let tells = move |word: &Word| {
         let measures = || {

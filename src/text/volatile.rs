@@ -47,9 +47,9 @@ impl Volatile {
         self.patterns.is_empty()
     }
 
-    /// `text` with the matches of every pattern replaced, the leftmost first; without patterns, `text` itself. A match is
-    /// looked for within [`Self::REACH`] bytes of where it begins, and the patterns may take so many [`Steps`]: what is left
-    /// when a pattern has spent its part stays as it is, and is noted in `cut_short`.
+    /// `text` with the matches of every pattern replaced, the leftmost first; without patterns, `text` itself. A match
+    /// is looked for within [`Self::REACH`] bytes of where it begins, and the patterns may take so many [`Steps`]: what
+    /// is left when a pattern has spent its part stays as it is, and is noted in `cut_short`.
     pub(crate) fn apply<'a>(&self, text: &'a str, cut_short: &mut u32) -> Cow<'a, str> {
         let mut steps = Steps::of(text, self.patterns.iter());
         self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| {

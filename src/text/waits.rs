@@ -1,5 +1,5 @@
-//! How long a call waits, by what it says itself; how long an answer asks to wait; and what tells of something that changes
-//! by itself, so that it is waited for.
+//! How long a call waits, by what it says itself; how long an answer asks to wait; and what tells of something that
+//! changes by itself, so that it is waited for.
 
 use super::mutation::command;
 use super::named::Named;
@@ -183,8 +183,8 @@ pub(crate) enum Waits {
     Only,
 }
 
-/// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, a command line with a `sleep` of its own, or a
-/// look that is to wait for long (`wait_s: 60`).
+/// Whether a call says that it waits, and for how many milliseconds: a tool that sleeps, a command line with a `sleep`
+/// of its own, or a look that is to wait for long (`wait_s: 60`).
 pub(crate) fn waits(call: &ToolCall, named: &Named) -> (Waits, i64) {
     if action_line(call).is_some_and(idles) {
         return (Waits::Only, SHORT_WAIT);
@@ -223,7 +223,8 @@ fn action_line(call: &ToolCall) -> Option<&str> {
     value.as_str().filter(|_| matches!(name.as_str(), "action" | "command" | "input"))
 }
 
-/// Whether a line lets the time of a game or of a simulation pass, and nothing else: `wait`, `wait1`, `wait for 3 turns`, `z`.
+/// Whether a line lets the time of a game or of a simulation pass, and nothing else: `wait`, `wait1`,
+/// `wait for 3 turns`, `z`.
 fn idles(line: &str) -> bool {
     let line = line.trim();
     let mut words = line.split(' ');

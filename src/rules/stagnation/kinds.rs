@@ -24,7 +24,8 @@ pub(super) struct Kinds {
     at: Time,
     /// Changes: edits, and what was changed in a new way. A pod that is deleted under another name is no other change.
     pub(super) changes: u32,
-    /// New mutations up to the latest step, those of other tasks among them: the agent's own, and those that its latest call to see others' has seen.
+    /// New mutations up to the latest step, those of other tasks among them: the agent's own, and those that its latest
+    /// call to see others' has seen.
     own: u16,
     seen: u16,
     /// Number of the latest step that was found to bring something new by a closer look.
@@ -237,8 +238,8 @@ fn figures(heading: &str) -> u32 {
     if letters < LETTERS { 0 } else { Figures::of(heading).digest.max(1) }
 }
 
-/// The line that says what is wrong, its figures included; where none does, all of it, but a table in which something is down says no
-/// more than that.
+/// The line that says what is wrong, its figures included; where none does, all of it, but a table in which something
+/// is down says no more than that.
 pub(super) fn line(step: &Step, result: &ToolResult, trouble: u32, salt: u64) -> u32 {
     let answer = result.output.as_str();
     match step.root_line(result) {
@@ -263,8 +264,8 @@ pub(super) fn trouble(step: &Step, result: &ToolResult, salt: u64) -> u32 {
 }
 
 impl Kinds {
-    /// Takes a step in and tells whether its kind came again, and whether time may have passed for it. It may be the next of a list, and
-    /// the user may have spoken straight after the answer before.
+    /// Takes a step in and tells whether its kind came again, and whether time may have passed for it. It may be the
+    /// next of a list, and the user may have spoken straight after the answer before.
     pub(super) fn took(
         &mut self,
         step: &Step,

@@ -1,5 +1,5 @@
-//! Calls of which nearly all were made before with the same answer, in whatever order: rooms that are walked through again, one
-//! choice and the other by turns.
+//! Calls of which nearly all were made before with the same answer, in whatever order: rooms that are walked through
+//! again, one choice and the other by turns.
 
 use super::{ANSWERED, Beside, FULL, Found};
 use crate::codec::codec;
@@ -15,7 +15,8 @@ const KNOWN: usize = 24;
 const MOVES: usize = 12;
 /// Of those that may be of a list, such as were the latest but so many were.
 const NEAR: usize = 2;
-/// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring news.
+/// Bytes from which an answer tells where one is; shorter ones are acknowledgements, which neither count nor bring
+/// news.
 const TELLS: usize = 20;
 /// Digits from which an answer of so many bytes at most is about one thing and no other.
 const DIGITS: usize = 20;

@@ -1,5 +1,5 @@
-//! One error that comes back whatever is called: an install with ever other flags, a cell written anew, a build after each edit; or a
-//! few that come by turns. A verdict that something is not accepted is one.
+//! One error that comes back whatever is called: an install with ever other flags, a cell written anew, a build after
+//! each edit; or a few that come by turns. A verdict that something is not accepted is one.
 
 use super::{Beside, Found, INSTEAD, TROUBLE, TROUBLE_CHANGED};
 use crate::codec::codec;
@@ -53,11 +53,13 @@ fn valueless(answer: &str) -> Option<Key> {
 /// The latest error of an agent, and how often it came while that agent met no other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trouble {
-    /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for none.
+    /// Its root, and the first line that is marked as an error, for a build ends in one line whatever is wrong; 0 for
+    /// none.
     sign: u32,
     /// Half a mark.
     round: u16,
-    /// Seven bits of a mark of what the failed call was about, 0 for nothing that can be told; and [`MENDED`] where that has worked since.
+    /// Seven bits of a mark of what the failed call was about, 0 for nothing that can be told; and [`MENDED`] where
+    /// that has worked since.
     thing: u8,
     /// How far the error told that something is; 0 where it told nothing.
     progress: u32,

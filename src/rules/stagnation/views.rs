@@ -1,5 +1,5 @@
-//! Views that all were seen before, by whatever calls: a page that comes back with another advertisement, files read again by
-//! other tools, one state and the other by turns.
+//! Views that all were seen before, by whatever calls: a page that comes back with another advertisement, files read
+//! again by other tools, one state and the other by turns.
 
 use super::{Beside, FULL, Found, trouble};
 use crate::codec::codec;
@@ -137,7 +137,8 @@ impl Again {
         (self.row, self.moved) = (Streak::default(), 0);
     }
 
-    /// Whether a view is one that was seen in its greater part, and all else in it was seen in others: what a page recommends changes.
+    /// Whether a view is one that was seen in its greater part, and all else in it was seen in others: what a page
+    /// recommends changes.
     fn is_mixed(&self, view: &View) -> bool {
         self.known.iter().any(|known| known.is_akin(view))
             && view.words.are_in(self.known.iter().map(|known| &known.words))
