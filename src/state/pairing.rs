@@ -31,13 +31,13 @@ const LONG_NAMES: usize = 4;
 
 /// The task that a call named, for a result that names none.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Named {
+pub(crate) struct NamedTask {
     pub(crate) task: String,
     pub(crate) parent: Option<String>,
 }
-codec!(struct Named { task, parent } raw);
+codec!(struct NamedTask { task, parent } raw);
 
-impl Named {
+impl NamedTask {
     fn fits(&self) -> bool {
         self.task.len() <= 4 * LONGEST_NAME && self.parent.as_ref().is_none_or(|name| name.len() <= 4 * LONGEST_NAME)
     }
@@ -94,7 +94,7 @@ pub(crate) struct Call {
     pub(crate) id: Option<Key>,
     /// Its task; 0 for none. The names are there while they are needed.
     pub(crate) task: Key,
-    pub(crate) named: Option<Box<Named>>,
+    pub(crate) named: Option<Box<NamedTask>>,
     /// Refused by a verdict: a result is more likely another call's.
     pub(crate) vetoed: bool,
     /// The beginning of its arguments, where payloads may leave.
@@ -336,7 +336,7 @@ impl Call {
             named: context
                 .task
                 .as_ref()
-                .map(|task| Box::new(Named { task: task.clone(), parent: context.parent_task.clone() })),
+                .map(|task| Box::new(NamedTask { task: task.clone(), parent: context.parent_task.clone() })),
             vetoed: false,
             asked: None,
             refused: Vec::new(),
@@ -461,7 +461,7 @@ impl Pairing {
     }
 
     /// The task of the call that a result belongs to, where the result names none.
-    pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&Named> {
+    pub(crate) fn named(&self, result: &ToolResult, context: &Context) -> Option<&NamedTask> {
         // Mostly nothing waits that names a task.
         self.pending.iter().any(|call| call.task != 0).then_some(())?;
         let (agent, id) = (agent_of(context), result.call_id.as_deref().and_then(id_key));
